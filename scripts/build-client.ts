@@ -6,7 +6,7 @@ import { ROOT } from './root.ts'
 
 /**
  * Builds `dist/client`, a separate package: the client, payload encryption in a second file, and the types without
- * those of the server. `cjs` has the same for `require`, which Jest needs. `npm pack` there gives an installable
+ * those of the server. `cjs` holds a CommonJS build, which Jest needs. `npm pack` there gives an installable
  * tarball.
  */
 const FOLDER = join(ROOT, 'dist', 'client')
@@ -48,12 +48,12 @@ const PACKAGE = {
 
 await rm(FOLDER, { recursive: true, force: true })
 await mkdir(DECLARATIONS, { recursive: true })
-for (const { path, size, packed } of await bundle('esm', FOLDER)) {
-  console.log(`dist/client/${basename(path)}: ${size} kB, ${packed} kB gzipped`)
+for (const { path, size, gzipSize } of await bundle('esm', FOLDER)) {
+  console.log(`dist/client/${basename(path)}: ${size} kB, ${gzipSize} kB gzipped`)
 }
 await bundle('cjs', COMMON_JS)
-await declare()
-for (const folder of [FOLDER, COMMON_JS]) await collect(ENTRY, folder)
+await writeDeclarations()
+for (const folder of [FOLDER, COMMON_JS]) await copyDeclarations(ENTRY, folder)
 await rm(DECLARATIONS, { recursive: true })
 await writeFile(join(FOLDER, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`)
 await writeFile(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
@@ -74,8 +74,8 @@ async function bundle(format: 'esm' | 'cjs', outdir: string) {
     sourcemap: 'linked',
     outdir,
     plugins: [
-      { name: 'apart', setup: keepApart },
-      ...(format === 'cjs' ? [{ name: 'require', setup: requireLater }] : []),
+      { name: 'separate-modules', setup: keepModulesSeparate },
+      ...(format === 'cjs' ? [{ name: 'lazy-require', setup: useLazyRequire }] : []),
     ],
   })
   if (!built.success) throw new AggregateError(built.logs)
@@ -84,20 +84,20 @@ async function bundle(format: 'esm' | 'cjs', outdir: string) {
     modules.map(async ({ path }) => {
       const bytes = await Bun.file(path).bytes()
       const sizes = [bytes, Bun.gzipSync(bytes)].map(({ length }) => (length / 1e3).toFixed(1))
-      return { path, size: sizes[0], packed: sizes[1] }
+      return { path, size: sizes[0], gzipSize: sizes[1] }
     }),
   )
 }
 
-function keepApart(build: PluginBuilder) {
+function keepModulesSeparate(build: PluginBuilder) {
   const filter = new RegExp(`^\\./(${MODULES.join('|')})\\.ts$`)
   build.onResolve({ filter }, ({ path, importer }) => {
     return importer ? { path: path.replace(/ts$/, 'js'), external: true } : undefined
   })
 }
 
-/** Jest supports `import()` only with a flag of Node. */
-function requireLater(build: PluginBuilder) {
+/** Jest supports `import()` only with a Node flag. */
+function useLazyRequire(build: PluginBuilder) {
   build.onLoad({ filter: /open-transport\.ts$/ }, async ({ path }) => {
     const text = await readFile(path, 'utf8')
     const contents = text.replace(
@@ -109,8 +109,8 @@ function requireLater(build: PluginBuilder) {
   })
 }
 
-/** Writes the declarations with the compiler. */
-async function declare() {
+/** Generates the declarations with the TypeScript compiler. */
+async function writeDeclarations() {
   const config = {
     extends: '../../tsconfig.json',
     compilerOptions: {
@@ -131,11 +131,11 @@ async function declare() {
     stderr: 'inherit',
   })
   if ((await compiler.exited) !== 0)
-    throw new Error('the declarations of the client cannot be written')
+    throw new Error('the declarations of the client could not be generated')
 }
 
 /** Copies a declaration file and those that it imports into one folder. */
-async function collect(name: string, folder: string, seen = new Set<string>()) {
+async function copyDeclarations(name: string, folder: string, seen = new Set<string>()) {
   if (seen.has(name)) return
   seen.add(name)
   const text = await readFile(join(DECLARATIONS, `${name}.d.ts`), 'utf8')
@@ -147,6 +147,6 @@ async function collect(name: string, folder: string, seen = new Set<string>()) {
     if (/^(server|usecases|features|platform)\/|^client\/routes$/.test(target)) {
       throw new Error(`${name} exposes types of the server: declare them in src/client`)
     }
-    await collect(target, folder, seen)
+    await copyDeclarations(target, folder, seen)
   }
 }

@@ -59,9 +59,9 @@ async function styleSheet(): Promise<string> {
   return (await built.outputs[0]?.text()) ?? ''
 }
 
-function hashed(name: string, ending: string, text: string): PageFile {
+function hashed(name: string, extension: string, text: string): PageFile {
   const content = new TextEncoder().encode(text)
-  return { name: `${name}-${sha256(content, 'hex').slice(0, 8)}.${ending}`, content }
+  return { name: `${name}-${sha256(content, 'hex').slice(0, 8)}.${extension}`, content }
 }
 
 function html(script: string, style: string, icon: string): string {

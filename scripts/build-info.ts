@@ -13,14 +13,14 @@ export async function readBuildInfo(): Promise<BuildInfo> {
 }
 
 async function readCommit(): Promise<Pick<BuildInfo, 'commit' | 'date'>> {
-  const given = process.env['HOMEPORT_COMMIT']
-  const [hash, day] = (given || (await gitLog())).trim().split(' ')
+  const preset = process.env['HOMEPORT_COMMIT']
+  const [hash, day] = (preset || (await gitLog())).trim().split(' ')
   const time = new Date(day ?? '')
   if (!/^[0-9a-f]{12,}$/.test(hash ?? '') || Number.isNaN(time.getTime())) {
-    if (given) throw new Error('HOMEPORT_COMMIT is not "<hash> <date>", as git log prints %H %cI')
+    if (preset) throw new Error('HOMEPORT_COMMIT is not "<hash> <date>", as git log prints %H %cI')
     return { commit: null, date: null }
   }
-  const commit = `${hash?.slice(0, COMMIT_LENGTH)}${!given && (await isModified()) ? '-modified' : ''}`
+  const commit = `${hash?.slice(0, COMMIT_LENGTH)}${!preset && (await isModified()) ? '-modified' : ''}`
   return { commit, date: time.toISOString() }
 }
 

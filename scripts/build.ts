@@ -13,7 +13,7 @@ export type Build = {
   platform: string
   /** In Bun's notation; this machine by default. */
   target?: Bun.Build.CompileTarget
-  /** The folder of a package. */
+  /** Returns the folder of a package. */
   folderOf: (name: string) => string
 }
 
@@ -51,7 +51,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
 }
 
 /**
- * Hides the build folder: Bun embeds it for modules that use `__dirname`. These use it for threads that we never start,
+ * Hides the build folder: Bun embeds it for modules that use `__dirname`. They use it for threads that we never start,
  * and for a file that we pass to them.
  */
 function hidePaths(): BunPlugin {
@@ -123,8 +123,8 @@ function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
     },
   }
 
-  function nativeFile(name: string, folder: string, ending: RegExp): NativeFile {
-    const file = readdirSync(join(folderOf(name), folder)).find((one) => ending.test(one))
+  function nativeFile(name: string, folder: string, pattern: RegExp): NativeFile {
+    const file = readdirSync(join(folderOf(name), folder)).find((one) => pattern.test(one))
     if (!file) throw new Error(`${name} has no native library`)
     const source = join(folderOf(name), folder, file)
     const hash = createHash('sha256').update(readFileSync(source)).digest('hex')
@@ -153,7 +153,7 @@ export function napiName(platform: string): string {
 }
 
 if (import.meta.main) {
-  // The Dockerfile names the platform whose packages it has installed.
+  // The Dockerfile passes the platform for which it has installed packages.
   const label = process.argv[2] as keyof typeof TARGETS | undefined
   const { resolve } = createRequire(import.meta.url)
   const outfile = process.env['OUTFILE'] ?? './dist/homeport'

@@ -7,7 +7,7 @@ set -eu
 # "bun run release" writes the public key here.
 key=${RELEASE_PUBLIC_KEY:-}
 
-base=${1:?"usage: sh install.sh <https URL of the folder of a release>"}
+base=${1:?"usage: sh install.sh <https URL of a release folder>"}
 base=${base%/}
 prefix=${PREFIX:-/usr/local/bin}
 
@@ -16,10 +16,10 @@ fetch() { curl -fsSL --proto '=https' --tlsv1.2 -o "$folder/$1" "$base/$1" || re
 
 case "$base" in https://*) ;; *) refuse "A release is downloaded over https:// only." ;; esac
 if [ -z "$key" ]; then
-  refuse "This script holds no release key: set RELEASE_PUBLIC_KEY to the key of the publisher."
+  refuse "This script contains no release key: set RELEASE_PUBLIC_KEY to the key of the publisher."
 fi
 if [ -e "$prefix/homeport" ]; then
-  refuse "$prefix/homeport exists already: run \"homeport upgrade\", or remove it first."
+  refuse "$prefix/homeport already exists: run \"homeport upgrade\", or remove it first."
 fi
 case "$(uname -s) $(uname -m)" in
   'Linux x86_64') platform=linux-x64 ;;
@@ -41,7 +41,7 @@ case "$checked" in
   *) refuse "SHA256SUMS is not signed by the release key, or openssl is older than version 3: $checked" ;;
 esac
 line=$(grep -E "  homeport-[^ ]*-$platform\$" "$folder/SHA256SUMS" || true)
-if [ -z "$line" ]; then refuse "The release has nothing for $platform."; fi
+if [ -z "$line" ]; then refuse "The release has no executable for $platform."; fi
 file=${line##* }
 fetch "$file"
 

@@ -1,6 +1,6 @@
 import { ROOT } from './root.ts'
 
-/** Generates the migration of both engines from the tables: `bun run migration --name <what>`. */
+/** Generates a migration for each engine from the tables: `bun run migration --name <name>`. */
 for (const engine of ['sqlite', 'postgres']) {
   const config = `drizzle/${engine}/config.ts`
   const command = [process.execPath, '--bun', 'drizzle-kit', 'generate', '--config', config]

@@ -5,27 +5,27 @@ import { hashOfFile } from '../src/lib/file-hash.ts'
 import { publicKeyOf } from '../src/lib/release-signature.ts'
 import { buildExecutable, TARGETS } from './build.ts'
 import { readBuildInfo } from './build-info.ts'
-import { isNative, type Locked, packagesFor, spdxOf } from './release-list.ts'
+import { isNative, type LockedPackage, packagesFor, spdxOf } from './release-list.ts'
 import { writeSums } from './release-signature.ts'
 import { ROOT } from './root.ts'
 
 /**
  * Builds `dist/release`: an executable for each platform with its SPDX document, `SHA256SUMS` signed by `RELEASE_KEY`,
- * and the install script. `--check` builds each twice and requires identical bytes. Platform names on the command line
- * select some.
+ * and the install script. `--check` builds each twice and requires identical bytes. Platform names as arguments select
+ * the platforms to build.
  */
 const FOLDER = join(ROOT, 'dist', 'release')
 const PACKAGES = join(FOLDER, 'packages')
 const SECOND_BUILD = join(FOLDER, 'again')
 const REGISTRY = 'https://registry.npmjs.org'
 
-const words = process.argv.slice(2)
-const isCheck = words.includes('--check')
-const chosen = words.filter((word) => !word.startsWith('--'))
+const args = process.argv.slice(2)
+const isCheck = args.includes('--check')
+const chosen = args.filter((word) => !word.startsWith('--'))
 const privateKey = process.env['RELEASE_KEY'] || null
 pinKey()
 const { commit, date } = await readBuildInfo()
-if (commit === null || date === null) throw new Error('a release is built from a commit of git')
+if (commit === null || date === null) throw new Error('a release must be built from a git commit')
 const sums = new Map<string, string>()
 
 await rm(FOLDER, { recursive: true, force: true })
@@ -45,10 +45,10 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
       throw new Error(`two builds of ${file} differ`)
   }
   await rm(`${outfile}.map`)
-  const list = `${file}.spdx.json`
+  const spdxFile = `${file}.spdx.json`
   const spdx = spdxOf(file, version, date, packages)
-  await Bun.write(join(FOLDER, list), JSON.stringify(spdx, null, 2))
-  sums.set(file, sum).set(list, await hashOfFile(join(FOLDER, list)))
+  await Bun.write(join(FOLDER, spdxFile), JSON.stringify(spdx, null, 2))
+  sums.set(file, sum).set(spdxFile, await hashOfFile(join(FOLDER, spdxFile)))
   console.log(
     `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', reproducible' : ''}`,
   )
@@ -68,7 +68,7 @@ function pinKey() {
 }
 
 /** Downloads a package for another platform, and unpacks it when it matches the lockfile. */
-async function fetchPackage({ name, version: wanted, integrity }: Locked) {
+async function fetchPackage({ name, version: wanted, integrity }: LockedPackage) {
   const url = `${REGISTRY}/${name}/-/${name.split('/').at(-1)}-${wanted}.tgz`
   const bytes = await (await fetch(url)).bytes()
   const found = `sha512-${new Bun.CryptoHasher('sha512').update(bytes).digest('base64')}`

@@ -22,23 +22,23 @@ import {
 import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
-/** One write of the log must fit. */
+/** A single log write must fit. */
 const MIN_LOG_FILE_BYTES = 64 * 1024
 const GIBIBYTE = 1024 ** 3
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
-const OUTSIDE_URL = 'an https URL (http on loopback)'
+const EXTERNAL_URL = 'an https URL (http on loopback)'
 const ORIGIN = 'an http or https URL without a path'
-const NETWORKS = 'addresses or networks, with commas'
+const NETWORKS = 'addresses or networks, separated by commas'
 
 /** The operator's configuration. Paths are absolute, sizes in bytes. */
 export type Config = ReturnType<typeof readConfig>
 
-/** Every fault of the configuration in one message, which names variables and never their values. */
+/** Lists every configuration error in one message. Names variables, but never their values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** The environment variable that an operator names in a command; null when it is empty or missing. */
+/** The value of an environment variable that an operator named in a command; null when empty or unset. */
 export function readVariable(name: string): string | null {
   return process.env[name] || null
 }
@@ -89,7 +89,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     tlsCert,
     tlsKey,
     isTls,
-    acmeUrl: read('ACME_URL', LETS_ENCRYPT, OUTSIDE_URL, externalUrl),
+    acmeUrl: read('ACME_URL', LETS_ENCRYPT, EXTERNAL_URL, externalUrl),
     /** Answers the certificate authority and redirects everything else to https. */
     httpPort: readPort('HTTP_PORT', tlsDomains.length > 0 ? 80 : null),
     port,
@@ -101,7 +101,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     rateLimits: isOn('RATE_LIMITS', true),
     corsOrigins: all(
       'CORS_ORIGINS',
-      'origins such as https://app.example.com, with commas',
+      'origins such as https://app.example.com, separated by commas',
       (part) => origin(part) === part,
     ),
     /** The header in which a proxy names the caller's country; null without one. */
@@ -124,7 +124,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
       'a URL such as postgres://user:password@host:5432/name?sslmode=verify-full',
       postgresUrl,
     ),
-    /** How many connections this instance opens to it. */
+    /** The maximum number of connections from this instance to that server. */
     databasePool: integer('DATABASE_POOL', 16, 3, 500),
     /** Encrypts the secrets that instances share. */
     secretKey: optional(
@@ -163,10 +163,10 @@ function readApp({ read, optional, choice }: SettingsReader) {
   return {
     tokenIssuer: optional('TOKEN_ISSUER', 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
-    appName: optional('APP_NAME', 'a name of one line', (text) =>
+    appName: optional('APP_NAME', 'a name on a single line', (text) =>
       /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
     ),
-    /** The prefix of deep links: `/verify` and `/reset` follow. */
+    /** The prefix of deep links: `/verify` and `/reset` are appended. */
     appLinkUrl: optional('APP_LINK_URL', 'a link such as myapp://auth', appLink),
     payloadEncryption: choice('PAYLOAD_ENCRYPTION', ['optional', 'required'], 'optional'),
     smtpUrl: optional('SMTP_URL', 'a URL such as smtp://user:password@host:587', mailUrl),
@@ -176,8 +176,8 @@ function readApp({ read, optional, choice }: SettingsReader) {
 
 function readSignIn({ optional, all, choice, integer }: SettingsReader) {
   return {
-    googleClientIds: all('GOOGLE_CLIENT_IDS', 'client ids, with commas', isWord),
-    appleClientIds: all('APPLE_CLIENT_IDS', 'client ids, with commas', isWord),
+    googleClientIds: all('GOOGLE_CLIENT_IDS', 'client ids, separated by commas', isWord),
+    appleClientIds: all('APPLE_CLIENT_IDS', 'client ids, separated by commas', isWord),
     appleTeamId: optional('APPLE_TEAM_ID', 'a team id', anyText),
     appleKeyId: optional('APPLE_KEY_ID', 'a key id', anyText),
     applePrivateKey: optional('APPLE_PRIVATE_KEY', 'a private key in PEM', (text) =>
@@ -190,13 +190,13 @@ function readSignIn({ optional, all, choice, integer }: SettingsReader) {
 
 function readBilling({ read, optional, choice }: SettingsReader) {
   return {
-    webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two with a comma', (text) => {
+    webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two as "a,b"', (text) => {
       const tokens = list(text, isWord)
       return tokens && tokens.length <= 2 ? tokens : undefined
     }),
     webhookSigningSecret: optional('WEBHOOK_SIGNING_SECRET', 'a secret', anyText),
     rcApiKey: optional('RC_API_KEY', 'a key', anyText),
-    rcApiUrl: read('RC_API_URL', 'https://api.revenuecat.com', OUTSIDE_URL, (text) =>
+    rcApiUrl: read('RC_API_URL', 'https://api.revenuecat.com', EXTERNAL_URL, (text) =>
       externalUrl(text)?.replace(/\/+$/, ''),
     ),
     billingSandbox: choice('BILLING_SANDBOX', ['separate', 'ignore'], 'separate'),
@@ -210,7 +210,7 @@ function readRates({ read, optional, choice }: SettingsReader) {
       ['ecb', 'frankfurter', 'openexchangerates', 'off'],
       'ecb',
     ),
-    ratesUrl: optional('RATES_URL', OUTSIDE_URL, externalUrl),
+    ratesUrl: optional('RATES_URL', EXTERNAL_URL, externalUrl),
     ratesApiKey: optional('RATES_API_KEY', 'a key', anyText),
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
@@ -221,16 +221,16 @@ function readRates({ read, optional, choice }: SettingsReader) {
 function readOperations({ env, optional, all, isOn, integer, port }: SettingsReader) {
   return {
     console: isOn('CONSOLE', true),
-    /** The networks that may open it; every network when empty. */
+    /** The networks that may open the console; all networks when empty. */
     consoleNetworks: all('CONSOLE_NETWORKS', NETWORKS, isNetwork),
-    /** A separate port, which need not be public; null for the same one. */
+    /** A separate port for the console, which need not be public; null to serve it on the main port. */
     consolePort: port('CONSOLE_PORT', null),
     auditKeepDays: integer('AUDIT_KEEP_DAYS', 365, 1, 36_500),
-    /** Where systemd listens. */
+    /** The socket on which systemd receives notifications. */
     notifySocket: env('NOTIFY_SOCKET') || null,
     /** The environment file that the systemd unit names. */
     environmentFile: env('SERVICE_ENVIRONMENT_FILE') || null,
-    /** systemd takes the server for hung after this long without a sign of life. */
+    /** systemd considers the server hung when it gets no watchdog ping for this long. */
     watchdogMs: Number(env('WATCHDOG_USEC') ?? 0) / 1000 || null,
     metricsToken: optional('METRICS_TOKEN', 'a token', (text) => (isWord(text) ? text : undefined)),
   }
@@ -238,7 +238,7 @@ function readOperations({ env, optional, all, isOn, integer, port }: SettingsRea
 
 function readBackups({ optional, path, integer }: SettingsReader) {
   return {
-    /** A passphrase or an age recipient; reading a backup takes a passphrase or an age identity. */
+    /** A passphrase or an age recipient; reading a backup needs the passphrase or an age identity. */
     backupKey: optional(
       'BACKUP_KEY',
       'a passphrase of at least 8 characters, or an age key',
@@ -255,7 +255,7 @@ function readLog({ optional, path, choice, integer, count }: SettingsReader) {
   return {
     logLevel: choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     logFile: path('LOG_FILE'),
-    /** At this size the log file is rotated; `logFileKeep` older ones are kept. */
+    /** The size at which the log file is rotated; `logFileKeep` older files are kept. */
     logFileBytes: count('LOG_FILE_BYTES', 16 * 1024 * 1024, 'bytes', MIN_LOG_FILE_BYTES),
     logFileKeep: integer('LOG_FILE_KEEP', 5, 0, 1000),
     /** Null: text on a terminal, else JSON. */
@@ -263,7 +263,7 @@ function readLog({ optional, path, choice, integer, count }: SettingsReader) {
   }
 }
 
-/** Settings that are valid alone and contradict each other. */
+/** Errors for settings that are each valid but contradict one another. */
 function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, ratesProvider, ratesApiKey, tlsCert, tlsKey, webhookTokens } = settings
   const apple = [settings.appleTeamId, settings.appleKeyId, settings.applePrivateKey]
@@ -274,20 +274,20 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
     ],
     [
       ratesProvider === 'openexchangerates' && ratesApiKey === null,
-      'RATES_API_KEY is needed by RATES_PROVIDER openexchangerates',
+      'RATES_PROVIDER openexchangerates requires RATES_API_KEY',
     ],
     [
       apple.some((part) => part !== null) && apple.includes(null),
-      'APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together',
+      'APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY must be set together',
     ],
-    [(tlsCert === null) !== (tlsKey === null), 'TLS_CERT and TLS_KEY are needed together'],
+    [(tlsCert === null) !== (tlsKey === null), 'TLS_CERT and TLS_KEY must be set together'],
     [
       settings.filesUrl !== null && settings.s3.secretAccessKey === '',
-      'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY are needed by FILES_URL',
+      'FILES_URL requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
     ],
     [
       settings.databaseUrl !== null && settings.secretKey === null,
-      'SECRET_KEY is needed by DATABASE_URL: use the output of "openssl rand -hex 32", the same for every instance',
+      'DATABASE_URL requires SECRET_KEY: use the output of "openssl rand -hex 32", the same for every instance',
     ],
     [
       webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token)),

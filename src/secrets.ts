@@ -7,7 +7,7 @@ import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
 import type { StoredText } from './lib/key-ring.ts'
 
-/** Generated keys: created on the first start, stored where only this user can read them. */
+/** Keys that are generated on the first start and stored where only this user can read them. */
 export type Secrets = {
   /** The keys that sign access tokens, which rotate: see `lib/key-ring.ts`. */
   accessTokenKeys: StoredText
@@ -30,14 +30,14 @@ type SecretFile = {
   since: number
   /** What stops working when it is replaced. */
   breaks: string
-  isGood: (content: string) => Promise<boolean>
+  isValid: (content: string) => Promise<boolean>
 }
 
 const FILES = {
   'access-token.jwk': {
     since: 1,
     breaks: 'access tokens become invalid at once, and apps refresh them',
-    isGood: async (content) => areKeyPairs(JSON.parse(content)),
+    isValid: async (content) => areKeyPairs(JSON.parse(content)),
   },
   'refresh-token.key': symmetric(1, 'devices that lost the reply to a refresh must sign in again'),
   'file-url.key': symmetric(1, 'URLs of private files become invalid'),
@@ -47,7 +47,7 @@ const FILES = {
   'encryption-keys.json': {
     since: 5,
     breaks: 'apps that pin the old payload keys cannot communicate with this server',
-    isGood: async (content) => areKeyPairs(JSON.parse(content)),
+    isValid: async (content) => areKeyPairs(JSON.parse(content)),
   },
 } satisfies Record<string, SecretFile>
 
@@ -61,34 +61,34 @@ export const SECRET_NAMES = Object.keys(FILES) as SecretName[]
  */
 export async function checkSecrets(folder: string, schemaVersion: number) {
   const damaged: string[] = []
-  const open: string[] = []
-  if (await isOpen(folder, 0o022)) open.push('the folder itself')
+  const exposed: string[] = []
+  if (await isExposed(folder, 0o022)) exposed.push('the folder itself')
   const check = async (name: SecretName) => ({
     name,
-    fault: await faultOf(folder, name, schemaVersion),
-    isOpen: await isOpen(join(folder, name), 0o077),
+    fault: await describeFault(folder, name, schemaVersion),
+    isExposedFile: await isExposed(join(folder, name), 0o077),
   })
-  for (const { name, fault, isOpen } of await Promise.all(SECRET_NAMES.map(check))) {
+  for (const { name, fault, isExposedFile } of await Promise.all(SECRET_NAMES.map(check))) {
     if (fault !== null) damaged.push(`${name} ${fault}`)
-    else if (isOpen) open.push(name)
+    else if (isExposedFile) exposed.push(name)
   }
   if (damaged.length > 0) {
     throw new ConfigError(
-      `In ${folder} ${damaged.join(', ')}: restore the folder from a backup, or run "homeport init --new-secrets", which reports what new ones break.`,
+      `In ${folder}, ${damaged.join(', ')}: restore the folder from a backup, or run "homeport init --new-secrets", which reports what stops working.`,
     )
   }
-  if (open.length > 0) {
+  if (exposed.length > 0) {
     throw new ConfigError(
-      `In ${folder} other users have access to ${open.join(', ')}: run "chmod -R go= ${folder}", and replace the secrets that may have been read.`,
+      `In ${folder}, other users have access to ${exposed.join(', ')}: run "chmod -R go= ${folder}", and replace the secrets that may have been read.`,
     )
   }
 }
 
-/** Removes damaged secrets. Returns what replacing them, and the missing ones, breaks. */
-export async function discardBadSecrets(folder: string, schemaVersion: number) {
+/** Removes damaged secrets. Returns what stops working once they and the missing ones are replaced. */
+export async function discardDamagedSecrets(folder: string, schemaVersion: number) {
   const lost: { name: SecretName; breaks: string }[] = []
   for (const name of SECRET_NAMES) {
-    if ((await faultOf(folder, name, schemaVersion)) === null) continue
+    if ((await describeFault(folder, name, schemaVersion)) === null) continue
     await rm(join(folder, name), { force: true })
     lost.push({ name, breaks: FILES[name].breaks })
   }
@@ -136,9 +136,9 @@ async function makeSigningKey(): Promise<string> {
   return JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk) })
 }
 
-/** The fault of a secret, without its content. */
-async function faultOf(folder: string, name: SecretName, schemaVersion: number) {
-  const { since, isGood }: SecretFile = FILES[name]
+/** What is wrong with a secret, without its content; null when nothing is. */
+async function describeFault(folder: string, name: SecretName, schemaVersion: number) {
+  const { since, isValid }: SecretFile = FILES[name]
   let content: string
   try {
     content = await readFile(join(folder, name), 'utf8')
@@ -150,16 +150,17 @@ async function faultOf(folder: string, name: SecretName, schemaVersion: number) 
     return schemaVersion >= since ? 'is missing' : null
   }
   if (content.trim() === '') return 'is empty'
-  return (await isGood(content).catch(() => false)) ? null : 'is damaged'
+  return (await isValid(content).catch(() => false)) ? null : 'is damaged'
 }
 
-async function isOpen(path: string, bits: number): Promise<boolean> {
+/** Whether other users have any of the permissions `bits`. */
+async function isExposed(path: string, bits: number): Promise<boolean> {
   const found = await stat(path).catch(() => null)
   return found !== null && (found.mode & bits) !== 0
 }
 
 function symmetric(since: number, breaks: string): SecretFile {
-  return { since, breaks, isGood: async (content) => /^[0-9a-f]{64}$/i.test(content.trim()) }
+  return { since, breaks, isValid: async (content) => /^[0-9a-f]{64}$/i.test(content.trim()) }
 }
 
 async function isKeyPair(jwk: JWK): Promise<boolean> {
@@ -172,11 +173,11 @@ async function isKeyPair(jwk: JWK): Promise<boolean> {
 /** A key ring with validity times, or a single key as stored by the first versions. */
 async function areKeyPairs(keys: JWK | { jwk: JWK; from: unknown; until: unknown }[]) {
   if (!Array.isArray(keys)) return isKeyPair(keys)
-  const good = await Promise.all(
+  const results = await Promise.all(
     keys.map(async ({ jwk, from, until }) => {
-      const isTimed = Number.isFinite(from) && (until === null || Number.isFinite(until))
-      return isTimed && (await isKeyPair(jwk))
+      const hasValidPeriod = Number.isFinite(from) && (until === null || Number.isFinite(until))
+      return hasValidPeriod && (await isKeyPair(jwk))
     }),
   )
-  return good.length > 0 && !good.includes(false)
+  return results.length > 0 && !results.includes(false)
 }

@@ -1,7 +1,7 @@
 import { dependencies, version } from '../package.json' with { type: 'json' }
 
 export type BuildInfo = {
-  /** The commit of the build, with `-modified` when files differed; null without git. */
+  /** The commit of the build, with `-modified` if the working tree had changes; null without git. */
   commit: string | null
   /** The time of that commit, in ISO 8601. */
   date: string | null
@@ -9,14 +9,14 @@ export type BuildInfo = {
   releaseKeys: string[]
 }
 
-/** `scripts/build.ts` puts it into the executable. */
+/** `scripts/build.ts` embeds it in the executable. */
 declare const HOMEPORT_BUILD: BuildInfo | undefined
 
 /** The build of this executable; null when the program runs from source. */
 export const BUILD_INFO: BuildInfo | null =
   typeof HOMEPORT_BUILD === 'undefined' ? null : HOMEPORT_BUILD
 export const VERSION: string = version
-/** The version, with the commit and its day: `0.1.0 (1a2b3c4d5e6f, 2026-03-01)`. */
+/** The version, with the commit and its date: `0.1.0 (1a2b3c4d5e6f, 2026-03-01)`. */
 export const BUILD: string = `${version} (${describeBuild(BUILD_INFO)})`
 export const SHARP_VERSION: string = dependencies.sharp
 

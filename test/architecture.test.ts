@@ -17,7 +17,7 @@ const LAYERS: [layer: string, files: RegExp][] = [
   ['console', /^console\//],
 ]
 
-/** Every directory of `src/` but the folders of features. */
+/** Every directory of `src/` except the top-level feature directories. */
 const DIRECTORIES = `
   .
   cli cli/backup cli/copy cli/doctor cli/processes cli/service cli/tls
@@ -44,7 +44,7 @@ const DIRECTORIES = `
   .trim()
   .split(/\s+/)
 
-/** Directories of many small files that do not know each other. */
+/** Directories of many small, independent files. */
 const UNCAPPED = ['lib', 'platform/http', 'cli', 'client', 'console/screens']
 
 const ROOT = join(import.meta.dir, '..')
@@ -99,48 +99,48 @@ test('there are no circular imports', () => {
 test('the client imports only types from the server, and no package except jose', () => {
   const client = files.filter(({ path }) => path.startsWith('client/'))
   expect(client.length).toBeGreaterThan(5)
-  const taken = client.flatMap(({ text }) => [
+  const imported = client.flatMap(({ text }) => [
     ...text.matchAll(/^import (?!type)[^']*from '([^']+)'/gm),
   ])
-  const foreign = taken.map(([, name = '']) => name).filter((name) => !name.startsWith('./'))
+  const foreign = imported.map(([, name = '']) => name).filter((name) => !name.startsWith('./'))
   expect([...new Set(foreign)]).toEqual(['jose'])
 })
 
 test('the console imports only types from the server, and values only from lib/', () => {
-  const page = files.filter(({ path }) => path.startsWith('console/'))
-  expect(page.length).toBeGreaterThan(20)
-  const faults = page.flatMap(({ path, text }) =>
+  const consoleFiles = files.filter(({ path }) => path.startsWith('console/'))
+  expect(consoleFiles.length).toBeGreaterThan(20)
+  const faults = consoleFiles.flatMap(({ path, text }) =>
     valuesFrom(text, /^(\.\.\/)+(?!lib\/)\w+\//)
       .filter((name) => !normalize(join(dirname(path), name)).startsWith('console/'))
       .map((name) => `${path}: ${name}`),
   )
   expect(faults).toEqual([])
-  const reaching = files.filter(
+  const importers = files.filter(
     ({ path, imports }) =>
       !path.startsWith('console/') && imports.own.some((target) => target.startsWith('console/')),
   )
-  expect(reaching.map(({ path }) => path)).toEqual([])
+  expect(importers.map(({ path }) => path)).toEqual([])
 })
 
 test('only body.ts reads request bodies', () => {
-  const readers = having(/request\.(body|bytes|text|json|formData|arrayBuffer|blob)\b/)
+  const readers = filesWith(/request\.(body|bytes|text|json|formData|arrayBuffer|blob)\b/)
   expect(readers.filter((path) => !/^(client|console)\//.test(path))).toEqual([
     'platform/http/body.ts',
   ])
 })
 
 test('only config.ts reads the environment', () => {
-  expect(having(/process\.env|Bun\.env|import\.meta\.env/)).toEqual(['config.ts'])
+  expect(filesWith(/process\.env|Bun\.env|import\.meta\.env/)).toEqual(['config.ts'])
 })
 
-/** Files of a feature that do not speak HTTP: all but its routes, models, pages and what reads or serves bodies. */
-const SPEAKS_HTTP =
+/** The files of a feature that use HTTP: routes, models, pages, and those that handle bodies. */
+const USES_HTTP =
   /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|conditions)\.ts$/
 
 test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
-  const silent = files.filter(({ path }) => path.startsWith('features/') && !SPEAKS_HTTP.test(path))
-  expect(silent.length).toBeGreaterThan(50)
-  const faults = silent.flatMap(({ path, text, imports }) => [
+  const nonHttp = files.filter(({ path }) => path.startsWith('features/') && !USES_HTTP.test(path))
+  expect(nonHttp.length).toBeGreaterThan(50)
+  const faults = nonHttp.flatMap(({ path, text, imports }) => [
     ...imports.packages.filter((name) => name.includes('elysia')).map((name) => `${path}: ${name}`),
     ...imports.own.filter((target) => target === 'config.ts').map(() => `${path}: config.ts`),
     ...valuesFrom(text, /\/http\//).map((name) => `${path}: ${name}`),
@@ -166,22 +166,22 @@ test('http/ contains no feature paths', () => {
 })
 
 test('only db/ contains engine-specific code', () => {
-  const own =
+  const engineSpecific =
     /bun:sqlite|drizzle-orm\/(?!sql)|\bPRAGMA\b|\bVACUUM\b|excluded\.|(?<!Math\.)\bmax\(0,|SQLITE_|sql<|sql`\$\{sql\./
-  const faults = having(own).filter((path) => !path.startsWith('platform/db/'))
-  // One column kit is chosen where the database is opened.
+  const faults = filesWith(engineSpecific).filter((path) => !path.startsWith('platform/db/'))
+  // Only the code that opens the database chooses an engine.
   expect(faults).toEqual([])
-  const reaching = files.flatMap(({ path, imports }) =>
+  const importers = files.flatMap(({ path, imports }) =>
     imports.own
       .filter((target) => /^platform\/db\/(sqlite|postgres)\//.test(target))
       .filter(() => !/^(platform\/db|cli)\//.test(path))
       .map((target) => `${path} imports ${target}`),
   )
-  expect(reaching).toEqual(['platform/http/errors.ts imports platform/db/sqlite/storage-error.ts'])
+  expect(importers).toEqual(['platform/http/errors.ts imports platform/db/sqlite/storage-error.ts'])
 })
 
-test('tables are named only in schema.ts files, and every feature is listed', () => {
-  const faults = having(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
+test('tables are defined only in schema.ts files, and every feature is listed', () => {
+  const faults = filesWith(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
   expect(faults).toEqual([])
   const list = files.find(({ path }) => path === 'server/features.ts')?.text ?? ''
   const features = files.filter(
@@ -237,8 +237,10 @@ test('the directories are the listed ones, with about ten files each', () => {
   expect(vague.map(({ path }) => path)).toEqual([])
 })
 
-test('queries are awaited with execute(); get, all and run stay inside of db/', () => {
-  const calls = having(/\.(?:get|all|run)\(\)/).filter((path) => !path.startsWith('platform/db/'))
+test('queries are awaited with execute(); only db/ uses get, all and run', () => {
+  const calls = filesWith(/\.(?:get|all|run)\(\)/).filter(
+    (path) => !path.startsWith('platform/db/'),
+  )
   expect(calls).toEqual([])
 })
 
@@ -254,7 +256,7 @@ function testFiles() {
   }))
 }
 
-/** The modules that values, not only types, are imported from. */
+/** The modules from which a file imports values, not only types. */
 function valuesFrom(text: string, where: RegExp): string[] {
   const imports = [...text.matchAll(/^import (?!type )\{([^}]*)\} from '([^']+)'/gm)]
   return imports
@@ -267,7 +269,7 @@ function valuesFrom(text: string, where: RegExp): string[] {
     .map(([, , from = '']) => from)
 }
 
-function having(pattern: RegExp): string[] {
+function filesWith(pattern: RegExp): string[] {
   return files.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
 }
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
 
-test('without an environment everything has its default', () => {
+test('without environment variables every setting has its default', () => {
   expect(readConfig({}, {})).toMatchObject({
     port: 3000,
     host: '0.0.0.0',
@@ -17,15 +17,18 @@ test('without an environment everything has its default', () => {
   })
 })
 
-test('flags win over the environment', () => {
+test('flags override the environment', () => {
   expect(readConfig({ PORT: '1' }, { PORT: '2', HOST: '::1' })).toMatchObject({
     port: 1,
     host: '::1',
   })
 })
 
-/** For each variable: a valid text, its parsed form, and refused texts besides an empty one; null: never refused. */
-const GRID: Record<string, [text: string, gives: Partial<Config>, refused: string[] | null]> = {
+/** A valid value of each variable, its parsed form, and invalid values besides '' (null: none). */
+const VARIABLES: Record<
+  string,
+  [value: string, parsed: Partial<Config>, invalid: string[] | null]
+> = {
   TLS_DOMAINS: [
     'API.example.com, b.example.org',
     { tlsDomains: ['api.example.com', 'b.example.org'], isTls: true, port: 443, httpPort: 80 },
@@ -163,8 +166,8 @@ const GRID: Record<string, [text: string, gives: Partial<Config>, refused: strin
   NO_COLOR: ['1', { logColors: false }, null],
 }
 
-/** What these variables are refused without. */
-const NEEDED: Record<string, Record<string, string>> = {
+/** The other variables that these require. */
+const REQUIRED_WITH: Record<string, Record<string, string>> = {
   TLS_CERT: { TLS_KEY: 'key.pem' },
   TLS_KEY: { TLS_CERT: 'cert.pem' },
   DATABASE_URL: { SECRET_KEY: 'k'.repeat(32) },
@@ -174,7 +177,7 @@ const NEEDED: Record<string, Record<string, string>> = {
   APPLE_PRIVATE_KEY: { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' },
 }
 
-test('the table lists every variable that is read', () => {
+test('the table lists every variable that the configuration reads', () => {
   const names = new Set<string>()
   const recorder = new Proxy({} as Record<string, string>, {
     get(_, name) {
@@ -183,20 +186,20 @@ test('the table lists every variable that is read', () => {
     },
   })
   readConfig({}, recorder)
-  expect(Object.keys(GRID).toSorted()).toEqual([...names].toSorted())
+  expect(Object.keys(VARIABLES).toSorted()).toEqual([...names].toSorted())
 })
 
-test.each(Object.entries(GRID))('%s is read', (name, [text, gives, refused]) => {
-  const padded = refused === null ? text : ` ${text} `
-  expect(readConfig({}, {})).not.toMatchObject(gives)
-  expect(readConfig({}, { ...NEEDED[name], [name]: padded })).toMatchObject(gives)
+test.each(Object.entries(VARIABLES))('reads %s', (name, [text, parsed, invalid]) => {
+  const padded = invalid === null ? text : ` ${text} `
+  expect(readConfig({}, {})).not.toMatchObject(parsed)
+  expect(readConfig({}, { ...REQUIRED_WITH[name], [name]: padded })).toMatchObject(parsed)
 })
 
-const judged = Object.entries(GRID).filter(([, [, , refused]]) => refused !== null)
+const validated = Object.entries(VARIABLES).filter(([, [, , invalid]]) => invalid !== null)
 
-test.each(judged)('142: %s is checked, and its value is never repeated', (name, [, , refused]) => {
-  for (const value of ['', ...(refused ?? [])]) {
-    const message = faultsOf({ ...NEEDED[name], [name]: value })
+test.each(validated)('142: validates %s without repeating its value', (name, [, , invalid]) => {
+  for (const value of ['', ...(invalid ?? [])]) {
+    const message = errorFor({ ...REQUIRED_WITH[name], [name]: value })
     expect(message).toStartWith(name)
     if (value.trim().length > 3) expect(message).not.toContain(value)
   }
@@ -210,16 +213,16 @@ test.each([
   ['TLS_CERT', { TLS_CERT: 'cert.pem' }],
   ['S3_ACCESS_KEY_ID', { FILES_URL: 's3://bucket', S3_ACCESS_KEY_ID: 'id' }],
   ['SECRET_KEY', { DATABASE_URL: 'postgres://host/name' }],
-])('a contradiction is named by %s', (name, environment) => {
-  expect(faultsOf(environment)).toStartWith(name)
+])('reports an inconsistent configuration under %s', (name, environment) => {
+  expect(errorFor(environment)).toContain(name)
 })
 
-test('142: every fault is named at once', () => {
-  const message = faultsOf({ PORT: 'x', RATES_BASE: 'x', RATES_PROVIDER: 'openexchangerates' })
+test('142: reports all errors at once', () => {
+  const message = errorFor({ PORT: 'x', RATES_BASE: 'x', RATES_PROVIDER: 'openexchangerates' })
   expect(message.split('\n').map((line) => line.split(' ')[0])).toEqual([
     'PORT',
     'RATES_BASE',
-    'RATES_API_KEY',
+    'RATES_PROVIDER',
   ])
 })
 
@@ -230,7 +233,7 @@ test.each([
   ['myapp://open', 'myapp://open/auth'],
   ['https://app.example.com', 'https://app.example.com/auth'],
   ['https://app.example.com/auth/', 'https://app.example.com/auth'],
-])('deep links of %s begin with %s', (APP_LINK_URL, begin) => {
+])('deep links for %s begin with %s', (APP_LINK_URL, begin) => {
   expect(readConfig({}, { APP_LINK_URL }).appLinkUrl).toBe(begin)
 })
 
@@ -247,17 +250,17 @@ test('reports near misses as misspelled variables and ignores unrelated ones', (
   ])
 })
 
-test('the token that the manual shows is refused', () => {
+test('rejects the example token from the manual', () => {
   const WEBHOOK_TOKEN = 'replace-me-by-32-random-characters'
-  expect(faultsOf({ WEBHOOK_TOKEN })).toContain('openssl rand')
+  expect(errorFor({ WEBHOOK_TOKEN })).toContain('openssl rand')
 })
 
-function faultsOf(environment: Record<string, string>): string {
+function errorFor(environment: Record<string, string>): string {
   try {
     readConfig({}, environment)
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError)
     return (error as Error).message
   }
-  throw new Error(`${Object.keys(environment)} was taken`)
+  throw new Error(`${Object.keys(environment)} was accepted`)
 }

@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { openBrowser } from './support/console-browser.ts'
 import { buildExecutable, installExecutable } from './support/executable.ts'
 
-/** Takes the pictures of the console that the README shows, from the demo data, in both schemes. */
+/** Takes the console screenshots for the README, with demo data, in both colour schemes. */
 const FOLDER = join(import.meta.dir, '..', 'docs', 'pictures')
 const SIZE = { width: 1200, height: 760 }
 
@@ -24,19 +24,19 @@ await mkdir(FOLDER, { recursive: true })
 for (const scheme of ['light', 'dark'] as const) {
   await page.emulateMedia({ colorScheme: scheme })
   await page.goto(home)
-  await take(page, 'overview', scheme)
+  await takeScreenshot(page, 'overview', scheme)
   await page.goto(`${home}/people?q=carla`)
   await page.getByRole('link', { name: 'carla@example.com' }).click()
   await page.getByRole('link', { name: 'Subscription' }).click()
   await page.locator('summary').first().click()
-  await take(page, 'subscription', scheme)
+  await takeScreenshot(page, 'subscription', scheme)
 }
 await server.stop()
 
-async function take(page: Page, name: string, scheme: string) {
+async function takeScreenshot(page: Page, name: string, scheme: string) {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.waitForLoadState('networkidle')
-  // The focus is where the heading is, and shows nothing.
+  // Moves the pointer away, so that no hover style is shown.
   await page.mouse.move(0, 0)
   const path = join(FOLDER, `${name}-${scheme}.webp`)
   const { size } = await sharp(await page.screenshot())

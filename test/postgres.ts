@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { startPostgres } from './support/postgres-server.ts'
 
-/** Runs the tests on a PostgreSQL server of their own. What does not apply to it is skipped there and says why. */
+/** Runs the tests on a temporary PostgreSQL server. Tests that do not apply to PostgreSQL are skipped with a reason. */
 await using server = await startPostgres({ synchronous_commit: 'off' })
-const given = process.argv.slice(2)
-const flags = given.filter((word) => word.startsWith('--'))
-const words = given.filter((word) => !word.startsWith('--'))
-// What two instances do at once has the machine for itself.
+const args = process.argv.slice(2)
+const flags = args.filter((word) => word.startsWith('--'))
+const words = args.filter((word) => !word.startsWith('--'))
+// Tests with two instances run alone.
 const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances')
 const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)].map(
   (path) => `./test/${path}`,
@@ -16,7 +16,7 @@ const passes =
     ? [words]
     : [[...others.map((name) => `test/${name}`), ...slow], ['test/instances']]
 let current: Bun.Subprocess | null = null
-// The server ends with us.
+// Stop the running tests, so that the server is stopped too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => current?.kill(signal))
 for (const pass of passes) {
   current = Bun.spawn(
@@ -24,7 +24,7 @@ for (const pass of passes) {
       process.execPath,
       'test',
       `--parallel=${passes.indexOf(pass) === 0 ? 3 : 1}`,
-      // Each of three has a third of two cores, and the server wants the rest.
+      // Three test processes and the server share two cores.
       '--timeout=20000',
       ...flags,
       ...pass,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { sha256 } from '../lib/crypto.ts'
-import { AppError, type ErrorDetail, type UndeniedCode } from '../lib/errors.ts'
+import { AppError, type ErrorDetail, type NonDenialCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { readBody, readJson } from '../platform/http/body.ts'
 import { decodedHeader } from '../platform/http/request-headers.ts'
@@ -16,20 +16,20 @@ import { currentUser, executeCommand, type ServiceCommand } from './command.ts'
 /** The reply of the server to a command over its socket. */
 type Answer =
   | { outcome: unknown }
-  | { error: { code: UndeniedCode; message: string; details?: ErrorDetail[] } }
+  | { error: { code: NonDenialCode; message: string; details?: ErrorDetail[] } }
 
 const NAME = 'homeport.sock'
-/** Asks what a command would lose, without carrying it out. */
+/** Asks what a command would lose, without executing it. */
 const RISK = '?risk'
 /** Names the operator; only our own user can open the socket. */
 const USER = 'operator-user'
-/** The reply of servers of every version to an unknown command. */
+/** The reply of every server version to an unknown command. */
 const UNKNOWN_COMMAND = 'no such command'
 const MAX_INPUT_BYTES = 16 * 1024 * 1024
 
-/** Carries out the commands that arrive over the socket, which only our own user can open. */
+/** Executes the commands that arrive over the socket, which only our own user can open. */
 export async function serveCommands(services: Services, commands: ServiceCommand[], log: Log) {
-  // Not disposed of: the socket is removed under the same name.
+  // Not disposed of: the path must stay valid until the socket is removed.
   const { path } = openSocketPath(services.config, NAME)
   // We hold the lock of the data directory, so an existing socket belongs to a killed server.
   await rm(path, { force: true })
@@ -51,7 +51,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
             : await command.risk?.(services, input)
         return Response.json({ outcome: outcome ?? null })
       } catch (error) {
-        return Response.json({ error: asAnswer(error, log) })
+        return Response.json({ error: errorAnswer(error, log) })
       }
     },
   })
@@ -59,7 +59,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
   return server
 }
 
-/** Whether a server carries out commands for this data directory. */
+/** Whether a server executes commands for this data directory. */
 export async function isServing(config: Config): Promise<boolean> {
   if (!existsSync(config.dataDir)) return false
   using socket = openSocketPath(config, NAME)
@@ -70,7 +70,7 @@ export async function isServing(config: Config): Promise<boolean> {
   )
 }
 
-/** Sends a part of a command to the server that holds the data; null when none answers. */
+/** Sends a part of a command to the server that holds the data. Returns null when no server answers. */
 export async function askServer(
   config: Config,
   command: Pick<ServiceCommand, 'name'>,
@@ -113,7 +113,7 @@ function isOurSocket(path: string): boolean {
   return uid === process.getuid?.()
 }
 
-function asAnswer(error: unknown, log: Log) {
+function errorAnswer(error: unknown, log: Log) {
   if (error instanceof AppError) {
     const { code, message, details } = error
     return { code, message, details }
@@ -138,7 +138,7 @@ export function openSocketPath({ dataDir }: Config, name: string): { path: strin
   return { path: `/proc/self/fd/${folder}/${name}`, [Symbol.dispose]: () => closeSync(folder) }
 }
 
-/** Whether a request over a socket failed because no process listens there. Nothing was sent then. */
+/** Whether a request over a socket failed because no process listens there, so that nothing was sent. */
 export function isNotListening(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return /^(ConnectionRefused|FailedToOpenSocket|ENOENT|ECONNREFUSED)$/.test(String(code))

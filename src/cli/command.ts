@@ -7,7 +7,7 @@ import type { Services } from '../server/services.ts'
 /** Runs in this process. Returns the exit code. */
 export type LocalCommand = NamedCommand & {
   run: (
-    config: () => Config,
+    loadConfig: () => Config,
     options: Options,
     args: string[],
     program: Commander,
@@ -17,7 +17,7 @@ export type LocalCommand = NamedCommand & {
 export type ServiceCommand = DataCommand<Services>
 export type Command = ServiceCommand | LocalCommand
 
-/** Carries a command out, and records its changes in the log and the audit log under the name `user`. */
+/** Executes a command, and records its changes in the log and the audit log under the name `user`. */
 export async function executeCommand(
   command: ServiceCommand,
   services: Services,
@@ -42,7 +42,7 @@ export async function executeCommand(
   return outcome
 }
 
-/** The operating system's user, by name where there is one. */
+/** The operating system user, by name if it has one. */
 export function currentUser(): string {
   const uid = process.getuid?.()
   return uid === undefined ? 'unknown' : userName(uid)

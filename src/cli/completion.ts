@@ -9,9 +9,9 @@ type Entry = { path: string[]; summary: string; words: string[]; command: Comman
 
 export const completion: LocalCommand = {
   name: 'completion',
-  summary: 'Print the completion for a shell: bash, zsh or fish',
+  summary: 'Print the completion script for bash, zsh or fish',
   arguments: '<shell>',
-  run: async (_config, { json }, [shell = ''], program) => {
+  run: async (_loadConfig, { json }, [shell = ''], program) => {
     if (!Object.hasOwn(SHELLS, shell))
       throw new UsageError(`The shell must be one of ${Object.keys(SHELLS).join(', ')}.`)
     const script = SHELLS[shell as keyof typeof SHELLS](entriesOf(program, []))

@@ -5,13 +5,13 @@ import { createConnectionKey } from '../platform/http/client-ip.ts'
 
 type GuardDeps = {
   ports: () => number[]
-  /** Accepts new connections, or lets them wait. */
+  /** Accepts new connections, or leaves them waiting. */
   setAccepting: (isAccepting: boolean) => void
   trustedProxies: string[]
   log: Log
 }
 
-/** How often we check, normally and while file descriptors are short. */
+/** How often we check, normally and while file descriptors are scarce. */
 const INTERVAL_MS = 100
 const BUSY_INTERVAL_MS = 20
 /** Descriptors reserved for our own files: a fraction of the limit, within bounds. */
@@ -35,14 +35,14 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
   const limit = openFilesLimit()
   if (limit === null) return
   const reserve = Math.min(Math.max(limit / RESERVE.divisor, RESERVE.min), RESERVE.max)
-  const mark = Math.floor(limit - reserve)
+  const highWaterMark = Math.floor(limit - reserve)
   const keyOf = createConnectionKey(trustedProxies)
   let isAccepting = true
   let warnedAt = -WARN_INTERVAL_MS
   setTimeout(check, INTERVAL_MS).unref()
 
   function check() {
-    const isFull = nextFd() > mark
+    const isFull = nextFd() > highWaterMark
     const hasRoom = !isFull || makeRoom()
     if (isAccepting !== hasRoom) {
       isAccepting = hasRoom
@@ -51,27 +51,27 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
     setTimeout(check, isFull ? BUSY_INTERVAL_MS : INTERVAL_MS).unref()
   }
 
-  /** Closes connections; false when none can be closed. */
+  /** Closes connections. Returns false when none can be closed. */
   function makeRoom(): boolean {
-    const connections = openConnections(ports(), someFds()) ?? []
+    const connections = openConnections(ports(), randomFds()) ?? []
     const share = Math.floor(connections.length / ADDRESS_DIVISOR)
     const groups = groupsOf(connections).filter(({ length }) => length > share)
     const excess = groups.flatMap((group) => {
       // An address may also hold connections with requests that never end.
-      const idleFirst = [...quietest(group.filter(isIdle)), ...quietest(group)]
+      const idleFirst = [...longestIdleFirst(group.filter(isIdle)), ...longestIdleFirst(group)]
       return [...new Set(idleFirst)].slice(0, group.length - share)
     })
-    const candidates = [...excess, ...quietest(connections.filter(isIdle))]
-    const ended = [...new Set(candidates)].slice(0, Math.ceil(mark / CLOSE_DIVISOR))
+    const candidates = [...excess, ...longestIdleFirst(connections.filter(isIdle))]
+    const ended = [...new Set(candidates)].slice(0, Math.ceil(highWaterMark / CLOSE_DIVISOR))
     for (const connection of ended) endConnection(connection)
     if (ended.length > 0) warn(ended.length)
     return ended.length > 0
   }
 
   /** A random range of descriptors: listing the open ones would take a descriptor itself. */
-  function someFds(): number[] {
-    const count = Math.min(mark, MAX_EXAMINED)
-    const first = Math.floor(Math.random() * (mark - count))
+  function randomFds(): number[] {
+    const count = Math.min(highWaterMark, MAX_EXAMINED)
+    const first = Math.floor(Math.random() * (highWaterMark - count))
     return Array.from({ length: count }, (_, at) => first + at)
   }
 
@@ -90,13 +90,13 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
   }
 }
 
-/** No client waits for a reply on it. */
-function isIdle({ isAnswered, quietMs }: Connection): boolean {
-  return isAnswered && quietMs > BUSY_MS
+/** Whether no client is waiting for a reply on this connection. */
+function isIdle({ isAnswered, idleMs }: Connection): boolean {
+  return isAnswered && idleMs > BUSY_MS
 }
 
-function quietest(connections: Connection[]): Connection[] {
-  return connections.toSorted((a, b) => b.quietMs - a.quietMs)
+function longestIdleFirst(connections: Connection[]): Connection[] {
+  return connections.toSorted((a, b) => b.idleMs - a.idleMs)
 }
 
 /** The lowest free descriptor; all below it are taken. */

@@ -18,5 +18,5 @@ const openapi = dataCommand({
   print: prettyJson,
 })
 
-/** The commands that need the data: a running server carries them out. */
+/** The commands that need the data: a running server executes them. */
 export const dataCommands: ServiceCommand[] = [status, ...commands, openapi]

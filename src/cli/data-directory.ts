@@ -3,11 +3,11 @@ import { access, mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
-import { describeFull, freeSpace } from '../lib/free-space.ts'
+import { describeFullDisk, freeSpace } from '../lib/free-space.ts'
 import { userName } from '../lib/user-name.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
-import { openingFault } from '../platform/db/sqlite/storage-error.ts'
+import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { databasePath } from './open-sqlite.ts'
 
 /** With less free space the database cannot even be opened. */
@@ -44,27 +44,27 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
   const lock = takeLock(join(dataDir, 'homeport.lock'))
   if (lock) return lock
   throw new CommandError(
-    `another homeport is using ${dataDir}: stop it first ("homeport status" shows it)`,
+    `Another homeport is using ${dataDir}: stop it first ("homeport status" shows it).`,
   )
 }
 
-/** Explains a fault of the file system or database in a sentence; other errors are returned unchanged. */
+/** Turns a file system or database error into a readable `CommandError`; returns other errors unchanged. */
 export async function asCommandError(error: unknown, { dataDir }: Config): Promise<unknown> {
   if (error instanceof CommandError) return error
   if (error instanceof DatabaseRefusal) return new CommandError(error.message)
-  const fault = openingFault(error)
+  const fault = classifyOpenError(error)
   if (fault === null) return error
   if (fault.kind === 'read_only') {
     return new CommandError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
   if (fault.kind === 'full' || (await isFull(dataDir))) {
-    const { state, advice } = await describeFull(dataDir)
+    const { state, advice } = await describeFullDisk(dataDir)
     return new CommandError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
   }
   const owner = ownerOf(dataDir)
   if (owner !== null && owner !== process.getuid?.())
     return new CommandError(explainOwner(dataDir, owner))
-  return new CommandError(`${dataDir} cannot be written (${fault.code}): check its owner and mode`)
+  return new CommandError(`${dataDir} is not writable (${fault.code}): check its owner and mode`)
 }
 
 /** The owner of a folder, or of its closest parent that this user can see. */
@@ -95,12 +95,12 @@ function codeOf(error: unknown): string {
 
 const WRITABLE_BY_ALL = 0o002
 
-/** A sentence for each of our folders that every user of this machine may write to. */
-export function describeOpenFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
+/** A sentence for each of our folders that every user of this machine can write to. */
+export function describeWritableFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
   const folders = [dataDir, backupDir, nativeDir].filter((path) => path !== null)
   return folders
     .filter((path) => modeOf(path) & WRITABLE_BY_ALL)
-    .map((path) => `Every user of this machine may write to ${path}: run "chmod o-w ${path}".`)
+    .map((path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`)
 }
 
 /** 0 for a missing folder: code that needs it reports that itself. */

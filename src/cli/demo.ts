@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { differencesBetween, sidesOf } from '../lib/differences.ts'
+import { beforeAndAfterOf, differencesBetween } from '../lib/differences.ts'
 import { DAY_MS } from '../lib/durations.ts'
 import type { Log } from '../lib/log.ts'
 import { encodePng } from '../lib/png.ts'
@@ -8,37 +8,37 @@ import type { Services } from '../server/services.ts'
 const PASSWORD = 'correct horse battery'
 const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false }, baseUrl: '' }
 
-/** The demo users: `bought` in days ago, `later` the events after the purchase. */
+/** The demo users. `laterEvents` lists the events after the purchase. */
 const DEMO_USERS = [
-  { name: 'Ann', locale: 'en', bought: 20, later: [] },
-  { name: 'Bob', locale: 'de', bought: 40, later: ['RENEWAL'] },
-  { name: 'Carla', locale: 'pt-BR', bought: 25, later: ['CANCELLATION'] },
-  { name: 'Deniz', locale: 'tr', bought: 31, later: ['BILLING_ISSUE'] },
-  { name: 'Eve', locale: 'fr', bought: 60, later: ['EXPIRATION'] },
-  { name: 'Farid', locale: 'ar', bought: null, later: [] },
-  { name: 'Grace', locale: 'en', bought: 12, later: ['REFUND'] },
+  { name: 'Ann', locale: 'en', boughtDaysAgo: 20, laterEvents: [] },
+  { name: 'Bob', locale: 'de', boughtDaysAgo: 40, laterEvents: ['RENEWAL'] },
+  { name: 'Carla', locale: 'pt-BR', boughtDaysAgo: 25, laterEvents: ['CANCELLATION'] },
+  { name: 'Deniz', locale: 'tr', boughtDaysAgo: 31, laterEvents: ['BILLING_ISSUE'] },
+  { name: 'Eve', locale: 'fr', boughtDaysAgo: 60, laterEvents: ['EXPIRATION'] },
+  { name: 'Farid', locale: 'ar', boughtDaysAgo: null, laterEvents: [] },
+  { name: 'Grace', locale: 'en', boughtDaysAgo: 12, laterEvents: ['REFUND'] },
 ]
 
-/** Fills an empty database by calling the services. Does nothing when it holds users or events. */
+/** Fills an empty database by calling the services. Does nothing if it already has users or events. */
 export async function addDemoData(services: Services, log: Log) {
   const { db } = services
   const { users, billingEvents } = db.tables
   if ((await db.read.$count(users)) + (await db.read.$count(billingEvents)) > 0) {
-    log.info('no demo data: the database holds users or events already')
+    log.info('no demo data was added: the database already has users or events')
     return
   }
-  for (const [at, user] of DEMO_USERS.entries()) await addUser(services, user, at)
+  for (const [index, user] of DEMO_USERS.entries()) await addUser(services, user, index)
   await addFailedEvent(services)
-  await addEdits(services)
+  await publishSettings(services)
   log.info(
     { users: DEMO_USERS.length },
     `demo data added: sign in as ann@example.com with the password "${PASSWORD}"`,
   )
 }
 
-async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number], at: number) {
+async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number], index: number) {
   const { users, accounts, profile, attachments, db } = services
-  const { name, locale, bought, later } = demoUser
+  const { name, locale, boughtDaysAgo, laterEvents } = demoUser
   const email = `${name.toLowerCase()}@example.com`
   const hints = { name, locale, timezone: 'europe/berlin' }
   await users.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
@@ -47,18 +47,18 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
   const [picture] = await attachments.store(
     user.id,
     null,
-    async () => [{ ...(await stagePicture(services, at)), fileName: `${name}.png` }],
+    async () => [{ ...(await stagePicture(services, index)), fileName: `${name}.png` }],
     { type: 'publicAsset', compression: true, targetType: 'webp' },
     { baseUrl: '', ip: ORIGIN.ip },
   )
   const patch = {
     profile: { avatarKey: picture?.key ?? null },
-    onboardingCompleted: at % 2 === 0,
+    onboardingCompleted: index % 2 === 0,
   }
   await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
-  if (bought === null) return
-  for (const [step, type] of ['INITIAL_PURCHASE', ...later].entries()) {
-    await deliver(services, user.id, type, bought - step * 30, at)
+  if (boughtDaysAgo === null) return
+  for (const [step, type] of ['INITIAL_PURCHASE', ...laterEvents].entries()) {
+    await deliver(services, user.id, type, boughtDaysAgo - step * 30, index)
   }
 }
 
@@ -67,18 +67,18 @@ async function deliver(
   userId: string,
   type: string,
   daysAgo: number,
-  at: number,
+  index: number,
 ) {
   const time = now().getTime() - Math.max(daysAgo, 0) * DAY_MS
   await billing.recordInternalEvent(type, time, {
     app_user_id: userId,
     environment: 'PRODUCTION',
-    store: at % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
+    store: index % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
     product_id: 'prod_example_pro',
     entitlement_ids: ['pro'],
     period_type: 'NORMAL',
-    original_transaction_id: `demo-${at}`,
-    transaction_id: `demo-${at}`,
+    original_transaction_id: `demo-${index}`,
+    transaction_id: `demo-${index}`,
     purchased_at_ms: time,
     expiration_at_ms: time + 30 * DAY_MS,
     cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
@@ -86,28 +86,28 @@ async function deliver(
   })
 }
 
-/** Makes a cancellation of Ann's look as if it had failed: her purchase ignores it, and a replay applies it. */
+/** Makes a cancellation by Ann look failed: her purchase does not reflect it until a replay applies it. */
 async function addFailedEvent(services: Services) {
   const { db, accounts } = services
   const { subscriptions, billingEvents } = db.tables
   const ann = await accounts.findByEmail(db.read, 'ann@example.com')
-  const isHers = eq(subscriptions.purchaseKey, 'PRODUCTION|demo-0')
-  const [line] = await db.read.select().from(subscriptions).where(isHers)
-  if (!ann || !line) return
+  const isAnnsPurchase = eq(subscriptions.purchaseKey, 'PRODUCTION|demo-0')
+  const [purchase] = await db.read.select().from(subscriptions).where(isAnnsPurchase)
+  if (!ann || !purchase) return
   await deliver(services, ann.id, 'CANCELLATION', 1, 0)
   const isCancellation = and(
     eq(billingEvents.appUserId, ann.id),
     eq(billingEvents.type, 'CANCELLATION'),
   )
-  const failure = { outcome: 'failed', error: 'Error: the demo has refused this event' }
+  const failure = { outcome: 'failed', error: 'Error: a simulated failure for the demo' }
   await db.write(async (tx) => {
-    await tx.update(subscriptions).set({ state: line.state }).where(isHers)
+    await tx.update(subscriptions).set({ state: purchase.state }).where(isAnnsPurchase)
     await tx.update(billingEvents).set(failure).where(isCancellation)
   })
 }
 
-/** Two edits of the settings, for the history. */
-async function addEdits({ settings, operators }: Services) {
+/** Publishes two changes of the settings, so that the history is not empty. */
+async function publishSettings({ settings, operators }: Services) {
   const edits = [
     { changes: { 'ios.latestVersion': '1.1.0' }, note: 'Version 1.1 is in the store' },
     { changes: { hardPaywall: true }, note: 'Try the hard paywall' },
@@ -120,13 +120,13 @@ async function addEdits({ settings, operators }: Services) {
       operator: 'dana',
       origin: ORIGIN.ip,
       action: 'settings.publish',
-      ...sidesOf(differences),
+      ...beforeAndAfterOf(differences),
     })
   }
 }
 
-async function stagePicture({ staging }: Services, at: number) {
-  const bytes = gradient(256, at * 40)
+async function stagePicture({ staging }: Services, index: number) {
+  const bytes = gradient(256, index * 40)
   const tooLarge = () => new Error('the demo picture is too large')
   return await staging.receive(chunks(bytes), bytes.length, tooLarge)
 }

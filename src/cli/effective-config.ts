@@ -3,7 +3,7 @@ import { dataCommand } from '../lib/command.ts'
 import type { Services } from '../server/services.ts'
 import { askServer } from './command-socket.ts'
 
-/** The server's configuration, for its own user only. */
+/** The server's configuration. Only the user that runs the server can read it. */
 export const configCommand = dataCommand({
   name: 'server configuration',
   summary: 'Used by backup and doctor',
@@ -12,17 +12,17 @@ export const configCommand = dataCommand({
 })
 
 /**
- * The configuration of the server that uses the data, else that of this terminal. The folder and the key of backups may
- * be set in the terminal in both cases.
+ * The configuration of the server that uses the data, or else of this process. In both cases the environment of this
+ * process may set the backup folder and key.
  */
-export async function effectiveConfig(own: Config): Promise<Config> {
-  const answer = await askServer(own, configCommand, null, 'work')
-  if (!answer) return own
+export async function effectiveConfig(localConfig: Config): Promise<Config> {
+  const answer = await askServer(localConfig, configCommand, null, 'work')
+  if (!answer) return localConfig
   const served = answer.outcome as Config
   return {
-    ...own,
+    ...localConfig,
     ...served,
-    backupKey: own.backupKey ?? served.backupKey,
-    backupDir: own.backupDir ?? served.backupDir,
+    backupKey: localConfig.backupKey ?? served.backupKey,
+    backupDir: localConfig.backupDir ?? served.backupDir,
   }
 }

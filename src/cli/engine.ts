@@ -4,7 +4,7 @@ import type { OpenDb } from '../platform/db/db.ts'
 import type { SecretName } from '../secrets.ts'
 import type { Tables } from '../server/features.ts'
 
-/** What opening may do to the schema: update it, create it in an empty database, or nothing. */
+/** How opening may change the schema: update it, create it in an empty database, or not at all. */
 export type SchemaChange = 'migrate' | 'create' | 'none'
 
 /** A database with an up-to-date schema, and where its secrets are stored. */
@@ -12,12 +12,12 @@ export type Engine = {
   db: OpenDb<Tables>
   /** The tags of the migrations that were applied now. */
   migrated: string[]
-  /** Lost secrets that were replaced, and what that breaks. */
+  /** Lost secrets that were replaced, and what stops working. */
   replaced: { name: SecretName; breaks: string }[]
   secretStore: (name: SecretName) => StoredText
 } & AsyncDisposable
 
-/** Throws `CommandError` when opening the database would change its schema although it must not. */
+/** Throws `CommandError` when opening the database would change its schema more than `allowed`. */
 export function refuseSchema(allowed: SchemaChange, applied: number, known: number) {
   if (applied > known)
     throw new CommandError('The database was written by a newer homeport: start that version.')

@@ -15,16 +15,16 @@ export const status = dataCommand({
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
   work: ({ status }: Services) => status(),
   print: describeStatus,
-  isBad: ({ isReady }) => !isReady,
+  isFailure: ({ isReady }) => !isReady,
 })
 
 function describeStatus(status: Status): string {
   const { version, since, isReady, ready, failed, ratesUpdatedAt, ratesAgeHours } = status
   const state = since === null ? 'not running' : `${isReady ? 'ready' : 'NOT READY'} since ${since}`
-  const parts = Object.entries(ready).map(([name, part]) => `${name} ${part}`)
+  const components = Object.entries(ready).map(([name, component]) => `${name} ${component}`)
   const rows = {
     homeport: `${version}, ${state}`,
-    parts: parts.join(', '),
+    components: components.join(', '),
     users: `${status.users ?? '?'}, sessions ${status.sessions ?? '?'}`,
     billing: `events ${status.events ?? '?'}, failed ${failed ?? '?'}${failed ? ': see "events list --failed"' : ''}`,
     'e-mails': `queued ${status.messagesWaiting ?? '?'}`,
@@ -35,17 +35,17 @@ function describeStatus(status: Status): string {
     database: `${status.database}${ready.database === 'ok' ? '' : ' does not answer: check its server'}`,
   }
   return Object.entries(rows)
-    .map(([name, text]) => `${name.padEnd(9)} ${text}`)
+    .map(([name, text]) => `${name.padEnd(10)} ${text}`)
     .join('\n')
 }
 
 function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): string {
   const newest = newestAt === null ? 'none' : `of ${new Date(newestAt).toISOString()}`
-  if (fault !== null) return `${newest}, BACKUP_SCHEDULE IS FAILING: ${fault}`
+  if (fault !== null) return `${newest}, SCHEDULED BACKUPS ARE FAILING: ${fault}`
   return isScheduled ? newest : `${newest}, BACKUP_SCHEDULE is not set`
 }
 
-/** The reply of `/ready`, over the socket of the data directory: another server might use the port. */
+/** The reply to `/ready`, over the data directory's socket: another server might be using the port. */
 export const readinessCommand = dataCommand({
   name: 'readiness',
   summary: 'Used by health',
@@ -58,12 +58,12 @@ export const readinessCommand = dataCommand({
 
 export const health: LocalCommand = {
   name: 'health',
-  summary: 'Ask the server of DATA_DIR whether it is ready, like /ready: exit 0 or 1',
-  run: async (config, { json }) => {
-    const answer = await askServer(config(), readinessCommand, null, 'work')
+  summary: 'Check whether the server of DATA_DIR is ready, like /ready: exit 0 or 1',
+  run: async (loadConfig, { json }) => {
+    const answer = await askServer(loadConfig(), readinessCommand, null, 'work')
     if (answer === null) {
       if (json) console.log(JSON.stringify({ server: 'not running' }))
-      process.stderr.write(`No server is running on ${config().dataDir}.\n`)
+      process.stderr.write(`No server is running on ${loadConfig().dataDir}.\n`)
       return EXIT.failed
     }
     const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>
@@ -76,7 +76,7 @@ export const version: LocalCommand = {
   name: 'version',
   summary:
     'Print the version, its commit and date; with --json also the schema and embedded components',
-  run: async (_config, { json }) => {
+  run: async (_loadConfig, { json }) => {
     console.log(json ? JSON.stringify(describeBuild()) : BUILD)
     return EXIT.done
   },
@@ -99,14 +99,14 @@ function describeBuild() {
 
 export const open: LocalCommand = {
   name: 'open',
-  summary: 'Print the address of the console',
-  run: async (given, { json }) => {
-    const config = await effectiveConfig(given())
+  summary: 'Print the URL of the console',
+  run: async (loadConfig, { json }) => {
+    const config = await effectiveConfig(loadConfig())
     const url = consoleUrlOf(config)
-    if (url === null) throw new UsageError('CONSOLE is off: set it to on for a console.')
+    if (url === null) throw new UsageError('CONSOLE is off: set it to "on" to enable the console.')
     const { consoleNetworks: networks } = config
-    const limit = networks.length > 0 ? `\nOnly from ${networks.join(', ')}.` : ''
-    console.log(json ? JSON.stringify({ url, networks }) : url + limit)
+    const restriction = networks.length > 0 ? `\nOnly from ${networks.join(', ')}.` : ''
+    console.log(json ? JSON.stringify({ url, networks }) : url + restriction)
     return EXIT.done
   },
 }

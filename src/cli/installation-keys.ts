@@ -15,7 +15,7 @@ export async function installationKeys(config: Config): Promise<InstallationKey[
   return texts.filter((text) => text !== null).map(keyFrom)
 }
 
-/** Creates the key of the data directory when it is missing. */
+/** Creates the key in the data directory if it is missing. */
 export async function ensureInstallationKey(config: Config) {
   const { length } = await installationKeys({ ...config, secretKey: null })
   if (length === 0) await writeDurably(keyPath(config), randomBytes(32).toString('hex'))

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import type { Log } from '../lib/log.ts'
 import { openConnections } from '../lib/sockets.ts'
-import { IDLE_TIMEOUT } from '../platform/http/body.ts'
+import { IDLE_TIMEOUT_SECONDS } from '../platform/http/body.ts'
 import { failureBody, internalError } from '../platform/http/errors.ts'
 import { createApp, createConsoleApp } from '../server/app.ts'
 import type { Services } from '../server/services.ts'
@@ -20,12 +20,12 @@ import type { Certificate } from './tls/certificate.ts'
 
 type App = ReturnType<typeof createApp>
 
-/** Above all our own limits, so that we refuse a body that is too large, not Bun. */
+/** Above all our own limits, so that we, not Bun, refuse a body that is too large. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024
 /** The runtime's maximum. */
 const MAX_IDLE_SECONDS = 255
 
-/** How long requests in flight may take before a hand-over, and cutting them off afterwards. */
+/** How long requests in flight may take before a hand-over, and how long cutting them off may take. */
 const FINISH_TIMEOUT_MS = 10_000
 const CUT_TIMEOUT_MS = 6_000
 const POLL_MS = 5
@@ -38,7 +38,7 @@ const LINGER_POLL_MS = 250
 export function createListener(config: Config, log: Log) {
   const { port, host, keepAliveSeconds } = config
   const sockets = new Set<ServingSocket>()
-  const { promise: firstApp, resolve: serveHeld } = Promise.withResolvers<App>()
+  const { promise: firstApp, resolve: resolveFirstApp } = Promise.withResolvers<App>()
   const handles = new Map<Target, (request: Request) => Response | Promise<Response>>()
   guardConnections({
     ports,
@@ -49,11 +49,11 @@ export function createListener(config: Config, log: Log) {
     log,
   })
   let forwarded: Awaited<ReturnType<typeof serveForwarded>> | null = null
-  return { probe, hold, open, takeForwarded, stop, handOver, linger }
+  return { probe, hold, open, acceptForwarded, stop, handOver, linger }
 
   /** Throws `CommandError` when `open` would fail, or would share the port with another program. */
   function probe() {
-    listening(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
+    tryToListen(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
   }
 
   /** Accepts requests that are answered after `open`. */
@@ -63,7 +63,7 @@ export function createListener(config: Config, log: Log) {
       server.timeout(request, MAX_IDLE_SECONDS)
       return socket.answer(async () => (await firstApp).fetch(request), request)
     }
-    listening(() => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch })))
+    tryToListen(() => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch })))
   }
 
   /** Answers requests, over TLS with a `certificate`. Throws `CommandError` when it cannot listen. */
@@ -75,7 +75,7 @@ export function createListener(config: Config, log: Log) {
       const options = { ...optionsWith(certificate), port: config.consolePort }
       serve('console', createConsoleApp(services), options)
     }
-    serveHeld(app)
+    resolveFirstApp(app)
     for (const socket of before) socket.retire(() => sockets.delete(socket))
     return server
   }
@@ -84,7 +84,7 @@ export function createListener(config: Config, log: Log) {
     const socket = addSocket(target)
     app.wrap((next) => (request: Request) => socket.answer(next as never, request))
     const start = () => app.listen(options).server as Bun.Server<unknown>
-    const server = listening(() => socket.open(start), options.port)
+    const server = tryToListen(() => socket.open(start), options.port)
     handles.set(target, (request) => app.fetch(request))
     return server
   }
@@ -95,8 +95,8 @@ export function createListener(config: Config, log: Log) {
     return socket
   }
 
-  /** Answers the requests that earlier processes forward. Requires the data to be open. */
-  async function takeForwarded() {
+  /** Answers requests forwarded by earlier processes, once the data is open. */
+  async function acceptForwarded() {
     forwarded = await serveForwarded(config, MAX_BODY_BYTES, async (target, request) => {
       await firstApp
       const handle = handles.get(target)
@@ -111,8 +111,8 @@ export function createListener(config: Config, log: Log) {
       reusePort: true,
       ...(certificate ? { tls: { cert: certificate.cert, key: certificate.key } } : {}),
       maxRequestBodySize: MAX_BODY_BYTES,
-      idleTimeout: IDLE_TIMEOUT,
-      // No hook caught it: the thrown value is not an error.
+      idleTimeout: IDLE_TIMEOUT_SECONDS,
+      // No hook caught it, because the thrown value is not an `Error`.
       error(error: Error) {
         log.error({ err: error }, 'request failed')
         return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
@@ -120,11 +120,11 @@ export function createListener(config: Config, log: Log) {
     }
   }
 
-  function listening<T>(listen: () => T, at = port): T {
+  function tryToListen<T>(listen: () => T, at = port): T {
     try {
       return listen()
     } catch (error) {
-      const reason = reasonNotToListen((error as { code?: string }).code, { host, port: at })
+      const reason = describeListenError((error as { code?: string }).code, { host, port: at })
       throw new CommandError(reason, { cause: error })
     }
   }
@@ -135,7 +135,7 @@ export function createListener(config: Config, log: Log) {
     await Promise.all([...sockets].map((socket) => drain(socket.server(), secondSignal, log)))
   }
 
-  /** Forwards new requests to the next process, and returns when no request of ours needs the data. */
+  /** Forwards new requests to the next process. Returns once none of our own requests needs the data. */
   async function handOver(secondSignal: Promise<unknown>) {
     const forward = createForward(config)
     let isStopped = false
@@ -178,7 +178,7 @@ async function until(isDone: () => boolean, limit: number, poll = POLL_MS) {
   while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
 
-function reasonNotToListen(
+function describeListenError(
   code: string | undefined,
   { host, port }: Pick<Config, 'host' | 'port'>,
 ): string {
@@ -186,7 +186,7 @@ function reasonNotToListen(
     return `Port ${port} is in use: choose another one with PORT or --port.`
   }
   if (code === 'EACCES') {
-    return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, or give the service the capability CAP_NET_BIND_SERVICE.`
+    return `This user may not listen on port ${port}: choose one above 1023 with PORT or --port, or give the service the capability CAP_NET_BIND_SERVICE.`
   }
   return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or 0.0.0.0 for all.`
 }

@@ -6,7 +6,7 @@ import type { LocalCommand } from './command.ts'
 export const man: LocalCommand = {
   name: 'man',
   summary: 'Print the manual page: homeport man > /usr/local/share/man/man1/homeport.1',
-  run: async (_config, { json }, _args, program) => {
+  run: async (_loadConfig, { json }, _args, program) => {
     const page = pageOf(program)
     console.log(json ? JSON.stringify({ page }) : page)
     return EXIT.done
@@ -18,17 +18,18 @@ function pageOf(program: Commander): string {
   return [
     `.TH HOMEPORT 1 "${day}" "homeport ${VERSION}"`,
     '.SH NAME',
-    `homeport \\- ${textOf(program.description())}`,
+    `homeport \\- ${escapeRoff(program.description())}`,
     '.SH SYNOPSIS',
     '.B homeport',
     '[\\fIcommand\\fR] [\\fIoption\\fR ...]',
     '.SH DESCRIPTION',
-    'A running server carries out commands itself. The configuration is read from environment variables',
+    'A running server executes commands itself.',
+    'The configuration is read from environment variables',
     'and from the file .env in the working directory. Every command accepts \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
     '.SH COMMANDS',
     ...sectionsOf(program, ''),
     '.SH EXIT STATUS',
-    `${EXIT.done} success, ${EXIT.failed} failure, ${EXIT.usage} wrong usage, ${EXIT.configuration} invalid configuration.`,
+    `${EXIT.done} success, ${EXIT.failed} failure, ${EXIT.usage} usage error, ${EXIT.configuration} invalid configuration.`,
   ].join('\n')
 }
 
@@ -39,18 +40,18 @@ function sectionsOf(command: Commander, path: string): string[] {
     if (one.name() === 'help') return []
     const options = help.visibleOptions(one).filter(({ long }) => long !== '--help')
     return [
-      `.SS ${textOf(path + help.subcommandTerm(one).replace('[options] ', '').replace(' [options]', ''))}`,
-      textOf(one.description()),
+      `.SS ${escapeRoff(path + help.subcommandTerm(one).replace('[options] ', '').replace(' [options]', ''))}`,
+      escapeRoff(one.description()),
       ...options.flatMap(({ flags, description }) => [
         '.TP',
-        `.B ${textOf(flags)}`,
-        textOf(description),
+        `.B ${escapeRoff(flags)}`,
+        escapeRoff(description),
       ]),
     ]
   })
 }
 
-/** Escapes text for roff: dashes, backslashes and lines that would be requests. */
-function textOf(text: string): string {
+/** Escapes text for roff: dashes, backslashes and lines that roff would take for requests. */
+function escapeRoff(text: string): string {
   return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')
 }

@@ -12,23 +12,23 @@ import { confirmRisk } from './terminal.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
-  summary: 'Update the database schema (as the server does at its start), or undo an update',
+  summary: 'Update the database schema (as the server does when it starts), or undo an update',
   options: [
     ['--status', 'only show which migrations are applied and pending'],
     [
       '--back-to-snapshot [name]',
-      'restore the database from before the last migration, for the version of that time',
+      'restore the database from before the last migration, to run the previous version',
     ],
     ['--data-dir <path>', 'overrides DATA_DIR'],
-    ['--yes', 'do it without asking'],
+    ['--yes', 'skip the confirmation'],
   ],
-  run: async (given, { status, backToSnapshot, json, yes }) => {
-    const config = given()
+  run: async (loadConfig, { status, backToSnapshot, json, yes }) => {
+    const config = loadConfig()
     await requireData(config)
     if (backToSnapshot) {
       const name = backToSnapshot === true ? null : backToSnapshot
       const done = await restoreSnapshot(config, name, yes === true)
-      console.log(json ? JSON.stringify(done) : describeReturn(done))
+      console.log(json ? JSON.stringify(done) : describeRestored(done))
       return EXIT.done
     }
     const migrated = status ? undefined : await migrateNow(config)
@@ -58,19 +58,19 @@ async function restoreSnapshot(config: Config, name: string | null, isConfirmed:
     throw new CommandError(`A server is using ${config.dataDir}: stop it first.`)
   const { path, at, migration } = await findSnapshot(config, name)
   if (!isConfirmed)
-    confirmRisk(`Changes after ${at.toISOString()} are moved aside with the current database.`)
+    confirmRisk(`The database and all changes after ${at.toISOString()} will be moved aside.`)
   const aside = await returnToSnapshot(config, { path, at, migration })
   return { snapshot: path, at: at.toISOString(), migration, aside }
 }
 
-function describeReturn({
+function describeRestored({
   at,
   migration,
   aside,
 }: Awaited<ReturnType<typeof restoreSnapshot>>): string {
   const kept = aside === null ? '' : ` The replaced database is ${aside}.`
   return `The database is restored to ${at}, before migration ${migration}.${kept}
-Start the version of that time: "homeport upgrade" kept it next to the executable as homeport.previous.`
+Start the previous version: "homeport upgrade" kept it next to the executable as homeport.previous.`
 }
 
 function describe({

@@ -19,7 +19,7 @@ import { programCommand } from './processes/program-command.ts'
 export type Data = {
   services: Services
   migrated: string[]
-  /** Lost secrets that were replaced, and what that breaks. */
+  /** Lost secrets that were replaced, and what stops working. */
   newSecrets: { name: SecretName; breaks: string }[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -68,7 +68,7 @@ async function openLocked(
   opening.use(await lockData(config))
   if (config.databaseUrl === null) await finishRestore(config.dataDir)
   const { dataDir, databaseUrl } = config
-  const { certificate = null, ...given } = overrides
+  const { certificate = null, ...serviceOverrides } = overrides
   const engine =
     databaseUrl === null
       ? await openSqlite(config, log, newSecrets, schema)
@@ -85,8 +85,8 @@ async function openLocked(
     pegs: await readPegs(),
     secrets: await loadSecrets(engine.secretStore),
     imageCommand: programCommand('image-worker', nativeDir, String(dataOwner)),
-    host: { certificate, backup: createBackupState(config, given.jobRuns) },
-    ...given,
+    host: { certificate, backup: createBackupState(config, serviceOverrides.jobRuns) },
+    ...serviceOverrides,
   })
   opening.defer(() => services.imageQueue.stop())
   opening.defer(() => services.mailer.close())
@@ -108,14 +108,14 @@ async function openLocked(
   }
 }
 
-/** The first failure: closing may have failed for the same reason. */
+/** The original failure: closing afterwards may have failed for the same reason. */
 function firstFailure(error: unknown): unknown {
   return error instanceof SuppressedError ? firstFailure(error.suppressed) : error
 }
 
 const RETRY_MS = 500
 
-/** Retries opening the data while its database server cannot be reached and `isWaiting` holds. */
+/** Retries opening the data while its database server cannot be reached and `isWaiting()` is true. */
 export async function waitForDatabase<T>(
   { databaseUrl }: Config,
   log: Log,
@@ -133,7 +133,7 @@ export async function waitForDatabase<T>(
   }
 }
 
-/** The server may also be lost, or become a standby, after it has answered. */
+/** The connection may also be lost, or the server become a standby, after it has answered. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   return error instanceof AppError && error.code === 'unavailable'

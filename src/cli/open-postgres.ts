@@ -4,7 +4,11 @@ import { CommandError } from '../lib/command.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
 import { isConnectionLost, isUntrusted, sqlState } from '../platform/db/postgres/errors.ts'
-import { appliedIn, DatabaseRefusal, migrate } from '../platform/db/postgres/migrate.ts'
+import {
+  countAppliedMigrations,
+  DatabaseRefusal,
+  migrate,
+} from '../platform/db/postgres/migrate.ts'
 import { ALLOW_CHANGES, movedTo } from '../platform/db/postgres/moved.ts'
 import {
   clockSkew,
@@ -19,17 +23,17 @@ import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 /** The setting or option that gave the URL, for messages. */
 export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
 
-/** The database server does not answer, which may pass. */
+/** The database server cannot be reached, perhaps only temporarily. */
 export class DatabaseUnreachable extends CommandError {}
 
-type Connecting = {
+type ConnectOptions = {
   connections: number
   schema: SchemaChange
   /** How long a statement may take, in ms. */
   deadline?: number
   setting?: UrlSetting
-  /** Allow reading data that was moved elsewhere. */
-  onlyRead?: boolean
+  /** Only read, which is allowed even after the data was moved elsewhere. */
+  readOnly?: boolean
 }
 
 /** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
@@ -58,11 +62,11 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
 export async function connectPostgres(
   url: string,
   { secretKey }: Config,
-  { connections, schema, deadline, setting = 'DATABASE_URL', onlyRead = false }: Connecting,
+  { connections, schema, deadline, setting = 'DATABASE_URL', readOnly = false }: ConnectOptions,
 ) {
   const pools = openPools(url, connections, deadline)
   try {
-    if (!onlyRead) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
+    if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
     const migrated = await migrate(pools.changes, migrations, (applied) =>
       refuseSchema(schema, applied, migrations.length),
@@ -92,14 +96,14 @@ function refuseMoved(place: string, target: string | null) {
   )
 }
 
-/** The number of applied migrations, all that this version knows, and by how much our clock is ahead of the server's. */
+/** The number of applied migrations, all known ones, and by how much our clock is ahead of the server's. */
 export async function postgresStatus(
   config: Config,
 ): Promise<{ applied: number; known: string[]; skew: number }> {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {
-    const applied = await appliedIn({ run: reads.read })
+    const applied = await countAppliedMigrations({ run: reads.read })
     const skew = await clockSkew(reads, Date.now)
     return { applied, skew, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
@@ -109,7 +113,7 @@ export async function postgresStatus(
   }
 }
 
-/** Explains why the server cannot be used. */
+/** Turns a connection error into a readable `CommandError`; returns other errors unchanged. */
 function asCommandError(error: unknown, url: string, setting: UrlSetting): unknown {
   const place = withoutPassword(url)
   const { message } = error as Error
@@ -119,7 +123,7 @@ function asCommandError(error: unknown, url: string, setting: UrlSetting): unkno
     return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
   if (isUntrusted(error))
     return new CommandError(
-      `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its authority's file, or use another sslmode.`,
+      `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its CA file, or use another sslmode.`,
     )
   if (isConnectionLost(error))
     return new DatabaseUnreachable(

@@ -9,14 +9,14 @@ import { readMigrations } from '../platform/db/migrations.ts'
 import { sqliteColumns } from '../platform/db/sqlite/columns.ts'
 import { migrate, schemaVersion } from '../platform/db/sqlite/migrate.ts'
 import {
-  appliedIn,
   copyDatabase,
+  countAppliedMigrations,
   createDb,
   isReplicated,
   openDatabase,
   reasonNotToOpen,
 } from '../platform/db/sqlite/open.ts'
-import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
+import { checkSecrets, discardDamagedSecrets, type SecretName, secretFile } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 import { programCommand } from './processes/program-command.ts'
@@ -36,15 +36,15 @@ export async function openSqlite(
   await refuseMoved(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const secrets = join(config.dataDir, 'secrets')
-  const before = existsSync(path) ? appliedIn(path) : 0
+  const before = existsSync(path) ? countAppliedMigrations(path) : 0
   refuseSchema(schema, before, migrations.length)
-  const replaced = newSecrets ? await discardBadSecrets(secrets, before) : []
+  const replaced = newSecrets ? await discardDamagedSecrets(secrets, before) : []
   await checkSecrets(secrets, newSecrets ? 0 : before)
   const client = openDatabase(path)
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)
   if (!config.litestream && isReplicated(client)) {
-    log.warn('Litestream replicates the database: set LITESTREAM=on, or its replicas get damaged')
+    log.warn('Litestream replicates the database: set LITESTREAM=on to avoid damaged replicas')
   }
   const db = createDb(
     client,
@@ -55,7 +55,7 @@ export async function openSqlite(
     db,
     migrated,
     replaced,
-    // A start refuses secrets without a database, so create the database first.
+    // The server refuses to start with secrets but no database, so the database is created first.
     secretStore: (name: SecretName) => secretFile(secrets, name),
     async [Symbol.asyncDispose]() {
       await db.stopWriting('closing')
@@ -64,12 +64,12 @@ export async function openSqlite(
   }
 }
 
-/** Holds where the data was moved, so that the old data is not used by mistake. */
+/** The file that records where the data was moved, so that the old data is not used by mistake. */
 export function movedMarkerPath({ dataDir }: Config): string {
   return join(dataDir, 'moved-to.txt')
 }
 
-/** Where the data was moved, or where an unfinished copy moves it; null when it is here. */
+/** Where the data was moved, or is being moved by an unfinished copy; null when it is here. */
 export async function movedTo(
   config: Config,
 ): Promise<{ place: string; isUnfinished: boolean } | null> {
@@ -98,7 +98,7 @@ export async function refuseMoved(config: Config) {
 }
 
 /** Where the SQLite file of a copy is written until it is complete. */
-export function unfinishedCopy(dataDir: string): string {
+export function unfinishedCopyFolder(dataDir: string): string {
   return join(dataDir, 'copy.tmp')
 }
 
@@ -114,13 +114,13 @@ export async function migrationStatus(
   const path = databasePath(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const known = migrations.map(({ tag }) => tag)
-  return { applied: existsSync(path) ? appliedIn(path) : 0, known }
+  return { applied: existsSync(path) ? countAppliedMigrations(path) : 0, known }
 }
 
 async function refuseUnusable(config: Config, path: string, refusal: string | null) {
   if (refusal !== null) throw new CommandError(refusal)
   const missing = !existsSync(path) || Bun.file(path).size === 0
-  const unfinished = unfinishedCopy(config.dataDir)
+  const unfinished = unfinishedCopyFolder(config.dataDir)
   if (missing && existsSync(join(unfinished, 'homeport.db'))) {
     throw new CommandError(
       `The copy into ${config.dataDir} is unfinished: run "homeport db copy" again, or remove ${unfinished} to start without it.`,
@@ -134,7 +134,7 @@ async function refuseUnusable(config: Config, path: string, refusal: string | nu
   }
 }
 
-/** Keeps a copy of the database before its schema changes. */
+/** Saves a copy of the database before its schema changes. */
 async function snapshot(config: Config, client: ReturnType<typeof openDatabase>, target: number) {
   const version = schemaVersion(client)
   if (version === 0 || version >= target) return
@@ -142,7 +142,7 @@ async function snapshot(config: Config, client: ReturnType<typeof openDatabase>,
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
   const partial = join(folder, 'unfinished.partial')
-  // Remove the remains of an interrupted copy.
+  // Remove the leftovers of an interrupted copy.
   await rm(partial, { force: true })
   try {
     copyDatabase(client, partial)

@@ -3,15 +3,15 @@ import { UsageError } from '../lib/command.ts'
 import { BUILD } from '../version.ts'
 import type { Command } from './command.ts'
 
-type Act = (command: Command, args: string[], options: Commander) => Promise<void>
+type CommandAction = (command: Command, args: string[], options: Commander) => Promise<void>
 
 const COMMON_OPTIONS =
   'Every command accepts --json for machine-readable output, and --yes to skip confirmation.'
 
-/** Registers the commands with commander; `act` carries each out. */
-export function createProgram(commands: Command[], act: Act): Commander {
+/** Registers the commands with commander; `runCommand` runs each of them. */
+export function createProgram(commands: Command[], runCommand: CommandAction): Commander {
   const program = new Commander('homeport')
-    .description('The backend of a mobile app in one executable.')
+    .description('The backend for a mobile app, in one executable.')
     .version(BUILD)
     .addHelpText('after', `\n${COMMON_OPTIONS}`)
     .exitOverride()
@@ -19,7 +19,7 @@ export function createProgram(commands: Command[], act: Act): Commander {
     const builder = registerCommand(program, command, commands)
     builder.action(async (...given: unknown[]) => {
       // commander passes the arguments, then the options, then itself.
-      await act(command, given.slice(0, -2).flat() as string[], builder)
+      await runCommand(command, given.slice(0, -2).flat() as string[], builder)
     })
   }
   return program
@@ -34,7 +34,7 @@ export function expandHelp(argv: string[], commands: Command[]): string[] {
 }
 
 /** Throws `UsageError` for an unknown command, which would be taken for an argument of the default one. */
-export function requireKnown([first = '', second]: string[], commands: Command[]) {
+export function requireKnownCommand([first = '', second]: string[], commands: Command[]) {
   if (first === '' || first.startsWith('-')) return
   const found = commands.filter(({ name }) => name.split(' ')[0] === first)
   const leaves = found.flatMap(({ name }) => name.split(' ')[1] ?? [])
@@ -68,7 +68,7 @@ function registerCommand(program: Commander, command: Command, commands: Command
     .option('--json', 'print machine-readable output')
     .exitOverride()
   for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
-  const yes = new Option('--yes', 'do it without asking')
+  const yes = new Option('--yes', 'skip the confirmation')
   const hasYes = leaf.options.some(({ long }) => long === yes.long)
   // Every command accepts it, but help shows it only for commands that ask.
   if (!hasYes) leaf.addOption(yes.hideHelp(!('risk' in command)))

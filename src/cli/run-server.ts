@@ -7,7 +7,7 @@ import { onQuietAfterLoad } from '../lib/quiet-time.ts'
 import type { Services } from '../server/services.ts'
 import { holdCommand } from './backup/backup.ts'
 import { createConsoleBackups } from './backup/console-backups.ts'
-import { backupJobs, warnOfTarget } from './backup/jobs.ts'
+import { backupJobs, warnIfTargetUnwritable } from './backup/jobs.ts'
 import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
 import { addDemoData } from './demo.ts'
@@ -31,7 +31,7 @@ const FAULTS = new Map([
   ['disk', 'the disk lost data that was written: check it, for example with "dmesg"'],
   ['damage', 'the database is damaged: restore it from a backup'],
 ])
-/** How long we wait for a database server that starts at the same time. */
+/** How long we wait for a database server that is starting at the same time. */
 const DATABASE_START_MS = 30_000
 
 /** State that lives as long as the process, even after a hand-over. */
@@ -51,15 +51,15 @@ export type StopSignals = {
   isStopping: () => boolean
 }
 
-/** `successor` replaces a running server; `returning` serves again after its own successor failed. */
-type Role = 'first' | 'successor' | 'returning'
+/** `successor` replaces a running server; `resuming` serves again after its own successor failed. */
+type Role = 'first' | 'successor' | 'resuming'
 
-/** Serves until a signal to stop and returns the exit code, or until the next process has failed to take over. */
+/** Serves until a stop signal and returns the exit code, or until its successor has failed to take over. */
 export async function runServer(
   { config, log, liveLines, notifier, signals, failed }: ServerProcess,
   role: Role,
   demo: boolean,
-): Promise<number | 'returning'> {
+): Promise<number | 'resuming'> {
   await using stack = new AsyncDisposableStack()
   const handover = createHandover(config)
   const listener = createListener(config, log)
@@ -70,7 +70,7 @@ export async function runServer(
   }
   if (role === 'successor') {
     const predecessor = await findServer(config)
-    // An older version stops before we serve, which the service manager would take for the end of the service.
+    // An older version stops before we serve: the service manager would think that the service has ended.
     if (!predecessor?.takesBack) await notifier.announceMainPid()
     await takeOver(config)
   }
@@ -85,7 +85,7 @@ export async function runServer(
   const startedAt = performance.now()
   const isWaiting = () =>
     !signals.isStopping() &&
-    (role === 'returning' || performance.now() - startedAt < DATABASE_START_MS)
+    (role === 'resuming' || performance.now() - startedAt < DATABASE_START_MS)
   const open = () => openData(config, log, live, { schema: 'migrate' })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
   await recordService(config).catch((err) =>
@@ -93,9 +93,9 @@ export async function runServer(
   )
   if (demo) await addDemoData(services, log)
   if (role === 'first') listener.probe()
-  const plain = config.isTls ? null : listener.open(services, null)
-  await listener.takeForwarded()
-  // Answer requests first: nothing waits for what follows.
+  const plainServer = config.isTls ? null : listener.open(services, null)
+  await listener.acceptForwarded()
+  // Answer requests first: the steps below are not urgent.
   const commands = await serveCommands(
     services,
     [
@@ -108,8 +108,8 @@ export async function runServer(
     ],
     log,
   )
-  // A network disk may take long to answer.
-  void warnOfTarget(config, log)
+  // A network disk may take a long time to respond.
+  void warnIfTargetUnwritable(config, log)
   const stopJobs = startJobs(
     [...services.jobs, ...backupJobs(config, log), ...snapshotJobs(config)],
     {
@@ -128,8 +128,8 @@ export async function runServer(
     isHandedOver ? listener.handOver(signals.first) : listener.stop(signals.second),
   )
   stack.defer(() => liveLines.close())
-  let server = plain
-  if (plain) announce(config, plain, log)
+  let server = plainServer
+  if (plainServer) announce(config, plainServer, log)
   const serveWith = (certificate: Certificate) => {
     const isFirst = server === null
     server = listener.open(services, certificate)
@@ -148,7 +148,7 @@ export async function runServer(
   if (reason === 'handover') {
     isHandedOver = true
     await stack.disposeAsync()
-    if (!(await Promise.race([handover.waitForSuccessor(), signals.first]))) return 'returning'
+    if (!(await Promise.race([handover.waitForSuccessor(), signals.first]))) return 'resuming'
     await listener.linger(signals.first)
     return EXIT.done
   }
@@ -160,7 +160,7 @@ export async function runServer(
   return EXIT.failed
 }
 
-/** Releases memory after a busy time: first the database's pages, so that the collector can unmap them. */
+/** Releases memory after a busy period: first the database's pages, so that the collector can unmap them. */
 function releaseMemory({ db }: Services) {
   db.dropCaches()
   Bun.gc(true)

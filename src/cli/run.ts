@@ -2,21 +2,21 @@ import { type Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { CommandError, EXIT, type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
-import { describeFull } from '../lib/free-space.ts'
+import { describeFullDisk } from '../lib/free-space.ts'
 import { createLog } from '../lib/log.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
-import { openingFault } from '../platform/db/sqlite/storage-error.ts'
+import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
 import { type Command, currentUser, executeCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
 import { requireData } from './data-directory.ts'
 import { openData } from './open-data.ts'
-import { createProgram, expandHelp, requireKnown } from './program.ts'
+import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
 import { serviceVariables } from './service/service-record.ts'
 import { confirmRisk } from './terminal.ts'
 
-/** Carries out a command line and returns the exit code. */
+/** Runs a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
   let exitCode: number = EXIT.done
   const program = createProgram(commands, async (command, args, builder) => {
@@ -24,11 +24,11 @@ export async function run(argv: string[]): Promise<number> {
   })
   try {
     const words = expandHelp(argv, commands)
-    requireKnown(words, commands)
+    requireKnownCommand(words, commands)
     await program.parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
-    return await explain(error)
+    return await reportError(error)
   }
 }
 
@@ -40,7 +40,7 @@ async function runCommand(
 ): Promise<number> {
   const isServer = command.name === 'serve'
   // The unit file of a service may leave a variable empty.
-  if (!isServer) requireValues(options)
+  if (!isServer) requireNonEmptyOptions(options)
   if ('run' in command) {
     return command.run(() => configOf(options, isServer), options, args, program)
   }
@@ -51,18 +51,18 @@ async function runCommand(
   }
   const outcome = await perform(command, 'work', config, input)
   console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome) || 'None.')
-  return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
+  return command.isFailure?.(outcome) ? EXIT.failed : EXIT.done
 }
 
-/** An empty value is usually an unset variable of a script. */
-function requireValues(options: Options) {
+/** An empty value is usually an unset variable in a script. */
+function requireNonEmptyOptions(options: Options) {
   const empty = Object.keys(options).find((name) => options[name] === '' && name !== 'note')
   if (empty === undefined) return
   const option = `--${empty.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
   throw new UsageError(`${option} is empty: give it a value, or leave it out.`)
 }
 
-/** Only one process writes: the running server carries the command out, else this process does. */
+/** Only one process writes: the running server executes the command, or else this process does. */
 async function perform(
   command: ServiceCommand,
   part: 'risk' | 'work',
@@ -77,21 +77,21 @@ async function perform(
     part === 'work'
       ? await executeCommand(command, data.services, input, currentUser())
       : await command.risk?.(data.services, input)
-  // As over the socket, so that both ways print the same.
+  // Serialise as the socket does, so that both paths print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 
-/** Flags override the environment, which for commands overrides the configuration of the service. */
+/** Flags override the environment. For commands, the environment overrides the service's configuration. */
 function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
-  const given = Object.entries(flags).filter(([, value]) => typeof value === 'string')
-  const chosen = Object.fromEntries(given) as Record<string, string>
+  const givenFlags = Object.entries(flags).filter(([, value]) => typeof value === 'string')
+  const chosen = Object.fromEntries(givenFlags) as Record<string, string>
   const own = readConfig(chosen)
   if (isServer) return own
   return readConfig(chosen, undefined, serviceVariables(own.dataDir))
 }
 
-async function explain(thrown: unknown): Promise<number> {
+async function reportError(thrown: unknown): Promise<number> {
   const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return fail(error.message, EXIT.configuration)
@@ -101,9 +101,9 @@ async function explain(thrown: unknown): Promise<number> {
   )
   if (isExplained) return fail((error as Error).message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
-  if (openingFault(error)?.kind === 'full') {
+  if (classifyOpenError(error)?.kind === 'full') {
     const disk = path ? `The disk of ${path}` : 'A disk'
-    const { state, advice } = await describeFull(path ?? null)
+    const { state, advice } = await describeFullDisk(path ?? null)
     return fail(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
   }
   // For a request the path is the URL, which may contain a key.

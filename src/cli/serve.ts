@@ -19,26 +19,26 @@ export const serve: LocalCommand = {
     ['--takeover', 'replace the server that uses the data, without downtime'],
     ['--demo', 'add demo users, events and pictures to an empty database'],
   ],
-  run: async (config, { demo, takeover }) => {
-    const chosen = config()
-    const signals = stopSignals(chosen)
+  run: async (loadConfig, { demo, takeover }) => {
+    const config = loadConfig()
+    const signals = stopSignals(config)
     const liveLines = createLiveLines()
-    const log = await createServerLog(chosen, liveLines)
-    const failed = watchForBugs(log)
-    const notifier = createNotifier(chosen, log)
-    const server = { config: chosen, log, liveLines, notifier, signals, failed }
-    const isSuccessor = takeover === true && (await isServing(chosen))
+    const log = await createServerLog(config, liveLines)
+    const failed = catchUnhandledErrors(log)
+    const notifier = createNotifier(config, log)
+    const server = { config, log, liveLines, notifier, signals, failed }
+    const isSuccessor = takeover === true && (await isServing(config))
     try {
       let outcome = await runServer(server, isSuccessor ? 'successor' : 'first', demo === true)
-      while (outcome === 'returning') {
-        log.error('the new process ended before it was serving: this one resumes serving')
-        outcome = await runServer(server, 'returning', false)
+      while (outcome === 'resuming') {
+        log.error('the new process exited before it was serving: this one resumes serving')
+        outcome = await runServer(server, 'resuming', false)
       }
       return outcome
     } catch (error) {
       if (signals.isStopping() && isUnreachable(error)) return EXIT.done
-      // Standard error gets a readable sentence; log collectors need it in the log.
-      if (!isTextLog(chosen)) log.fatal({ reason: reasonOf(error) }, 'the server stops')
+      // Standard error gets a readable sentence; log collectors need the reason in the log.
+      if (!isTextLog(config)) log.fatal({ reason: reasonOf(error) }, 'the server stops')
       throw error
     }
   },
@@ -62,8 +62,8 @@ function stopSignals({ logFile }: Config): StopSignals {
   return { first: first.promise, second: second.promise, isStopping: () => count > 0 }
 }
 
-/** An unhandled rejection is logged and does no further harm. After an uncaught exception the state is unknown: stop. */
-function watchForBugs(log: Log): Promise<'bug'> {
+/** An unhandled rejection is only logged. After an uncaught exception the state is unknown: stop. */
+function catchUnhandledErrors(log: Log): Promise<'bug'> {
   const { promise, resolve } = Promise.withResolvers<'bug'>()
   process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled promise rejection'))
   process.on('uncaughtException', (err) => {

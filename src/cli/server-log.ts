@@ -5,9 +5,9 @@ import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { BUILD } from '../version.ts'
-import { describeOpenFolders } from './data-directory.ts'
+import { describeWritableFolders } from './data-directory.ts'
 
-/** The server's log: JSON into LOG_FILE, else to standard output as LOG_FORMAT says. `live` keeps its last lines. */
+/** The server's log: JSON to LOG_FILE, or else LOG_FORMAT to standard output. `live` keeps its last lines. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
   const { logFile, logFileBytes: fullBytes, logFileKeep: kept, logLevel, instance } = config
   const base = instance === null ? null : { instance }
@@ -27,7 +27,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   for (const { name, meant } of misspelled) {
     log.warn(`${name} is not a known variable: did you mean ${meant}?`)
   }
-  for (const sentence of describeOpenFolders(config)) log.warn(sentence)
+  for (const sentence of describeWritableFolders(config)) log.warn(sentence)
   const exposed = describeInsecureStore(config)
   if (exposed !== null) log.warn(exposed)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: e-mails are written to DATA_DIR/outbox')
@@ -39,13 +39,13 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   }
   if (baseUrl === null)
     log.warn(
-      'BASE_URL is not set: links in e-mails lead to this machine, links to files to the Host of the request',
+      'BASE_URL is not set: links in e-mails point to this machine, file URLs to the Host of the request',
     )
   if (isTextLog(config)) {
     const address = (config.isTls && baseUrl) || localUrl(config.host, port ?? config.port)
     const open = `${address}/docs`
     log.info(
-      `Homeport ${BUILD} listens on ${hostname}:${port}, with its data in ${dataDir}. Open ${open}`,
+      `Homeport ${BUILD} is listening on ${hostname}:${port}, with its data in ${dataDir}. Open ${open}`,
     )
   } else
     log.info(

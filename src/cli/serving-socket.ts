@@ -7,19 +7,19 @@ type Server = Bun.Server<unknown>
 type Handle = (request: Request) => Response | Promise<Response>
 export type ServingSocket = ReturnType<typeof createServingSocket>
 
-/** How long a socket still accepts connections while the next one listens already. */
+/** How long a socket keeps accepting connections after the next one has started listening. */
 const OVERLAP_MS = 100
 /** The runtime checks timeouts every four seconds. */
 export const TIMER_STEP_SECONDS = 5
 
-/** A socket that accepts requests. `keepAlive`: seconds for which a connection may be idle. */
+/** A socket that accepts requests. `keepAlive` is the idle timeout of connections in seconds. */
 export function createServingSocket(target: Target, keepAlive: number) {
   let server: Server | null = null
   let listening: ListeningSocket | null = null
   let forward: Forward | null = null
   let isRetired = false
   let forwarding = 0
-  const working = new Set<Request>()
+  const pending = new Set<Request>()
   return {
     open,
     answer,
@@ -37,9 +37,9 @@ export function createServingSocket(target: Target, keepAlive: number) {
     return server
   }
 
-  /** Most requests are answered in the same turn of the event loop: only the others cost a promise. */
+  /** Most requests are answered synchronously: only the others cost a promise. */
   function answer(handle: Handle, request: Request): Response | Promise<Response> {
-    const reply = forward === null ? work(handle, request) : forwardRequest(forward, request)
+    const reply = forward === null ? runHandler(handle, request) : forwardRequest(forward, request)
     return reply instanceof Promise
       ? reply.then((later) => finish(request, later))
       : finish(request, reply)
@@ -51,11 +51,11 @@ export function createServingSocket(target: Target, keepAlive: number) {
     return reply
   }
 
-  function work(handle: Handle, request: Request) {
+  function runHandler(handle: Handle, request: Request) {
     const reply = handle(request)
     if (!(reply instanceof Promise)) return reply
-    working.add(request)
-    return reply.finally(() => working.delete(request))
+    pending.add(request)
+    return reply.finally(() => pending.delete(request))
   }
 
   async function forwardRequest(to: Forward, request: Request) {
@@ -86,19 +86,19 @@ export function createServingSocket(target: Target, keepAlive: number) {
     if (!isRetired) retire()
   }
 
-  /** Accepts new connections, or lets them wait. */
+  /** Accepts new connections, or leaves them waiting. */
   function setAccepting(isAccepting: boolean) {
     if (!isRetired) listening?.setAccepting(isAccepting)
   }
 
-  /** How many requests this process still answers itself, including replies being sent. */
+  /** The number of requests that this process itself is answering, including replies being sent. */
   function inFlight(): number {
     return (server?.pendingRequests ?? 0) - forwarding
   }
 
-  /** Ends the connections with unanswered requests, within seconds. */
+  /** Closes the connections of unanswered requests within seconds. */
   function cut() {
-    for (const request of working) server?.timeout(request, 1)
+    for (const request of pending) server?.timeout(request, 1)
   }
 
   async function stop() {
@@ -108,7 +108,7 @@ export function createServingSocket(target: Target, keepAlive: number) {
 
 /** How long requests in flight may take after the signal to stop. */
 const DRAIN_TIMEOUT_MS = 10_000
-/** Leaves time for what follows a reply, such as its log line. */
+/** Leaves time for tasks after a reply, such as writing its log line. */
 const AFTER_REPLIES_MS = 5
 
 /** Lets requests in flight finish. Cuts them off after `limit` ms, or when `secondSignal` resolves. */

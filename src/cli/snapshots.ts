@@ -8,17 +8,17 @@ import { DAY_MS } from '../lib/durations.ts'
 import type { Job } from '../lib/jobs.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
-import { absorbLog } from '../platform/db/sqlite/open.ts'
+import { checkpointLog } from '../platform/db/sqlite/open.ts'
 import { databasePath } from './open-sqlite.ts'
 
-/** Snapshots still contain users who were deleted since. */
-const KEPT_MS = 30 * DAY_MS
+/** Snapshots still contain users who have been deleted since. */
+const RETENTION_MS = 30 * DAY_MS
 const NAME = /^before-migration-(\d+)-(\d+)\.db$/
 
 /** A copy of the database from before a migration. */
 export type Snapshot = { path: string; migration: number; at: Date }
 
-/** All snapshots, the newest first. */
+/** All snapshots, newest first. */
 export async function listSnapshots({ dataDir }: Config): Promise<Snapshot[]> {
   const folder = join(dataDir, 'snapshots')
   const names = await readdir(folder).catch(() => [])
@@ -31,7 +31,7 @@ export async function listSnapshots({ dataDir }: Config): Promise<Snapshot[]> {
     .toSorted((a, b) => b.at.getTime() - a.at.getTime())
 }
 
-/** The snapshot of this name, or the newest one. Throws `UsageError` when there is none. */
+/** The snapshot with this name, or the newest one. Throws `UsageError` when there is none. */
 export async function findSnapshot(config: Config, name: string | null): Promise<Snapshot> {
   const snapshots = await listSnapshots(config)
   const found = snapshots.find(({ path }) => name === null || basename(path) === basename(name))
@@ -66,7 +66,7 @@ export async function returnToSnapshot(
   const aside = `${path}.after-migration-${migration}-${timeStamp(new Date())}`
   if (hasDatabase) {
     try {
-      absorbLog(path)
+      checkpointLog(path)
     } catch {
       // A damaged database is moved aside with its log.
     }
@@ -92,7 +92,7 @@ export function snapshotJobs(config: Config): Job[] {
 
   async function run() {
     for (const { path, at } of await listSnapshots(config)) {
-      if (Date.now() - at.getTime() > KEPT_MS) await rm(path)
+      if (Date.now() - at.getTime() > RETENTION_MS) await rm(path)
     }
   }
 }

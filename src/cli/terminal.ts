@@ -4,18 +4,18 @@ import { AppError } from '../lib/errors.ts'
 /** Asks for confirmation on a terminal; a script must pass `--yes`. */
 export function confirmRisk(risk: string | null) {
   if (risk === null) return
-  if (!process.stdin.isTTY) throw new UsageError(`${risk} Add --yes to do it.`)
+  if (!process.stdin.isTTY) throw new UsageError(`${risk} Add --yes to continue.`)
   const answer = prompt(`${risk} Continue? [y/N]`)
   if (!/^y(es)?$/i.test(answer?.trim() ?? ''))
     throw new AppError('conflict', 'Nothing was changed.')
 }
 
-/** Receives the progress of long work. */
+/** Receives the progress of a long operation. */
 export type OnProgress = (step: string, done: number, total: number) => void
 
 const INTERVAL_MS = 100
 
-/** Shows the progress of long work on a terminal, and nothing elsewhere. */
+/** Shows the progress of a long operation on a terminal; shows nothing otherwise. */
 export function createProgress(stream = process.stderr) {
   let shownAt = 0
   return { show, end }

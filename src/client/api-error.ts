@@ -14,7 +14,7 @@ type ClientCode =
   | 'file_unreadable'
   | 'unexpected'
 
-/** An invalid field: its path in the request, and what it must be. */
+/** An invalid field: its path in the request, and the rule that it breaks. */
 export type ErrorDetail = { path: string; message: string }
 
 type Failure = {
@@ -37,7 +37,7 @@ type Failure = {
 export class ApiError extends Error {
   /** The status of the reply; 0 without a reply. */
   readonly status: number
-  /** What went wrong, for programs; newer servers may return codes that this client does not know. */
+  /** A machine-readable error code; newer servers may return codes that this client does not know. */
   readonly code: Failure['code']
   /** The invalid fields, if there are any. */
   readonly details: ErrorDetail[]

@@ -1,6 +1,6 @@
 import type { CallOptions, LanguageInput } from './shared-types.ts'
 
-/** How much a plan allows. */
+/** The limits of a plan. */
 export type PlanLimits = {
   seatLimit: number
   appLimit: number
@@ -24,7 +24,7 @@ export type PricingPlan = PlanLimits & {
   /** The product at the store or the billing provider; empty if there is none. */
   paymentProductId: string
   paymentPriceId: string
-  /** Other products that buy this plan. */
+  /** Other store products for this plan. */
   otherProductIds?: string[]
   trialDays: number
   /** What the plan unlocks. */
@@ -50,7 +50,7 @@ export type AppVersions = {
   supportedBuildNumber: number
 }
 
-/** Settings that every copy of the app reads. */
+/** The app's settings. */
 export type AppSettings = {
   supportEmail: string
   playStoreLink: string
@@ -75,13 +75,13 @@ export type CurrencyRates = {
   updatedAt: string
 }
 
-/** A version counter per kind of content: read the content again when its number has increased. */
+/** A version counter per kind of content: read the content again when its counter increases. */
 export type ContentVersions = { appSetting: number; faqs: number }
 
 /** A question with its answer, in one language. */
 export type Faq = { _id: string; question: string; answer: string; category: string }
 
-/** What every copy of the app reads, signed in or not. */
+/** Public data, which the app can read without a session. */
 export type AppFunctions = {
   /** Returns the app's settings; see `isUpdateRequired`. */
   readAppSettings: (options?: CallOptions) => Promise<AppSettings>
@@ -89,7 +89,7 @@ export type AppFunctions = {
   readPricingPlans: (language?: LanguageInput, options?: CallOptions) => Promise<PricingPlan[]>
   /** Returns the exchange rates. */
   readCurrencyRates: (options?: CallOptions) => Promise<CurrencyRates>
-  /** Returns how often each kind of content was edited. */
+  /** Returns the version counter of each kind of content. */
   readContentVersions: (options?: CallOptions) => Promise<ContentVersions>
   /** Returns the frequently asked questions. */
   readFaqs: (language?: LanguageInput, options?: CallOptions) => Promise<Faq[]>

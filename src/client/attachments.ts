@@ -34,7 +34,7 @@ export type AttachmentPage = {
   next: string | null
 }
 
-/** Everything about a file, with a fresh URL. */
+/** A file's details, with a fresh URL. */
 export type AttachmentDetails = Attachment & {
   /** Bytes. */
   size: number
@@ -56,7 +56,7 @@ export type UploadFile =
 /** A file on a phone, as React Native describes it: pickers and the camera return its `uri`. */
 export type PhoneFile = { uri: string; name: string; type?: string }
 
-/** What to upload, and how to store it. */
+/** The files of an upload, and its options. */
 export type UploadInput = {
   type: AttachmentType
   /** Re-encodes images to make them smaller. */
@@ -70,7 +70,7 @@ export type UploadInput = {
   onProgress?: (progress: Progress) => void
 }
 
-/** What the server stores about the user's files. */
+/** The user's files, as part of a data export. */
 export type AttachmentExport = {
   /** Oldest first. */
   attachments: {
@@ -85,7 +85,7 @@ export type AttachmentExport = {
     /** The keys of its other sizes and formats. */
     variants: string[]
   }[]
-  /** Uploads that can be retried without storing anything twice. */
+  /** The idempotency keys of recent uploads, which can be retried safely. */
   idempotencyKeys: { idempotencyKey: string; expiresAt: string }[]
 }
 
@@ -96,7 +96,7 @@ export type AttachmentFunctions = {
   /** Returns a page of the user's files, newest first. */
   listAttachments: (page?: PageInput, options?: CallOptions) => Promise<AttachmentPage>
   /** Returns a file with a fresh URL. Throws `not_found`. */
-  readAttachment: (which: { key: string }, options?: CallOptions) => Promise<AttachmentDetails>
+  readAttachment: (file: { key: string }, options?: CallOptions) => Promise<AttachmentDetails>
   /** Deletes a file. Throws `not_found`. */
-  deleteAttachment: (which: { key: string }, options?: CallOptions) => Promise<Message>
+  deleteAttachment: (file: { key: string }, options?: CallOptions) => Promise<Message>
 }

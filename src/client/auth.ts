@@ -33,13 +33,13 @@ const LOGOUT = '/api/auth/logout/v1'
 const PROFILE = '/api/user/profile/v1'
 const SIGNED_OUT = 'Signed out on this device.'
 
-/** Starts sessions, keeping a guest's data, and ends them. */
+/** Starts and ends sessions; a guest's data is kept. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { asUser, perform, withToken } = calls
   const sendDeletion = asUser('delete', PROFILE)
   let starting: Promise<Session> | null = null
-  /** The user whose deletion was sent but not answered. */
+  /** The user whose deletion request got no reply. */
   let maybeDeleted: string | null = null
   return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
 
@@ -52,7 +52,7 @@ export function createAuth(deps: AuthDeps) {
     })
   }
 
-  /** The function of a route that answers with a session. */
+  /** Creates the function for a route that returns a session. */
   function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
     return (...args) =>
       perform(args, ['json'], async (content) =>
@@ -61,7 +61,7 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * The same, keeping a guest's data: the guest's token is sent along. It is tried first: if an intermediary removed
+   * Like `signInAt`, but sends a guest's token to keep the data. The token is tested first: if an intermediary removed
    * it, the server would create a new account. `guestsOnly`: sends no other user's token. `keepsGuestId`: the account
    * must be the guest's, so another id means that an intermediary removed the token.
    */
@@ -78,7 +78,7 @@ export function createAuth(deps: AuthDeps) {
       })
   }
 
-  /** The user on this device, with a token that works; null if none is to be sent. */
+  /** The user on this device, with a valid token; null if no token should be sent. */
   async function findSender({ deadline }: Call, guestsOnly: boolean) {
     const kept = await session.read()
     if (kept === null || (guestsOnly && kept.isGuest === false)) return null
@@ -94,7 +94,7 @@ export function createAuth(deps: AuthDeps) {
     throw hasEnded ? sessionEnded(error) : error
   }
 
-  /** Shared by all callers. An existing guest stays; a signed-in user is not replaced. */
+  /** Shared by all callers. Keeps an existing guest, and never replaces a signed-in user. */
   function startGuest(): Promise<Session> {
     return runCall({}, async (deadline) => {
       const kept = await session.read()
@@ -111,7 +111,7 @@ export function createAuth(deps: AuthDeps) {
     })
   }
 
-  /** Keeps the session of a reply, which may be a challenge instead. `guest`: the user whose session it must be. */
+  /** Stores the session in a reply, unless the reply is a challenge. `guest`: the user it must belong to. */
   async function keepSession<P extends string>(
     envelope: Envelope,
     guest: UserProfile | null = null,
@@ -130,10 +130,10 @@ export function createAuth(deps: AuthDeps) {
       const envelope = await runCall(options, async (deadline) => {
         const kept = await session.read()
         if (kept === null) return { code: 'ok', message: SIGNED_OUT }
-        const ask = (token: string) => call('post', LOGOUT, token, { deadline })
-        return ask(kept.accessToken).catch(async (error) => {
+        const sendRequest = (token: string) => call('post', LOGOUT, token, { deadline })
+        return sendRequest(kept.accessToken).catch(async (error) => {
           if (!isTokenRefused(error)) throw error
-          return ask((await exchangeRefreshToken(kept.refreshToken)).accessToken)
+          return sendRequest((await exchangeRefreshToken(kept.refreshToken)).accessToken)
         })
       })
       return dataOf<'post', typeof LOGOUT>(envelope)
@@ -145,7 +145,7 @@ export function createAuth(deps: AuthDeps) {
     }
   }
 
-  /** If the reply was lost and the account is gone at the next try, the first try deleted it. */
+  /** If the reply was lost and the next attempt finds no account, the first attempt deleted it. */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
     const owner = (await session.read())?.userId ?? null
     try {
@@ -162,7 +162,7 @@ export function createAuth(deps: AuthDeps) {
   }
 }
 
-/** Shared by all callers: no caller's signal or timeout ends it. */
+/** Shared by all callers: no caller's signal or timeout cancels it. */
 export function createRefreshExchange(call: Caller, runCall: RunCall): RefreshExchange {
   return (refreshToken) =>
     runCall({}, async (deadline) => {

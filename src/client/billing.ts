@@ -1,7 +1,7 @@
 import type { PlanLimits, PricingPlan } from './app-data.ts'
 import type { CallOptions, LanguageInput } from './shared-types.ts'
 
-/** What a user has paid for. Check `entitlements` for access. */
+/** A user's purchases and entitlements. Check `entitlements` for access. */
 export type Subscription = {
   environment: string
   /** One per entitlement id. */
@@ -10,11 +10,11 @@ export type Subscription = {
   subscriptions: SubscriptionLine[]
   /** The plan of the best active purchase, else the plan with code `free`, else null. */
   plan: PricingPlan | null
-  /** What the plan allows; null without a plan. */
+  /** The plan's limits; null without a plan. */
   limits: PlanLimits | null
 }
 
-/** Something that purchases give access to. */
+/** A named right that a purchase gives, such as `pro`. */
 export type Entitlement = {
   /** As the billing provider names it, such as `pro`. */
   id: string
@@ -46,7 +46,7 @@ export type SubscriptionLine = {
   /** When access ends, with grace periods and refunds taken into account; null if it never does. */
   effectiveEndAt: string | null
   willRenew: boolean
-  /** The product it will change to. */
+  /** The product that the purchase will change to. */
   pendingProductId?: string
   cancelReason?: string
   unsubscribeDetectedAt?: string
@@ -56,7 +56,7 @@ export type SubscriptionLine = {
   autoResumeAt?: string
 }
 
-/** What the server stores about the user's purchases. */
+/** The user's purchases, as part of a data export. */
 export type BillingExport = {
   subscription: Subscription
   sandboxSubscription: Subscription
@@ -68,7 +68,7 @@ export type BillingExport = {
 
 /** The signed-in user's purchases. */
 export type BillingFunctions = {
-  /** Returns what the user has paid for. */
+  /** Returns the user's purchases and entitlements. */
   readSubscription: (
     view?: { environment?: 'production' | 'sandbox' } & LanguageInput,
     options?: CallOptions,

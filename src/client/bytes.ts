@@ -1,12 +1,12 @@
 /** Joins chunks into one array. */
 export function concat(chunks: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0))
+  const joined = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0))
   let at = 0
   for (const chunk of chunks) {
-    whole.set(chunk, at)
+    joined.set(chunk, at)
     at += chunk.length
   }
-  return whole
+  return joined
 }
 
 export function utf8(text: string): Uint8Array<ArrayBuffer> {

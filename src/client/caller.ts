@@ -15,14 +15,14 @@ export type Call = {
 
 export type Envelope = { code: string; response?: unknown; message?: string; next?: string }
 
-/** Waits before a read that failed on the network is tried again, in ms. */
+/** Delays in ms before a read that failed on the network is retried. */
 const RETRY_DELAYS_MS = [300, 1_000]
-/** A reply that asks for a longer wait is not retried automatically. */
+/** If the reply asks for a longer wait, the request is not retried automatically. */
 const MAX_RETRY_AFTER_SECONDS = 5
 
 export type Caller = ReturnType<typeof createCaller>
 
-/** Turns calls into requests, and replies into their envelope or an `ApiError`. */
+/** Turns calls into requests, and replies into envelopes or `ApiError`s. */
 export function createCaller(
   send: Send,
   commonHeaders: () => Record<string, string>,
@@ -35,7 +35,7 @@ export function createCaller(
     { query, json, content, headers, deadline }: Call,
   ): Promise<Envelope> {
     const body = content ?? (json === undefined ? null : jsonBody(json))
-    const ask = async () => {
+    const sendRequest = async () => {
       const reply = await send({
         method: method.toUpperCase(),
         target: path + queryString(query),
@@ -49,31 +49,31 @@ export function createCaller(
       if (reply.status < 400 && isSuccess(envelope, method)) return envelope
       throw failureOf(reply, envelope, now)
     }
-    return method === 'get' ? withRetries(ask, deadline) : ask()
+    return method === 'get' ? withRetries(sendRequest, deadline) : sendRequest()
   }
 }
 
 /** Only reads are retried automatically. */
-async function withRetries<T>(ask: () => Promise<T>, deadline: Deadline): Promise<T> {
+async function withRetries<T>(sendRequest: () => Promise<T>, deadline: Deadline): Promise<T> {
   for (const delay of RETRY_DELAYS_MS) {
     try {
-      return await ask()
+      return await sendRequest()
     } catch (error) {
       const wait = waitBeforeRetry(error, delay)
       if (wait === null || deadline.failure()) throw error
       await sleep(wait)
     }
   }
-  return ask()
+  return sendRequest()
 }
 
-/** Milliseconds, randomised so that not all phones retry at once; null if a retry would not help. */
+/** Milliseconds, randomised so that phones do not all retry at once; null if a retry would not help. */
 function waitBeforeRetry(error: unknown, delay: number): number | null {
   if (!(error instanceof ApiError)) return null
   const isTransient = error.code === 'network_error' || [502, 503, 504].includes(error.status)
-  const asked = error.retryAfter ?? 0
-  if (!isTransient || asked > MAX_RETRY_AFTER_SECONDS) return null
-  return Math.max(delay * (0.5 + Math.random()), asked * 1000)
+  const requestedSeconds = error.retryAfter ?? 0
+  if (!isTransient || requestedSeconds > MAX_RETRY_AFTER_SECONDS) return null
+  return Math.max(delay * (0.5 + Math.random()), requestedSeconds * 1000)
 }
 
 function jsonBody(value: unknown): Body {
@@ -101,7 +101,7 @@ function envelopeOf({ text }: Reply): Partial<Envelope> {
   }
 }
 
-/** An intermediary, such as a hotel's login page, can answer something else with the same status. */
+/** Whether Homeport sent the reply: a hotel's login page, for example, can have the same status. */
 function isSuccess(envelope: Partial<Envelope>, method: string): envelope is Envelope {
   const { code, response, message } = envelope
   const hasData = typeof response === 'object' && response !== null

@@ -12,11 +12,11 @@ type CallsDeps = {
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Makes the functions of routes, with the server's types. */
+/** Creates client functions for routes, typed by the server. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
   return { asUser, withoutToken, perform, withToken }
 
-  /** The function of a route for signed-in users. `place`: where the input goes, if the route takes any. */
+  /** Creates the function for a route that needs a session. `place`: where its input goes, if it takes any. */
   function asUser<M extends Method, P extends string>(
     method: M,
     path: P & PathOf<M, P>,
@@ -37,7 +37,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       perform(args, place, async (content) => dataOf<M, P>(await call(method, path, null, content)))
   }
 
-  /** Runs the client function that was called with `args`: its input, if it has a `place`, and its options. */
+  /** Runs one call. `args` are its input, if the route takes any (`place`), and its options. */
   async function perform<T>(
     args: unknown[],
     [place]: ('json' | 'query')[],
@@ -45,7 +45,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   ): Promise<T> {
     const [input, options] = place ? args : [undefined, ...args]
     if (place === 'json' && (typeof input !== 'object' || input === null)) {
-      throw new TypeError('The first argument must be an object with the input of the call.')
+      throw new TypeError('The first argument must be an object that contains the input.')
     }
     return runCall(options as CallOptions | undefined, (deadline) =>
       work({ ...(place ? { [place]: input } : {}), deadline }),
@@ -53,25 +53,25 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   }
 
   /**
-   * Asks with an access token, and once more with a new one if it is refused: it may have expired, or an
+   * Sends a request with an access token, and retries once with a new one if it is refused: it may have expired, or an
    * intermediary may have removed it. The session has ended only if it cannot be refreshed.
    */
-  async function withToken<T>(ask: (token: string) => Promise<T>): Promise<T> {
+  async function withToken<T>(sendRequest: (token: string) => Promise<T>): Promise<T> {
     const { accessToken, userId } = await session.readFresh()
     try {
-      return await ask(accessToken)
+      return await sendRequest(accessToken)
     } catch (error) {
       // An intermediary's refusal must not make the client send a request twice.
       if (!isTokenRefused(error)) throw error
       const next = await session.renew(accessToken)
       // Another user may have signed in meanwhile: the request was not theirs.
       if (next.userId !== userId) throw error
-      return ask(next.accessToken)
+      return sendRequest(next.accessToken)
     }
   }
 }
 
-/** The data of a reply, or its message if it has none. */
+/** Returns the data of a reply, or its message if it has no data. */
 export function dataOf<M extends Method, P extends string>(reply: Envelope): ReplyOf<M, P> {
   const { response, message } = reply
   return (response === undefined ? { message } : response) as ReplyOf<M, P>

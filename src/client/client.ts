@@ -5,14 +5,14 @@ import type { BillingExport, BillingFunctions } from './billing.ts'
 import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
 import { createCalls, dataOf } from './calls.ts'
-import { type AppOnDevice, contextHeaders } from './context-headers.ts'
+import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { formOf } from './form.ts'
 import { addressOf, openTransport } from './open-transport.ts'
 import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
-import { inMemory, type Storage } from './storage.ts'
+import { createMemoryStorage, type Storage } from './storage.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
 import type { AccountExport, UserFunctions } from './users.ts'
@@ -41,25 +41,25 @@ export type ClientOptions = {
   /** A name by which users recognise this device. */
   device?: string
   /** The app's platform and version, for settings that depend on them. */
-  app?: AppOnDevice
+  app?: AppContext
   /** Languages as in `Accept-Language`; the platform's by default. */
   language?: string
-  /** Milliseconds until a call fails with `timeout`; 30,000 by default, `Infinity` for no limit. Of an upload: milliseconds without progress, times the number of files. */
+  /** Milliseconds until a call fails with `timeout`; 30,000 by default, `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
   timeout?: number
   /** Called when the server has ended the session. */
   onSignedOut?: () => void
-  /** Replaces the platform's own, for tests. `now`: ms since 1970. */
+  /** These replace the platform's `fetch` and clock, for tests. `now`: ms since 1970. */
   fetch?: Fetch
   now?: () => number
 }
 
 const ATTACHMENTS = '/api/user/attachments/v1'
 
-/** The query of an upload, and what only the client uses. */
+/** The query of an upload, and the options that only the client uses. */
 type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
   Pick<UploadInput, 'files' | 'idempotencyKey' | 'onProgress'>
 
-/** Everything that the server stores about a user. */
+/** All data that the server stores about a user. */
 export type UserExport = AccountExport & AttachmentExport & BillingExport
 
 /**
@@ -75,20 +75,20 @@ export type Client = UserFunctions &
   ExportFunctions
 
 type ExportFunctions = {
-  /** Returns everything that the server stores about the user. */
+  /** Returns all data that the server stores about the user. */
   exportData: (options?: CallOptions) => Promise<UserExport>
 }
 
 /** Creates a client for one server. */
 export function createClient(options: ClientOptions): Client {
-  const { storage = inMemory(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
+  const { storage = createMemoryStorage(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
   const { fetch, onSignedOut, pinnedKeys } = options
   const baseUrl = addressOf(options.baseUrl)
   // Build tools turn an unset variable into one of these words.
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
   const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)
   const call = createCaller(send, () => contextHeaders(options), now)
-  const runCall: RunCall = (own, work) => withDeadline({ timeout, ...own }, work)
+  const runCall: RunCall = (overrides, work) => withDeadline({ timeout, ...overrides }, work)
   const sharedName = `homeport.session ${baseUrl}`
   const changes = createAuthChanges(
     options.storage ? sharedName : null,
@@ -177,10 +177,10 @@ export function createClient(options: ClientOptions): Client {
     }
     const headers = { 'idempotency-key': idempotencyKey }
     // The server processes the files after the last one has arrived.
-    const longest = (options.timeout ?? timeout) * Math.max(files.length, 1)
-    return runCall({ ...options, timeout: longest }, async (own) => {
+    const uploadTimeout = (options.timeout ?? timeout) * Math.max(files.length, 1)
+    return runCall({ ...options, timeout: uploadTimeout }, async (callDeadline) => {
       const content = await formOf(files, env !== 'test', fetch)
-      const deadline = { ...own, onProgress }
+      const deadline = { ...callDeadline, onProgress }
       const envelope = await withToken((token) =>
         call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
       )

@@ -1,11 +1,11 @@
 /** The app's platform and version; `deviceId` is any text that stays the same on this device. */
-export type AppOnDevice = {
+export type AppContext = {
   platform: 'ios' | 'android' | 'web'
   version: string
   deviceId?: string
 }
 
-type Context = { app?: AppOnDevice; device?: string; language?: string }
+type Context = { app?: AppContext; device?: string; language?: string }
 
 /** The headers that describe the device and the app. */
 export function contextHeaders({ app, device, language }: Context): Record<string, string> {
@@ -22,7 +22,7 @@ export function contextHeaders({ app, device, language }: Context): Record<strin
   }
 }
 
-function appHeaders({ platform, version, deviceId }: AppOnDevice): Record<string, string> {
+function appHeaders({ platform, version, deviceId }: AppContext): Record<string, string> {
   return {
     'app-platform': platform,
     'app-version': version,

@@ -4,9 +4,9 @@ import type { CallOptions } from './shared-types.ts'
 /** How much of an upload has been sent, in bytes. */
 export type Progress = { sent: number; total: number }
 
-/** When a call fails, and how to cancel its request. */
+/** The timeout and cancellation of one call. */
 export type Deadline = {
-  /** Milliseconds for the whole call; for an upload, without progress. */
+  /** Milliseconds for the whole call; for an upload, the longest time without progress. */
   timeout: number
   /** Why the call was cancelled; null while it runs. */
   failure: () => ApiError | null
@@ -24,14 +24,14 @@ export type RunCall = <T>(
   work: (deadline: Deadline) => Promise<T>,
 ) => Promise<T>
 
-/** The longest delay of a timer in ms: timers fire at once for more. */
+/** The longest timer delay in ms: with a longer one, a timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 /** The default timeout of a call. */
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
  * Runs the `work` of one call. If the caller cancels it or it times out, it fails at once, whatever it is waiting
- * for: a request, a retry, a refresh or the storage. Fails with an ApiError only.
+ * for: a request, a retry, a refresh or the storage. Rejects only with an ApiError.
  */
 export function withDeadline<T>(
   { signal, timeout }: { signal?: AbortSignal | undefined; timeout: number },

@@ -11,7 +11,7 @@ export type Body = {
   size: number | null
 }
 
-/** The files as a form. The platform streams files on a phone, unless they must be sealed. */
+/** Encodes files as a form. The platform streams files on a phone, unless they must be sealed. */
 export async function formOf(
   files: UploadFile[],
   mustBeBytes: boolean,
@@ -98,7 +98,7 @@ async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
     const request = new XMLHttpRequest()
     request.responseType = 'arraybuffer'
     request.onload = () => resolve(request.response as ArrayBuffer)
-    request.onerror = () => reject(new Error('the platform cannot open it'))
+    request.onerror = () => reject(new Error('the platform cannot open the file'))
     request.open('GET', uri)
     request.send()
   })

@@ -4,7 +4,7 @@ import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
-/** Plain for the `env` `test`. The module that seals is loaded with the first request that needs it. */
+/** Creates the plain transport for the `env` `test`. Otherwise the first request loads the sealing module. */
 export function openTransport(
   { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,

@@ -25,14 +25,14 @@ type Route<M extends Method, P extends string> = P extends `/${infer Path}`
 /** A path at which the server has a route of this method. */
 export type PathOf<M extends Method, P extends string> = [Route<M, P>] extends [never] ? never : P
 
-/** Data whose type routes lose: the plan is another feature's, and Elysia turns an optional record into `{}`. */
+/** Types that the routes lose: the plan belongs to another feature, and Elysia turns an optional record into `{}`. */
 type ModelData = {
   '/api/user/app_settings/v1': Static<typeof AppSettingsReply>
   '/api/user/export/v1': Static<typeof UserExport>
   '/api/user/subscription/v1': Static<ReturnType<typeof SubscriptionReplyOf<typeof PlanReply>>>
 }
 
-/** What a route answers: its data, or its message. */
+/** A route's reply: its data, or its message if it has no data. */
 export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelData
   ? ModelData[P]
   : Route<M, P> extends { response: { 200: infer Reply } }
@@ -43,7 +43,7 @@ export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelD
         : never
     : never
 
-/** What a route takes, and where it goes: its body, else its query, else nothing. */
+/** A route's input and its location: the body, else the query, else none. */
 type InputAt<M extends Method, P extends string> =
   Route<M, P> extends { body: infer Body; query: infer Query }
     ? [keyof Body] extends [never]
@@ -56,9 +56,9 @@ type InputAt<M extends Method, P extends string> =
 export type InputOf<M extends Method, P extends string> = InputAt<M, P>['input']
 export type InputPlace<M extends Method, P extends string> = InputAt<M, P>['place']
 
-/** The function of a route: its input, if it takes any, and how to make the call. */
+/** The client function for a route. It takes the input, if there is any, and the call's options. */
 export type RouteFunction<M extends Method, P extends string> = (
-  ...given: [...InputOf<M, P>, options?: CallOptions | undefined]
+  ...args: [...InputOf<M, P>, options?: CallOptions | undefined]
 ) => Promise<ReplyOf<M, P>>
 
 /** Flattens intersections into plain objects, so that equal shapes compare as equal. */
@@ -70,21 +70,21 @@ type Flat<T> = T extends (...args: never) => unknown
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
-/** What a function takes and returns, without the names of its arguments. */
+/** A function's parameters and result, without parameter names. */
 type Shape<F> = F extends (...args: infer Input) => infer Output
   ? Flat<[{ [At in keyof Input]: Input[At] }, Awaited<Output>]>
   : F
 
-/** The names of functions whose input or output differs between `Written` and `Made`. */
-type Mismatched<Written, Made> = {
-  [K in keyof (Written & Made)]: K extends keyof Written & keyof Made
-    ? Same<Shape<Written[K]>, Shape<Made[K]>> extends true
+/** The names of functions whose input or output differs between `Declared` and `Derived`. */
+type Mismatched<Declared, Derived> = {
+  [K in keyof (Declared & Derived)]: K extends keyof Declared & keyof Derived
+    ? Same<Shape<Declared[K]>, Shape<Derived[K]>> extends true
       ? never
       : K
     : K
-}[keyof (Written & Made)]
+}[keyof (Declared & Derived)]
 
-/** Checks that the hand-written function types match those derived from the routes, in `Made`. */
-export type SameAsRoutes<Written, Made> = [Mismatched<Written, Made>] extends [never]
-  ? Made
-  : { theServerDiffersIn: Mismatched<Written, Made> & string }
+/** Checks that the hand-written function types match those derived from the routes, in `Derived`. */
+export type SameAsRoutes<Declared, Derived> = [Mismatched<Declared, Derived>] extends [never]
+  ? Derived
+  : { theServerDiffersIn: Mismatched<Declared, Derived> & string }

@@ -5,14 +5,14 @@ import { createServerKeys } from './server-keys.ts'
 import type { Incoming, Transmit } from './transmit.ts'
 import { contentHeaders, type Reply, type Request, type Send } from './transport.ts'
 
-/** `sealedAt`: when the server sealed it, in ms; null when it did not. */
+/** `sealedAt`: when the server sealed it, in ms; null if it did not. */
 type SealedReply = Reply & { sealedAt: number | null }
 
 type SealedTransportDeps = {
   baseUrl: string
-  /** Any word but `test`. */
+  /** Any word except `test`. */
   env: string
-  /** Thumbprints (RFC 7638) of trusted keys; without them any key that the network shows is trusted. */
+  /** Thumbprints (RFC 7638) of trusted keys; without them, any key that the server presents is trusted. */
   pinnedKeys: string[] | null
   transmit: Transmit
   /** ms since 1970. */
@@ -23,7 +23,7 @@ type SealedTransportDeps = {
 const FRESHNESS_MS = 300_000
 /** The server remembers executed messages for longer than this. */
 const RESEND_WINDOW_MS = 60_000
-/** Reading the server's clock is too inaccurate if it took longer. */
+/** A clock reading that took longer is too inaccurate. */
 const MAX_CLOCK_ROUND_TRIP_MS = 10_000
 /** A public endpoint: its sealed reply contains the server's time. */
 const CLOCK_PATH = '/api/user/content_version/v1'
@@ -57,7 +57,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     }
   }
 
-  /** Fixes what made the server refuse a message sealed at `at`. Returns whether sealing it again can help. */
+  /** Fixes the cause of a refusal of a message sealed at `at`. Returns whether sealing it again can help. */
   async function recover(code: unknown, { text }: Reply, at: number, deadline: Deadline) {
     if (code === 'encryption_stale') return syncClock(at, timeIn(text), deadline)
     if (code !== 'encryption_unknown_key') return false
@@ -68,14 +68,14 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   /** Reads the server's clock. Returns whether a message sealed at `at` is stale. */
   async function syncClock(at: number, claimed: number, deadline: Deadline): Promise<boolean> {
     const request = { method: 'GET', target: CLOCK_PATH, headers: {}, token: null }
-    const asked = {
+    const clockRequest = {
       ...request,
       contentType: null,
       body: null,
       deadline: { ...deadline, onProgress: undefined },
     }
     const startedAt = now()
-    const { sealedAt } = await exchange(asked, newMessageId(), claimed)
+    const { sealedAt } = await exchange(clockRequest, newMessageId(), claimed)
     if (sealedAt === null || Math.abs(now() - startedAt) > MAX_CLOCK_ROUND_TRIP_MS) return false
     clockOffset = sealedAt - now()
     return Math.abs(sealedAt - at) > FRESHNESS_MS
@@ -87,10 +87,10 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     const content = { method, target, token, contentType, body: body ?? new Uint8Array() }
     const key = await keys.current()
     const { message, expectation } = await sealRequest(content, key, at, id)
-    const inHeader = body === null
-    const headers = contentHeaders(request, env, inHeader ? null : 'application/jose')
-    if (inHeader) headers['payload'] = message
-    const sealed = { url: baseUrl + target, method, headers, body: inHeader ? null : message }
+    const isInHeader = body === null
+    const headers = contentHeaders(request, env, isInHeader ? null : 'application/jose')
+    if (isInHeader) headers['payload'] = message
+    const sealed = { url: baseUrl + target, method, headers, body: isInHeader ? null : message }
     const reply = await transmit(sealed, deadline)
     const { status } = reply
     if (!reply.header('content-type')?.startsWith('application/jose')) {

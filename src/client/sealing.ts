@@ -15,7 +15,7 @@ export type Content = {
   body: Uint8Array<ArrayBuffer>
 }
 
-/** What the reply must match. */
+/** The values that the reply must match. */
 type Expectation = { jti: string; replyKey: Uint8Array }
 
 const NEWLINE = 10
@@ -59,7 +59,7 @@ export function newMessageId(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
 }
 
-/** Opens the reply to one request; refuses any other. `sealedAt` in ms. */
+/** Opens the reply to one request, and refuses any other reply. `sealedAt` is in ms. */
 export async function openReply(
   message: string,
   status: number,
@@ -71,7 +71,7 @@ export async function openReply(
     const line = JSON.parse(new TextDecoder().decode(plaintext.subarray(0, end)))
     const isReply =
       protectedHeader.typ === 'res+jwe' && protectedHeader['kid'] === jti && line.v === 1
-    if (!isReply || line.jti !== jti || line.status !== status) throw new Error('another reply')
+    if (!isReply || line.jti !== jti || line.status !== status) throw new Error('wrong reply')
     const { cty } = protectedHeader
     const sealedAt = line.iat * 1000
     return { contentType: cty ?? null, body: plaintext.subarray(end + 1), sealedAt }

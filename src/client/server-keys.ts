@@ -6,7 +6,7 @@ import type { Transmit } from './transmit.ts'
 
 type ServerKeysDeps = {
   baseUrl: string
-  /** Thumbprints (RFC 7638) of trusted keys; without them any key that the network shows is trusted. */
+  /** Thumbprints (RFC 7638) of trusted keys; without them, any key that the server presents is trusted. */
   pinnedKeys: string[] | null
   transmit: Transmit
   now: () => number
@@ -15,7 +15,7 @@ type ServerKeysDeps = {
 /** How long the keys are cached: the server announces a new key a day ahead. */
 const KEYS_LIFETIME_MS = 60 * 60 * 1000
 
-/** The key to seal for, as the server publishes it. */
+/** Reads and caches the server's published encryption key. */
 export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerKeysDeps) {
   let known: { key: ServerKey; readAt: number } | null = null
   let reading: Promise<ServerKey> | null = null
@@ -38,7 +38,7 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
   /** Reads the keys again; concurrent callers share the result. */
   function renew(): Promise<ServerKey> {
     known = null
-    // Shared by all callers: no caller's signal or timeout ends it.
+    // Shared by all callers: no caller's signal or timeout cancels it.
     reading ??= withDeadline({ timeout: DEFAULT_TIMEOUT_MS }, read).finally(() => {
       reading = null
     })
@@ -57,7 +57,7 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
     }
   }
 
-  /** The first encryption key is the current one; older ones follow for apps that have pinned them. */
+  /** Chooses the first trusted key: the current one comes first, then older ones for apps that have pinned them. */
   async function choose(keys: JWK[]): Promise<JWK> {
     for (const jwk of keys) {
       if (jwk.use !== 'enc' || jwk.kty !== 'EC' || jwk.crv !== 'P-256') continue

@@ -7,7 +7,7 @@ import type { Session, SignInResult } from './users.ts'
 
 type SessionDeps = {
   storage: Storage
-  /** Keeps apart the tokens of servers that share the storage. */
+  /** Separates the tokens of servers that share the storage. */
   baseUrl: string
   /** Runs one task at a time across all tabs that share the storage. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
@@ -29,10 +29,10 @@ type StoredSession = {
 }
 
 const KEY = 'homeport.session'
-/** How long before it expires an access token is replaced. */
+/** How long before its expiry an access token is replaced. */
 const EXPIRY_MARGIN_MS = 30_000
 /**
- * Waits before a refresh whose reply was lost is tried again: the server repeats its answer. Together they outlast
+ * Delays before retrying a refresh whose reply was lost: the server repeats its reply. Together they outlast
  * the 5 s during which the server attributes a second use of a token to another process.
  */
 const RETRY_DELAYS_MS = [500, 2_000, 3_000]
@@ -59,13 +59,13 @@ export function createSessionKeeper(deps: SessionDeps) {
     return kept
   }
 
-  /** The kept session; null if no user is signed in. */
+  /** Returns the stored session; null if no user is signed in. */
   async function read(): Promise<StoredSession | null> {
-    const { isOurs, kept } = await open()
+    const { isOurs, kept } = await readSlot()
     return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
   }
 
-  async function open() {
+  async function readSlot() {
     const text = await slot.read()
     try {
       const kept = JSON.parse(text ?? 'null')
@@ -76,16 +76,16 @@ export function createSessionKeeper(deps: SessionDeps) {
     }
   }
 
-  /** A session whose access token has not expired by our clock. Throws `unauthenticated` if no user is signed in. */
+  /** Returns a session whose access token is valid by our clock. Throws `unauthenticated` if no user is signed in. */
   async function readFresh(): Promise<StoredSession> {
     const kept = await read()
     if (kept === null) throw notSignedIn()
     return kept.expiresAt - EXPIRY_MARGIN_MS > now() ? kept : renew(kept.accessToken)
   }
 
-  /** A session with another access token than `spent`; concurrent callers share it. */
-  function renew(spent: string): Promise<StoredSession> {
-    refreshing ??= exclusively(() => refresh(spent)).finally(() => {
+  /** Returns a session with a different access token; concurrent callers share one refresh. */
+  function renew(staleToken: string): Promise<StoredSession> {
+    refreshing ??= exclusively(() => refresh(staleToken)).finally(() => {
       refreshing = null
     })
     return refreshing
@@ -93,7 +93,7 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   async function forget(reason: AuthChangeReason) {
     const isSignedIn = (await read()) !== null
-    if ((await open()).isOurs) await slot.clear()
+    if ((await readSlot()).isOurs) await slot.clear()
     if (isSignedIn) onChange({ reason, expiresAt: null })
   }
 
@@ -110,16 +110,16 @@ export function createSessionKeeper(deps: SessionDeps) {
     return ending
   }
 
-  async function refresh(spent: string): Promise<StoredSession> {
+  async function refresh(staleToken: string): Promise<StoredSession> {
     for (const delay of [...RETRY_DELAYS_MS, null]) {
       const kept = await read()
       if (kept === null) throw notSignedIn()
       // Another tab, process or earlier caller has already refreshed it.
-      if (kept.accessToken !== spent) return kept
+      if (kept.accessToken !== staleToken) return kept
       try {
         return await exchange(kept)
       } catch (error) {
-        if (isSessionEnded(error)) return await readOther(spent, error)
+        if (isSessionEnded(error)) return await readOther(staleToken, error)
         if (delay === null || !isTransient(error)) throw error
         await sleep(delay)
       }
@@ -134,16 +134,16 @@ export function createSessionKeeper(deps: SessionDeps) {
     return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
   }
 
-  /** The session that another process has kept since; without one the session has ended. */
-  async function readOther(spent: string, refusal: unknown): Promise<StoredSession> {
-    await end(spent)
+  /** Returns the session that another process has stored since; if there is none, it has ended. */
+  async function readOther(staleToken: string, refusal: unknown): Promise<StoredSession> {
+    await end(staleToken)
     const kept = await read()
     if (kept === null) throw refusal
     return kept
   }
 }
 
-/** The session or challenge in the reply to a sign-in. Throws `reply_invalid` for anything else. */
+/** Returns the session or challenge in the reply to a sign-in. Throws `reply_invalid` for anything else. */
 export function sessionIn({ response }: Envelope): SignInResult {
   const { accessToken, refreshToken, expiresIn, user, challengeToken } = (response ?? {}) as Record<
     string,
@@ -159,12 +159,12 @@ export function sessionIn({ response }: Envelope): SignInResult {
   throw new ApiError({ status: 200, code: 'reply_invalid', message })
 }
 
-/** The server itself says that the session has ended. */
+/** Whether the server itself says that the session has ended. */
 export function isSessionEnded(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unauthenticated' && error.isGenuine
 }
 
-/** The server itself refuses the access token. */
+/** Whether the server itself refuses the access token. */
 export function isTokenRefused(error: unknown): boolean {
   return (
     isSessionEnded(error) ||
@@ -178,7 +178,7 @@ export function sessionEnded(cause: unknown): ApiError {
   return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 
-/** There was no reply, or the server asks for a retry, or another process is refreshing the same session. */
+/** Whether a retry may help: no reply, a server error, or another process refreshes the same session. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiError &&
@@ -193,7 +193,7 @@ function notSignedIn(): ApiError {
 
 export function tokenLost(): ApiError {
   const message =
-    "The account was created without the guest's data: an intermediary removes the token."
+    "The account was created without the guest's data: an intermediary removed the token."
   return new ApiError({ status: 0, code: 'token_lost', message })
 }
 

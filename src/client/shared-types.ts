@@ -1,8 +1,8 @@
-/** How one call is made; overrides the options of the client. */
+/** The options of one call; they override the client's. */
 export type CallOptions = {
   /** Cancels the call: it fails at once with code `aborted`. */
   signal?: AbortSignal
-  /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. Of an upload: milliseconds without progress, times the number of files. */
+  /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. For an upload: milliseconds without progress, times the number of files. */
   timeout?: number
 }
 

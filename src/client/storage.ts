@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts'
 
-/** Where the session is kept: `localStorage` and AsyncStorage fit; a keychain is better. */
+/** Stores the session: `localStorage` and AsyncStorage work; a keychain is better. */
 export type Storage = {
   getItem(key: string): string | null | Promise<string | null>
   setItem(key: string, value: string): void | Promise<void>
@@ -8,7 +8,7 @@ export type Storage = {
 }
 
 /** Keeps items until the app ends. */
-export function inMemory(): Storage {
+export function createMemoryStorage(): Storage {
   const items = new Map<string, string>()
   return {
     getItem: (key) => items.get(key) ?? null,
@@ -17,7 +17,7 @@ export function inMemory(): Storage {
   }
 }
 
-/** The value of one key of a storage. Throws `storage_failed` if the storage fails. */
+/** Reads and writes one key of a storage. Throws `storage_failed` if the storage fails. */
 export function createSlot(storage: Storage, key: string) {
   return {
     read: () => attempt(() => storage.getItem(key)),

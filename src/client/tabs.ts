@@ -15,7 +15,7 @@ export type AuthChange = {
   isSignedIn: boolean
 }
 
-/** `expiresAt` identifies a state of the session; null if no user is signed in. */
+/** `expiresAt` identifies the state of the session; null if no user is signed in. */
 export type SessionState = { reason: AuthChangeReason; expiresAt: number | null }
 
 type Channel = {
@@ -33,11 +33,11 @@ type Platform = {
 
 /** How long a tab that was suspended during a refresh can block the others. */
 const MAX_LOCK_WAIT_MS = 10_000
-/** When to read the storage after another tab's message: it may show the change only later. */
+/** When to read the storage after another tab's message: the change may become visible only later. */
 const READ_DELAYS_MS = [0, 5, 15, 30, 50, 100, 300, 500]
 
 /**
- * Runs `work` while no other tab runs any under the same name. Without locks on the platform it starts at once: the
+ * Runs `work` in one tab at a time per `name`. On platforms without locks it starts at once: the
  * server handles concurrent refreshes too.
  */
 export async function withTabLock<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -65,7 +65,7 @@ export async function withTabLock<T>(name: string, work: () => Promise<T>): Prom
 export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
   const listeners = new Set<(change: AuthChange) => void>()
   let channel: Channel | null = null
-  /** As this tab last saw it: tabs that share only the name are not told when the other's session ends. */
+  /** As this tab last saw it: a tab with a separate storage is not notified when the other's session ends. */
   let wasSignedIn = false
   let latest: SessionState | null = null
   return { announce, listen }
@@ -86,7 +86,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   function notify({ reason, expiresAt }: SessionState) {
     wasSignedIn = expiresAt !== null
     for (const listener of listeners) {
-      // An error in a listener is the app's and must not fail the call.
+      // An error in the app's listener must not fail the call.
       void Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
     }
   }

@@ -63,8 +63,8 @@ export function createTransmit(fetch?: Fetch): Transmit {
 }
 
 function throwIfFailed({ failure }: Deadline) {
-  const over = failure()
-  if (over) throw over
+  const cancellation = failure()
+  if (cancellation) throw cancellation
 }
 
 /** Called on `globalThis`, which browsers require; looked up at each call. */

@@ -1,7 +1,7 @@
 import type { Deadline } from './deadline.ts'
 import type { Incoming, Transmit } from './transmit.ts'
 
-/** A request before it is sealed or sent as it is. */
+/** A request before it is sealed, or sent unsealed. */
 export type Request = {
   method: string
   /** Path and query, percent-encoded. */
@@ -18,7 +18,7 @@ export type Reply = Incoming & { isGenuine: boolean }
 
 export type Send = (request: Request) => Promise<Reply>
 
-/** Sends requests as they are. */
+/** Sends requests unsealed. */
 export function createPlainTransport(baseUrl: string, transmit: Transmit): Send {
   return async (request) => {
     const { method, target, contentType, body, token, deadline } = request
@@ -29,7 +29,7 @@ export function createPlainTransport(baseUrl: string, transmit: Transmit): Send 
   }
 }
 
-/** The headers of a request in an `env`, with its content type if it has content. */
+/** The headers of a request for an `env`, with its content type if it has content. */
 export function contentHeaders({ headers }: Request, env: string, contentType: string | null) {
   return {
     ...headers,

@@ -10,22 +10,22 @@ export type InstalledApp = {
   buildNumber?: number
 }
 
-/** Whether the app must be updated: it is older than the supported version or its build. */
+/** Whether the app must be updated: its version or build is older than the supported one. */
 export function isUpdateRequired(settings: AppSettings, app: InstalledApp): boolean {
   if (app.platform === 'web') return false
   const { supportedVersion, supportedBuildNumber } = settings[app.platform]
   return isOlder(app, supportedVersion, supportedBuildNumber)
 }
 
-/** Whether the store has a newer app: the app is older than the latest version or its build. */
+/** Whether the store has an update: the app's version or build is older than the latest one. */
 export function isUpdateAvailable(settings: AppSettings, app: InstalledApp): boolean {
   if (app.platform === 'web') return false
   const { latestVersion, latestBuildNumber } = settings[app.platform]
   return isOlder(app, latestVersion, latestBuildNumber)
 }
 
-function isOlder({ version, buildNumber }: InstalledApp, than: string, build: number): boolean {
-  const [own, other] = [numbersOf(version), numbersOf(than)]
+function isOlder({ version, buildNumber }: InstalledApp, limit: string, build: number): boolean {
+  const [own, other] = [parseVersion(version), parseVersion(limit)]
   // A version that cannot be parsed must not lock users out.
   if (own === null || other === null) return false
   const difference = compareVersions(own, other)
@@ -41,7 +41,7 @@ function compareVersions(left: number[], right: number[]): number {
   return 0
 }
 
-function numbersOf(version: string): number[] | null {
+function parseVersion(version: string): number[] | null {
   const [, plain] = /^v?(\d+(?:\.\d+)*)(?:[-+ ]|$)/i.exec(version) ?? []
   return plain ? plain.split('.').map(Number) : null
 }

@@ -1,14 +1,14 @@
 import type { CallOptions, Message } from './shared-types.ts'
 import type { AuthChange } from './tabs.ts'
 
-/** How a user signs in by e-mail. */
+/** E-mail address and password for a sign-in. */
 export type Credentials = {
   email: string
   /** Used exactly as typed. */
   password: string
 }
 
-/** How an account is created. */
+/** The data for a new account. */
 export type NewAccount = {
   email: string
   /** 8 to 256 characters, and not a common password. */
@@ -17,7 +17,7 @@ export type NewAccount = {
   name?: string
 }
 
-/** How a user signs in with Google or Apple. */
+/** The data for a sign-in with Google or Apple. */
 export type SocialLogin = {
   provider: 'google' | 'apple'
   /** The id token that the provider issued to the app. */
@@ -77,12 +77,12 @@ export type UserProfile = {
   }
   twoFactor: {
     enabled: boolean
-    /** What the second step accepts; empty while two-factor is off. */
+    /** The methods that the second step accepts; empty while two-factor is off. */
     methods: string[]
     /** Unused recovery codes. */
     recoveryCodesLeft: number
   }
-  /** Stored for the app. */
+  /** Set by the app; the server only stores it. */
   onboardingCompleted: boolean
 }
 
@@ -106,7 +106,7 @@ export type ProfileChanges = {
 /** A signed-in device. */
 export type Device = {
   _id: string
-  /** The name that the device sends. */
+  /** The device's name, as the app sends it. */
   device: string
   /** ISO 8601. */
   createdAt: string
@@ -129,7 +129,7 @@ export type TwoFactorSetup = {
 /** Ten single-use codes. They are not shown again. */
 export type RecoveryCodes = { recoveryCodes: string[] }
 
-/** What the server stores about the account. */
+/** The account, as part of a data export. */
 export type AccountExport = {
   user: UserProfile
   account: {
@@ -157,13 +157,13 @@ export type AccountExport = {
   sessions: Device[]
   /** Every device that has signed in. */
   devices: { device: string; seenAt: string }[]
-  /** Links and challenges that have not been used. */
+  /** Unused links and challenges. */
   pending: { purpose: string; email: string | null; expiresAt: string }[]
 }
 
 /** Accounts, sessions and profiles. */
 export type UserFunctions = {
-  /** Returns whether this device has a session; the server may have ended it. */
+  /** Returns whether a session is stored on this device; the server may already have ended it. */
   isSignedIn: () => Promise<boolean>
   /** Returns an access token for the app's other services, refreshed if necessary. Throws `unauthenticated`. */
   accessToken: (options?: CallOptions) => Promise<string>
@@ -190,7 +190,7 @@ export type UserFunctions = {
   /** Returns the signed-in devices, most recently used first. */
   listSessions: (options?: CallOptions) => Promise<Device[]>
   /** Signs a device out. `id`: its session, or `others` for all but this one. Throws `not_found`. */
-  endSession: (which: { id: string }, options?: CallOptions) => Promise<Message>
+  endSession: (session: { id: string }, options?: CallOptions) => Promise<Message>
   /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`. */
   changePassword: (
     passwords: { currentPassword: string; newPassword: string },
@@ -216,7 +216,7 @@ export type UserFunctions = {
   cancelEmailChange: (link: { token: string }, options?: CallOptions) => Promise<Message>
   /** Unlinks Google or Apple. Throws `conflict` if it is the only way to sign in. */
   unlinkProvider: (
-    which: { provider: 'google' | 'apple' },
+    link: { provider: 'google' | 'apple' },
     options?: CallOptions,
   ) => Promise<Message>
   /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `conflict` if two-factor is on. */

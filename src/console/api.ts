@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 
 const API = '/console/api/'
-/** The server asks for a new proof after 10 minutes; a download must not run into that. */
+/** The server asks for a new proof after 10 minutes, which a download cannot answer. */
 const PROOF_MAX_AGE_MS = 9 * 60_000
 
-/** A refusal or fault that the server answered with, or status 0 when it could not be reached. */
+/** An error reply from the server, or status 0 if it could not be reached. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -30,7 +30,7 @@ export type Json<T> = T extends Date
       ? { [Key in keyof T]: Json<T[Key]> }
       : T
 
-/** A service function's result as the page receives it. */
+/** The result of a service function, as JSON. */
 export type ReplyOf<T extends (...args: never[]) => Promise<unknown>> = Json<Awaited<ReturnType<T>>>
 
 /** Asks for a passkey or a code; resolves to false when the operator cancels. */
@@ -72,15 +72,15 @@ export async function sendWithProgress<Progress, T>(
 
 /** Downloads a file; asks for a proof first if the last one is old. */
 export async function download(path: string) {
-  if (await prove()) location.assign(API + path)
+  if (await ensureRecentProof()) location.assign(API + path)
 }
 
 /** Opens a file in a new tab; asks for a proof first if the last one is old. */
 export async function openInTab(path: string) {
-  if (await prove()) window.open(API + path, '_blank', 'noopener')
+  if (await ensureRecentProof()) window.open(API + path, '_blank', 'noopener')
 }
 
-async function prove(): Promise<boolean> {
+async function ensureRecentProof(): Promise<boolean> {
   const { provenAt, now } = await read<{ provenAt: string; now: string }>('me')
   const isFresh = Date.parse(now) - Date.parse(provenAt) < PROOF_MAX_AGE_MS
   return isFresh || ((await askForProof.value?.()) ?? false)

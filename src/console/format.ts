@@ -18,8 +18,8 @@ export function time(iso: string): string {
 /** `3 minutes ago`. */
 export function ago(iso: string): string {
   const ms = Date.parse(iso) - Date.now()
-  const fits = UNITS.find(([, length]) => Math.abs(ms) >= length)
-  return fits ? RELATIVE.format(Math.round(ms / fits[1]), fits[0]) : 'now'
+  const unit = UNITS.find(([, length]) => Math.abs(ms) >= length)
+  return unit ? RELATIVE.format(Math.round(ms / unit[1]), unit[0]) : 'now'
 }
 
 export function number(value: number): string {
@@ -49,18 +49,18 @@ export function plural(count: number, noun: string): string {
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-/** A value of a setting or a change, in one line. */
-export function value(of: unknown): string {
-  if (of === null || of === undefined) return '–'
-  if (typeof of === 'string') return ISO_TIME.test(of) ? time(of) : of || '(empty)'
-  if (typeof of === 'boolean') return of ? 'yes' : 'no'
-  return isFeature(of) ? feature(of) : JSON.stringify(of)
+/** Formats a value of a setting or a change on one line. */
+export function value(input: unknown): string {
+  if (input === null || input === undefined) return '–'
+  if (typeof input === 'string') return ISO_TIME.test(input) ? time(input) : input || '(empty)'
+  if (typeof input === 'boolean') return input ? 'yes' : 'no'
+  return isFeature(input) ? feature(input) : JSON.stringify(input)
 }
 
 type Feature = { value: unknown; rules: { when: Record<string, unknown>; value: unknown }[] }
 
-function isFeature(of: unknown): of is Feature {
-  return typeof of === 'object' && of !== null && 'value' in of && 'rules' in of
+function isFeature(input: unknown): input is Feature {
+  return typeof input === 'object' && input !== null && 'value' in input && 'rules' in input
 }
 
 /** `no by default; yes on iOS from 2.0.0 for 20% of users`. */
@@ -73,7 +73,7 @@ function feature({ value: fallback, rules }: Feature): string {
 function condition(when: Record<string, unknown>): string {
   const { platform, minVersion, maxVersion, languages, countries, percent } = when
   const parts = [
-    platform && `on ${PROPER[String(platform)] ?? 'web'}`,
+    platform && `on ${SPECIAL_CASE[String(platform)] ?? 'web'}`,
     minVersion && `from ${minVersion}`,
     maxVersion && `up to ${maxVersion}`,
     languages && `for language ${languages}`,
@@ -83,8 +83,8 @@ function condition(when: Record<string, unknown>): string {
   return parts.length > 0 ? parts.join(' ') : 'for all users'
 }
 
-/** Words that are not written in lower case. */
-const PROPER: Record<string, string> = {
+/** Words with a fixed capitalization. */
+const SPECIAL_CASE: Record<string, string> = {
   ios: 'iOS',
   android: 'Android',
   url: 'URL',
@@ -97,7 +97,7 @@ export function words(name: string): string {
   const [first = '', ...rest] = name
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .split(/[ _.-]/)
-    .map((word) => PROPER[word.toLowerCase()] ?? word.toLowerCase())
-  const isProper = Object.values(PROPER).includes(first)
+    .map((word) => SPECIAL_CASE[word.toLowerCase()] ?? word.toLowerCase())
+  const isProper = Object.values(SPECIAL_CASE).includes(first)
   return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ')
 }

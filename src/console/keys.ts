@@ -13,8 +13,8 @@ export function startKeys({ focusSearch, showHelp }: Actions): () => void {
   return () => removeEventListener('keydown', onKey)
 
   function onKey(event: KeyboardEvent) {
-    const isNotOurs = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
-    if (isNotOurs || document.querySelector('dialog[open]')) return
+    const isIgnored = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
+    if (isIgnored || document.querySelector('dialog[open]')) return
     const isSecond = performance.now() - goPressedAt < PAIR_TIMEOUT_MS
     goPressedAt = Number.NEGATIVE_INFINITY
     const target = SCREENS.find(({ key }) => key === event.key)

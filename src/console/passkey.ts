@@ -8,7 +8,7 @@ export async function createPasskey(optionsJSON: PasskeyOptions) {
   return { passkey: await startRegistration({ optionsJSON }), passkeyName: deviceName() }
 }
 
-/** Has the browser sign the challenge that `path` answers with. */
+/** Has the browser sign the challenge that `path` returns. */
 export async function signWithPasskey(path: string) {
   const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
   return startAuthentication({ optionsJSON })

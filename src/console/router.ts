@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { decodeSegment } from '../lib/path-segment.ts'
 
 const BASE = '/console'
-/** Matches no screen; stands for an address that cannot be decoded. */
+/** Matches no screen; used for an address that cannot be decoded. */
 const UNREADABLE = ['?']
 
 const address = signal(location.pathname + location.search)
@@ -22,25 +22,25 @@ function partsOf(path: string): string[] {
 
 /** The filters with these names in the address, as an object and as a query string. */
 export function filtersIn(names: string[]) {
-  const given = names.flatMap((name): [string, string][] => {
+  const nonEmpty = names.flatMap((name): [string, string][] => {
     const value = query.value.get(name)
     return value ? [[name, value]] : []
   })
-  const text = new URLSearchParams(given).toString()
-  const filter: Record<string, string> = Object.fromEntries(given)
+  const text = new URLSearchParams(nonEmpty).toString()
+  const filter: Record<string, string> = Object.fromEntries(nonEmpty)
   return { filter, search: text === '' ? '' : `?${text}` }
 }
 
 /** The address of a screen with its filters. */
 export function linkTo(path: string, filter: Record<string, string | undefined> = {}): string {
-  const given = Object.entries(filter).filter(([, value]) => value)
-  const text = new URLSearchParams(given as [string, string][]).toString()
+  const nonEmpty = Object.entries(filter).filter(([, value]) => value)
+  const text = new URLSearchParams(nonEmpty as [string, string][]).toString()
   return `${BASE}${path === '' ? '' : `/${path}`}${text === '' ? '' : `?${text}`}`
 }
 
 let mayLeave: (() => boolean) | null = null
 
-/** Calls `ask` before the screen changes; null stops it. */
+/** Calls `ask` before leaving the screen; null removes it. */
 export function confirmLeaving(ask: (() => boolean) | null) {
   mayLeave = ask
 }

@@ -9,7 +9,7 @@ export type Argon2 = {
 
 /**
  * The addon needs less than half of Bun's CPU time for the same hash (50 ms against 115). When it cannot be loaded,
- * such as from a noexec mount, `onMissing` is called and Bun hashes instead.
+ * for example from a noexec mount, `onMissing` is called and Bun hashes instead.
  */
 export async function loadArgon2(
   { memoryCost, timeCost }: PasswordCost,

@@ -16,7 +16,7 @@ type BudgetRules = {
 
 /**
  * Allocates a scarce resource, such as memory, first come first served; a holder with a full share lets others
- * pass. Dispose of the result to return it. Throws `onFull()` as well when `signal` aborts during the wait.
+ * pass. Dispose of the result to return the amount. Also throws `onFull()` when `signal` aborts during the wait.
  */
 export function createBudget(rules: BudgetRules): Budget {
   const { total, share, queueLimit, queueShare, onFull } = rules
@@ -24,22 +24,22 @@ export function createBudget(rules: BudgetRules): Budget {
   let waiting: Waiting[] = []
   let left = total
   return async (holder, amount, signal) => {
-    const isNext = waiting.every((other) => !hasShare(other))
-    if (isNext && hasShare({ holder, amount }) && amount <= left) lend(holder, amount)
+    const isNext = waiting.every((other) => !fitsShare(other))
+    if (isNext && fitsShare({ holder, amount }) && amount <= left) allocate(holder, amount)
     else {
       const own = waiting.filter((other) => other.holder === holder)
       if (waiting.length >= queueLimit || own.length >= queueShare) throw onFull()
-      await turn(holder, amount, signal)
+      await waitForTurn(holder, amount, signal)
     }
     return {
       [Symbol.dispose]() {
-        lend(holder, -amount)
+        allocate(holder, -amount)
         serveWaiting()
       },
     }
   }
 
-  function turn(holder: string, amount: number, signal: AbortSignal): Promise<void> {
+  function waitForTurn(holder: string, amount: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const one = { holder, amount, resolve }
       waiting.push(one)
@@ -54,11 +54,11 @@ export function createBudget(rules: BudgetRules): Budget {
     })
   }
 
-  function hasShare({ holder, amount }: Pick<Waiting, 'holder' | 'amount'>): boolean {
+  function fitsShare({ holder, amount }: Pick<Waiting, 'holder' | 'amount'>): boolean {
     return (holders.get(holder) ?? 0) + amount <= share
   }
 
-  function lend(holder: string, amount: number) {
+  function allocate(holder: string, amount: number) {
     const held = (holders.get(holder) ?? 0) + amount
     if (held === 0) holders.delete(holder)
     else holders.set(holder, held)
@@ -67,10 +67,10 @@ export function createBudget(rules: BudgetRules): Budget {
 
   function serveWaiting() {
     for (;;) {
-      const next = waiting.find(hasShare)
+      const next = waiting.find(fitsShare)
       if (next === undefined || next.amount > left) return
       waiting = waiting.filter((one) => one !== next)
-      lend(next.holder, next.amount)
+      allocate(next.holder, next.amount)
       next.resolve()
     }
   }

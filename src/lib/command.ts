@@ -6,7 +6,7 @@ export type NamedCommand = {
   summary: string
   /** As commander writes them: `<file>`, `[key...]`. */
   arguments?: string
-  /** Flags and what they mean. */
+  /** Flags and their descriptions. */
   options?: [flags: string, meaning: string][]
 }
 
@@ -15,7 +15,7 @@ export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCom
   /** Parses the arguments in the terminal's process, which can read files; returns plain JSON. */
   input?(args: string[], options: Options): Input | Promise<Input>
   work(services: Services, input: Input): Promise<Outcome>
-  /** The data that would be lost for good, as a sentence to confirm first; null for none. */
+  /** A sentence to confirm first, about the data that would be lost permanently; null for none. */
   risk?(services: Services, input: Input): Promise<string | null>
   /** The outcome as text; with `--json` the outcome itself is printed. */
   print(outcome: Outcome): string
@@ -26,10 +26,10 @@ export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCom
   /** The id or name of what was changed. */
   target?(outcome: Outcome, input: Input): string
   /** Whether the outcome is a failure: exit 1. */
-  isBad?(outcome: Outcome): boolean
+  isFailure?(outcome: Outcome): boolean
 }
 
-/** Checks that the parts of a command fit together. The list of commands forgets the types of each. */
+/** Checks that the types of a command's parts match, before they are erased in the list of commands. */
 export function dataCommand<Services, Input, Outcome>(
   command: DataCommand<Services, Input, Outcome>,
 ): DataCommand<Services> {
@@ -57,7 +57,7 @@ export function parseLimitOption(text: string, option = '--limit'): number {
 
 /** The JSON of a file named on the command line; `-` is standard input. */
 export async function readJsonFile(path: string | undefined): Promise<unknown> {
-  if (path === undefined) throw new UsageError('Name the file to read.')
+  if (path === undefined) throw new UsageError('Specify the file to read.')
   const file = path === '-' ? Bun.stdin : Bun.file(path)
   let text: string
   try {

@@ -18,7 +18,7 @@ export function differencesBetween(before: unknown, after: unknown, path = ''): 
 }
 
 /** The values before and after, by path. */
-export function sidesOf(differences: Difference[]) {
+export function beforeAndAfterOf(differences: Difference[]) {
   const side = (name: 'before' | 'after') =>
     Object.fromEntries(differences.map((one) => [one.path, one[name]]))
   return { before: side('before'), after: side('after') }

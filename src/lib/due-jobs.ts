@@ -7,10 +7,10 @@ export type Clocks = { wall: () => number; steady: () => number; lastKnown: numb
 
 type Scheduled = { schedule: string[]; deletesByAge?: boolean }
 
-/** How long the clock must keep a new time more than a day ahead before it is trusted. */
-const BELIEVED_AFTER = HOUR_MS
-/** A smaller difference is a busy process, not a change of the clock. */
-const JUMP = 2 * 60 * 1000
+/** How long a clock that jumped ahead by more than a day must keep the new time before it is trusted. */
+const TRUST_DELAY_MS = HOUR_MS
+/** A smaller difference comes from a busy process, not from a clock change. */
+const MIN_JUMP_MS = 2 * 60 * 1000
 
 /**
  * `take` returns the jobs that became due since the last call by the wall clock, including those it jumped over.
@@ -22,25 +22,25 @@ export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
   let steadyBefore = clocks.steady()
   const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY_MS
-  let doubtedUntil = isLongAgo ? steadyBefore + BELIEVED_AFTER : Number.NEGATIVE_INFINITY
+  let doubtedUntil = isLongAgo ? steadyBefore + TRUST_DELAY_MS : Number.NEGATIVE_INFINITY
   const waiting = new Set<T>()
   return { take, isClockDoubted: () => clocks.steady() < doubtedUntil }
 
   function take(): { due: T[]; jump: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]
     const jump = wall - wallBefore - (steady - steadyBefore)
-    if (jump > DAY_MS) doubtedUntil = steady + BELIEVED_AFTER
-    if (jump < -JUMP) waiting.clear()
+    if (jump > DAY_MS) doubtedUntil = steady + TRUST_DELAY_MS
+    if (jump < -MIN_JUMP_MS) waiting.clear()
     const due = jobs.filter((job) => isDue(job, wallBefore, wall))
     wallBefore = wall
     steadyBefore = steady
     if (steady < doubtedUntil) {
       for (const job of due) if (job.deletesByAge) waiting.add(job)
-      return { due: due.filter((job) => !job.deletesByAge), jump: asJump(jump) }
+      return { due: due.filter((job) => !job.deletesByAge), jump: ignoreSmallJump(jump) }
     }
     const all = new Set([...due, ...waiting])
     waiting.clear()
-    return { due: [...all], jump: asJump(jump) }
+    return { due: [...all], jump: ignoreSmallJump(jump) }
   }
 }
 
@@ -51,6 +51,6 @@ function isDue({ schedule }: Scheduled, after: number, until: number): boolean {
   })
 }
 
-function asJump(difference: number): number {
-  return Math.abs(difference) > JUMP ? difference : 0
+function ignoreSmallJump(difference: number): number {
+  return Math.abs(difference) > MIN_JUMP_MS ? difference : 0
 }

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Replaces a file so that a power cut leaves either the old or the new content, never a part. */
+/** Replaces a file so that a power cut leaves either the old or the new content, never part of it. */
 export async function writeDurably(path: string, content: string | Uint8Array, mode = 0o600) {
   const temporary = `${path}.${process.pid}.tmp`
   try {
@@ -50,7 +50,7 @@ async function withFile<T>(
   }
 }
 
-/** Errors of an open file do not name it: this adds the path. */
+/** Adds the path to errors of an open file, which do not contain it. */
 export async function addPathToErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -26,7 +26,7 @@ export function mailboxOf(text: string): string | null {
   return domain === null || mailbox.length > MAX_LENGTH ? null : mailbox
 }
 
-/** The form for comparing addresses, which ignores case. Text that is not an address is compared as it is. */
+/** The form for comparing addresses, which ignores case. Text that is not an address is otherwise unchanged. */
 export function emailKeyOf(text: string): string {
   return (mailboxOf(text) ?? text.normalize('NFC')).toLowerCase().normalize('NFC')
 }

@@ -1,4 +1,4 @@
-/** A name, then quoted parts, then the rest of the line as it is. */
+/** A name, then quoted parts, then the rest of the line verbatim. */
 const ASSIGNMENT =
   /^[ \t]*([A-Za-z_]\w*)[ \t]*=((?:[ \t]*(?:'[^']*'|"(?:\\[\s\S]|[^"\\])*"))*)[ \t]*((?:\\[\s\S]|[^\\\n])*)$/gm
 const QUOTED = /'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"/g

@@ -26,14 +26,14 @@ export type ErrorCode =
   | 'webhook_not_configured'
   | 'insufficient_storage'
 
-/** What is wrong at a JSON path such as `profile.name`. Never repeats the value. */
+/** The problem at a JSON path such as `profile.name`. Never contains the value. */
 export type ErrorDetail = { path: string; message: string }
 
 /** The codes with status 401. */
 type DenialCode = 'unauthenticated' | 'token_expired' | 'invalid_credentials'
-export type UndeniedCode = Exclude<ErrorCode, DenialCode>
+export type NonDenialCode = Exclude<ErrorCode, DenialCode>
 
-/** Why a request got 401, for the log and the metrics; the reply does not say. */
+/** Why a request was answered with 401, for the log and the metrics; the reply does not say why. */
 export const DENIAL_REASONS = [
   'missing',
   'malformed',
@@ -59,7 +59,7 @@ export const DENIAL_REASONS = [
 
 export type DenialReason = (typeof DENIAL_REASONS)[number]
 
-/** `userId` and `sessionId` are set when the account or session in question is certain. */
+/** `userId` and `sessionId` are set when the account or session is known for certain. */
 export type Denial = { reason: DenialReason; userId?: string; sessionId?: string }
 
 type ErrorExtras = { details?: ErrorDetail[]; retryAfterSeconds?: number; cause?: unknown }
@@ -72,7 +72,7 @@ export class AppError extends Error {
   readonly denial: Denial | undefined
 
   constructor(code: DenialCode, message: string, extras: ErrorExtras & { denial: Denial })
-  constructor(code: UndeniedCode, message: string, extras?: ErrorExtras)
+  constructor(code: NonDenialCode, message: string, extras?: ErrorExtras)
   constructor(code: ErrorCode, message: string, extras: ErrorExtras & { denial?: Denial } = {}) {
     super(message, { cause: extras.cause })
     this.name = 'AppError'
@@ -83,7 +83,7 @@ export class AppError extends Error {
   }
 }
 
-/** Also for what the caller may not see: the reply must not tell the two apart. */
+/** Also for resources that the caller may not see: the reply must not distinguish the two cases. */
 export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }

@@ -12,9 +12,9 @@ type FairQueueRules = {
   share?: number
   /** Jobs that cost more leave the last place to jobs that cost less. */
   small?: number
-  /** The cost of a millisecond, charged afterwards for jobs whose time is not known beforehand. */
+  /** The cost of a millisecond, charged afterwards for jobs whose duration is not known in advance. */
   costPerMs?: number
-  /** How many jobs may wait: in all, and for one holder. */
+  /** How many jobs may wait: in total, and for one holder. */
   queueLimit: number
   queueShare?: number
   onFull: () => Error
@@ -24,14 +24,14 @@ const MAX_REMEMBERED = 10_000
 
 /**
  * Gives the next place to the waiting holder that has used the least so far, by cost: holders such as addresses and
- * users take turns, and a small request does not wait behind many of another holder. Start-time fair queueing (Goyal,
+ * users take turns, and a small request does not wait behind another holder's many. Start-time fair queueing (Goyal,
  * Vin and Cheng, SIGCOMM 1996).
  */
 export function createFairQueue(rules: FairQueueRules) {
   const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
   const { share = rules.places, queueShare = queueLimit } = rules
   const held = new Map<string, number>()
-  /** What each holder has used; a new holder starts at `floor`. */
+  /** The cost each holder has used; a new holder starts at `floor`. */
   const used = new Map<string, number>()
   let floor = 0
   let large = 0
@@ -75,7 +75,7 @@ export function createFairQueue(rules: FairQueueRules) {
     if (more > 0) for (const holder of job.holders) used.set(holder, usedBy(holder) + more)
     hold(job, -1)
     // Once every waiting holder could have had a turn, earlier holders no longer rank behind new ones.
-    floor += job.cost / (countByFirst().size + 1)
+    floor += job.cost / (countByWidest().size + 1)
     serveWaiting()
     if (held.size === 0) used.clear()
   }
@@ -91,8 +91,8 @@ export function createFairQueue(rules: FairQueueRules) {
   }
 
   function hasPlace({ holders, cost }: Waiting): boolean {
-    const isKept = cost > small && large >= rules.places - 1
-    return !isKept && holders.every((holder) => (held.get(holder) ?? 0) < share)
+    const isReserved = cost > small && large >= rules.places - 1
+    return !isReserved && holders.every((holder) => (held.get(holder) ?? 0) < share)
   }
 
   /** Ties go to the job whose narrowest holder has used less, then to the older job. */
@@ -117,12 +117,12 @@ export function createFairQueue(rules: FairQueueRules) {
 
   /** The newest job of the widest holder that has the most jobs waiting. */
   function lastOfLongest(): Waiting | undefined {
-    const counts = countByFirst()
+    const counts = countByWidest()
     const most = Math.max(...counts.values())
     return waiting.findLast(({ holders: [first = ''] }) => counts.get(first) === most)
   }
 
-  function countByFirst(): Map<string, number> {
+  function countByWidest(): Map<string, number> {
     const counts = new Map<string, number>()
     for (const { holders } of waiting) {
       const [first = ''] = holders

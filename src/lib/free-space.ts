@@ -9,18 +9,18 @@ export type FreeSpace = {
 }
 
 /** Below this the disk counts as full: a failed write has freed its own inodes by the time we look. */
-const FEW_INODES = 1_000
+const MIN_FREE_INODES = 1_000
 
-/** What still fits on the disk that holds `path`. */
+/** The free space on the disk that contains `path`. */
 export async function freeSpace(path: string): Promise<FreeSpace> {
   const { bavail, bsize, files, ffree } = await statfs(path)
   return { bytes: bavail * bsize, inodes: files === 0 ? null : ffree }
 }
 
-/** Why nothing more fits on the disk of `path`, which may not exist yet, and what to do about it. */
-export async function describeFull(path: string | null) {
+/** Why the disk of `path`, which may not exist yet, is full, and what to do about it. */
+export async function describeFullDisk(path: string | null) {
   const inodes = path === null ? null : (await freeSpace(existingParent(path))).inodes
-  return inodes !== null && inodes < FEW_INODES
+  return inodes !== null && inodes < MIN_FREE_INODES
     ? {
         state: 'has no free inodes',
         advice: 'remove files that are not needed ("df -i" counts them)',

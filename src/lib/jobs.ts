@@ -4,10 +4,10 @@ import type { Log } from './log.ts'
 
 const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
 
-/** The log warns of a larger skew, in ms. */
-export const NOTABLE_SKEW = 5_000
-/** With a larger skew, in ms, nothing is deleted by age: instances with the right time do that. */
-const MAX_SKEW = MINUTE_MS
+/** A larger clock skew is logged as a warning. */
+export const SKEW_WARNING_MS = 5_000
+/** With a larger skew, nothing is deleted by age: instances with the right time do that. */
+const MAX_SKEW_MS = MINUTE_MS
 
 const DOUBTED =
   'the clock is more than a day ahead of the last recorded time: deleting by age waits for an hour'
@@ -32,7 +32,7 @@ export type JobRun = { at: Date; ms: number; error: string | null }
 
 type JobsDeps = {
   log: Log
-  /** Whether this instance is the one that runs a job due at a minute. */
+  /** Whether this instance runs the job due at `slot`. */
   claim: (name: string, slot: Date) => Promise<boolean>
   /** Receives the last run of each job. */
   runs: Map<string, JobRun | null>
@@ -40,13 +40,13 @@ type JobsDeps = {
   readLastKnown: () => Promise<Date | null>
   /** How far `wall` is ahead of the clock that all instances share, in ms; null without one. */
   readSkew: (wall: () => number) => Promise<number | null>
-  /** Passed only by tests. */
+  /** Set only by tests. */
   clocks?: Omit<Clocks, 'lastKnown'>
 }
 
 /**
  * Runs jobs until the returned function is called, which aborts current runs and waits for them.
- * A run that throws is logged and harms no other; runs of one job never overlap.
+ * A run that throws is logged and does not affect others; runs of one job never overlap.
  */
 export function startJobs(
   jobs: Job[],
@@ -75,7 +75,7 @@ export function startJobs(
       await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)
       const { due, jump } = dueJobs.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
-      const mayDelete = await agreesWithOthers()
+      const mayDelete = await isClockInSync()
       for (const job of due) {
         if (mayDelete || !job.deletesByAge) void start(job, job.jitter ?? 0)
       }
@@ -83,15 +83,15 @@ export function startJobs(
   }
 
   /** A shared clock that cannot be read counts as different: the database could not be changed either. */
-  async function agreesWithOthers(): Promise<boolean> {
+  async function isClockInSync(): Promise<boolean> {
     const skew = await readSkew(clocks.wall).catch(() => Number.POSITIVE_INFINITY)
     if (skew === null) return true
     logSkew(skew)
-    return Math.abs(skew) < MAX_SKEW
+    return Math.abs(skew) < MAX_SKEW_MS
   }
 
   function logSkew(skew: number) {
-    const differs = Math.abs(skew) > NOTABLE_SKEW
+    const differs = Math.abs(skew) > SKEW_WARNING_MS
     if (!Number.isFinite(skew) || differs === isSkewed) return
     isSkewed = differs
     const seconds = Math.round(skew / 1000)
@@ -99,7 +99,7 @@ export function startJobs(
     else log.info("the clock agrees with the database server's again")
   }
 
-  /** A time that cannot be read counts as long ago, so that the clock is in doubt. */
+  /** A time that cannot be read is treated as long past, so that the clock is in doubt. */
   async function lastKnownTime(): Promise<number | null> {
     try {
       return (await readLastKnown())?.getTime() ?? null

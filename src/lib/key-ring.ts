@@ -6,7 +6,7 @@ import { createSemaphore } from './semaphore.ts'
 /** A P-256 private key with its RFC 7638 thumbprint and its period of use, in ms. */
 type StoredKey = {
   jwk: JWK & { kid: string }
-  /** When it comes into use. It is published earlier, so that clients learn of it. */
+  /** When it takes effect. It is published earlier, so that clients learn of it in time. */
   from: number
   /** When it stops being accepted; null while it has no successor. */
   until: number | null
@@ -23,24 +23,24 @@ export type StoredText = {
   readOrCreate: (make: () => Promise<string>) => Promise<string>
   /** Replaces the text that this instance last read or wrote. Throws `conflict` when it has changed since. */
   replace: (text: string) => Promise<void>
-  /** Calls `changed` with the text when another instance replaces it. */
+  /** Calls `onChange` with the text when another instance replaces it. */
   watch: (onChange: (text: string) => void) => void
 }
 
 type KeyRingDeps = {
-  kept: StoredText
+  storage: StoredText
   use: 'sig' | 'enc'
   alg: 'ES256' | 'ECDH-ES'
-  /** How long a key is accepted after its successor has come into use, in ms. */
-  acceptedAfter: number
+  /** How long a key is accepted after its successor has taken effect. */
+  gracePeriodMs: number
   now: () => Date
 }
 
-/** How long before its use a key is published, in ms. */
-const PUBLISH_AHEAD = DAY_MS
+/** How long a key is published before it takes effect. */
+const PUBLISH_AHEAD_MS = DAY_MS
 
 /** The P-256 keys of one use: the current key, the next one, and previous ones that are still accepted. */
-export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyRingDeps) {
+export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: KeyRingDeps) {
   const exclusive = createSemaphore({
     limit: 1,
     queueLimit: 100,
@@ -48,15 +48,15 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
   })
   const imported = new Map<string, ReturnType<typeof importJWK>>()
   const first = async () => JSON.stringify([await makeKey(alg, now().getTime())])
-  let keys = storedIn(await kept.readOrCreate(first))
-  kept.watch((text) => take(storedIn(text)))
+  let keys = parseKeys(await storage.readOrCreate(first))
+  storage.watch((text) => setKeys(parseKeys(text)))
   return { find, findJwk, findPublic, isAccepted, current, published, list, rotate, sweep }
 
   function current(): StoredKey {
     return list()[0] as StoredKey
   }
 
-  /** The private key of a thumbprint; null when it is not accepted. */
+  /** The private key with this thumbprint; null when it is not accepted. */
   async function find(kid: string) {
     const key = accepted().find(({ jwk }) => jwk.kid === kid)
     if (!key) return null
@@ -65,12 +65,12 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
     return known
   }
 
-  /** The private key of a thumbprint as a JWK, always the same object; null when it is not accepted. */
+  /** The private key with this thumbprint as a JWK, always the same object; null when it is not accepted. */
   function findJwk(kid: string): JWK | null {
     return accepted().find(({ jwk }) => jwk.kid === kid)?.jwk ?? null
   }
 
-  /** The public key of a thumbprint; null when it is not accepted. */
+  /** The public key with this thumbprint; null when it is not accepted. */
   async function findPublic(kid: string) {
     const jwk = published().find((one) => one.kid === kid)
     if (!jwk) return null
@@ -105,28 +105,31 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
   }
 
   /**
-   * Creates a key that comes into use after a day; the current key is accepted for `acceptedAfter` after that. With
-   * `atOnce` it comes into use now and all other keys are refused: for keys that may be compromised.
+   * Creates a key that takes effect after a day; the current key is accepted for `gracePeriodMs` after that. With
+   * `atOnce` it takes effect now and all other keys are refused: for keys that may be compromised.
    */
   function rotate(atOnce: boolean) {
     return exclusive(async () => {
       const at = now().getTime()
-      if (atOnce) return keep([await makeKey(alg, at)])
+      if (atOnce) return storeKeys([await makeKey(alg, at)])
       const waiting = keys.find(({ from }) => from > at)
       if (waiting) {
         const time = new Date(waiting.from).toISOString()
-        throw new AppError('conflict', `A new key comes into use at ${time}; --now makes one now.`)
+        throw new AppError(
+          'conflict',
+          `A new key takes effect at ${time}: use --now to rotate now.`,
+        )
       }
-      const next = await makeKey(alg, at + PUBLISH_AHEAD)
-      const until = next.from + acceptedAfter
-      await keep([...accepted().map((key) => ({ ...key, until: key.until ?? until })), next])
+      const next = await makeKey(alg, at + PUBLISH_AHEAD_MS)
+      const until = next.from + gracePeriodMs
+      await storeKeys([...accepted().map((key) => ({ ...key, until: key.until ?? until })), next])
     })
   }
 
   /** Deletes keys that are no longer accepted. */
   function sweep() {
     return exclusive(async () => {
-      if (accepted().length < keys.length) await keep(accepted())
+      if (accepted().length < keys.length) await storeKeys(accepted())
     })
   }
 
@@ -135,19 +138,19 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
     return keys.filter(({ until }) => until === null || at < until)
   }
 
-  async function keep(next: StoredKey[]) {
-    await kept.replace(JSON.stringify(next))
-    take(next)
+  async function storeKeys(next: StoredKey[]) {
+    await storage.replace(JSON.stringify(next))
+    setKeys(next)
   }
 
-  function take(next: StoredKey[]) {
+  function setKeys(next: StoredKey[]) {
     keys = next
     imported.clear()
   }
 }
 
 /** A key that was never rotated may be stored alone, without times. */
-function storedIn(text: string): StoredKey[] {
+function parseKeys(text: string): StoredKey[] {
   const content: StoredKey[] | StoredKey['jwk'] = JSON.parse(text)
   return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]
 }

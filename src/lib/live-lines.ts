@@ -2,7 +2,7 @@ import type { DestinationStream } from 'pino'
 
 export type LiveLines = ReturnType<typeof createLiveLines>
 
-const KEPT = 500
+const MAX_LINES = 500
 
 /** Keeps the last log lines in memory and passes new ones to followers. */
 export function createLiveLines() {
@@ -16,26 +16,26 @@ export function createLiveLines() {
     return {
       write(line) {
         ring[next] = line
-        next = (next + 1) % KEPT
+        next = (next + 1) % MAX_LINES
         for (const read of readers.keys()) read(line)
         stream.write(line)
       },
     }
   }
 
-  /** The kept lines, the oldest first. */
+  /** The stored lines, oldest first. */
   function last(): string[] {
-    return ring.length < KEPT ? [...ring] : [...ring.slice(next), ...ring.slice(0, next)]
+    return ring.length < MAX_LINES ? [...ring] : [...ring.slice(next), ...ring.slice(0, next)]
   }
 
-  /** Calls `read` with each new line until the returned function is called, and `closed` when the log ends. */
-  function follow(read: (line: string) => void, closed: () => void): () => void {
-    readers.set(read, closed)
+  /** Calls `read` with each new line until the returned function is called, and `onClose` when the log ends. */
+  function follow(read: (line: string) => void, onClose: () => void): () => void {
+    readers.set(read, onClose)
     return () => readers.delete(read)
   }
 
   /** Closes all followers, so that a stopping server does not wait for them. */
   function close() {
-    for (const closed of readers.values()) closed()
+    for (const onClose of readers.values()) onClose()
   }
 }

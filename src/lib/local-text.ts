@@ -1,7 +1,7 @@
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
 export type LocalText = string | Record<string, string>
 
-/** The language of text without a language. */
+/** The language assumed for text that names none. */
 export const FALLBACK_LANGUAGE = 'en'
 
 /** The text in `language`, else in the fallback language, else in any. */

@@ -34,8 +34,8 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
     try {
       rmSync(kept === 0 ? path : `${path}.${kept}`, { force: true })
       for (let number = kept - 1; number >= 1; number--)
-        renameIfThere(`${path}.${number}`, `${path}.${number + 1}`)
-      if (kept > 0) renameIfThere(path, `${path}.1`)
+        renameIfExists(`${path}.${number}`, `${path}.${number + 1}`)
+      if (kept > 0) renameIfExists(path, `${path}.1`)
     } catch {
       // A log that is too large is better than none.
       return
@@ -59,7 +59,7 @@ function sizeAt(path: string, descriptor: number): number | null {
   }
 }
 
-function renameIfThere(from: string, to: string) {
+function renameIfExists(from: string, to: string) {
   try {
     renameSync(from, to)
   } catch (error) {

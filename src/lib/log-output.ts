@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 
 const BUFFER_LIMIT = 64 * 1024
-const FLUSH_INTERVAL = 500
+const FLUSH_INTERVAL_MS = 500
 
 /** C1 controls, line separators and bidi marks, which JSON does not escape. */
 const CONTROLS = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
@@ -17,7 +17,7 @@ export function createLogOutput(
 ): { write(line: string): void } {
   let lines: string[] = []
   let length = 0
-  setInterval(flush, FLUSH_INTERVAL).unref()
+  setInterval(flush, FLUSH_INTERVAL_MS).unref()
   process.on('exit', flush)
   return { write }
 
@@ -37,7 +37,7 @@ export function createLogOutput(
       if (typeof target !== 'number') target.write(bytes)
       else for (let at = 0; at < bytes.length; ) at += writeSync(target, bytes, at)
     } catch {
-      // The reader of the log is gone: the server goes on without it.
+      // Whatever read the log is gone: the server continues without it.
     }
   }
 }

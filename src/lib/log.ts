@@ -35,7 +35,7 @@ export function createLog(
 
 /**
  * Writes lines of our own fields directly to the log's stream: for the line of each request, pino's redaction and
- * serialization cost more than the routing.
+ * serialization would cost more than the routing.
  */
 export function plainLines(
   log: Log,
@@ -60,7 +60,7 @@ function quoted(text: string): string {
   return /^[\w ./:@~-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** An error as the log shows it. A failed query shows its SQL without its parameters, which are personal data. */
+/** An error for the log. A failed query includes its SQL but not its parameters, which are personal data. */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
   if ('query' in error) {

@@ -13,7 +13,7 @@ export type Reading = {
   read: () => Value | Promise<Value>
   label?: string
   /** Whether it is a counter. */
-  isTotal?: boolean
+  isCounter?: boolean
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
@@ -29,9 +29,9 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     buckets: BUCKETS,
     registers: [registry],
   })
-  for (const { name, help, read, label, isTotal } of readings) {
+  for (const { name, help, read, label, isCounter } of readings) {
     const options = { name, help, registers: [registry], labelNames: label ? [label] : [] }
-    if (isTotal) new Counter({ ...options, collect })
+    if (isCounter) new Counter({ ...options, collect })
     else new Gauge({ ...options, collect })
 
     async function collect(this: Counter | Gauge) {
@@ -39,7 +39,8 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
       this.reset()
       if (value === null) this.remove()
       else if (typeof value === 'number') this.inc(value)
-      else for (const [of, one] of Object.entries(value)) this.inc({ [label ?? 'of']: of }, one)
+      else
+        for (const [key, count] of Object.entries(value)) this.inc({ [label ?? 'of']: key }, count)
     }
   }
   return { observeRequest, createCount, render }
@@ -78,7 +79,7 @@ export const processReadings: Reading[] = [
   {
     name: 'process_cpu_seconds_total',
     help: 'CPU time, user and system',
-    isTotal: true,
+    isCounter: true,
     read: () => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1e6

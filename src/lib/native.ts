@@ -6,7 +6,7 @@ import { sha256 } from './crypto.ts'
 type NativePart = { embedded: string; path: string; hash: string }
 
 const ROOT = 0
-const ALL_MAY_WRITE = 0o002
+const WORLD_WRITABLE = 0o002
 
 let nativeDir = ''
 let trusted = new Set<number>()
@@ -39,8 +39,8 @@ function unpack({ embedded, hash }: NativePart, path: string) {
   for (const name of dirname(path).split(sep)) {
     folder = join(folder, name)
     prepareFolder(folder)
-    if (statSync(folder).mode & ALL_MAY_WRITE) {
-      throw new Error(`every user may write to ${folder}: remove it`)
+    if (statSync(folder).mode & WORLD_WRITABLE) {
+      throw new Error(`${folder} is writable by every user: remove it`)
     }
   }
   const file = join(folder, basename(path))
@@ -54,5 +54,5 @@ function unpack({ embedded, hash }: NativePart, path: string) {
 function prepareFolder(folder: string) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (trusted.has(statSync(folder).uid)) return
-  throw new Error(`${folder} belongs to another user: set NATIVE_DIR to a folder of your own`)
+  throw new Error(`${folder} belongs to another user: set NATIVE_DIR to a directory of your own`)
 }

@@ -1,12 +1,12 @@
 /**
- * Runs `work` one run at a time. Calls during a run share one more full run after it, so that nothing that came up
+ * Runs `work` one run at a time. Calls during a run share one more full run after it, so that nothing that happens
  * in between is missed.
  */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
-  let isAskedAgain = false
+  let mustRunAgain = false
   return () => {
-    if (running) isAskedAgain = true
+    if (running) mustRunAgain = true
     else running = run()
     return running
   }
@@ -14,9 +14,9 @@ export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   async function run() {
     try {
       do {
-        isAskedAgain = false
+        mustRunAgain = false
         await work()
-      } while (isAskedAgain)
+      } while (mustRunAgain)
     } finally {
       running = null
     }

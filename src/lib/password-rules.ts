@@ -31,12 +31,12 @@ async function faultOf(password: string, minLength: number, own: string[]): Prom
   if (own.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
     return 'must not be your address or name'
   }
-  if (new Set(password).size === 1) return 'must not be one character over and over'
+  if (new Set(password).size === 1) return 'must not repeat a single character'
   common ??= loadCommon()
-  return (await common).has(plain) ? 'is among the most common ones' : null
+  return (await common).has(plain) ? 'is too common' : null
 }
 
-/** A megabyte that is loaded with the first new password, because it is seldom needed. */
+/** A megabyte that is loaded only for the first new password, because it is rarely needed. */
 async function loadCommon(): Promise<Set<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   return new Set(dictionary['passwords-common'].map((password) => String(password).toLowerCase()))

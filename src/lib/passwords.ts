@@ -10,15 +10,15 @@ export const PASSWORD_COSTS = {
   strong: { memoryCost: 65_536, timeCost: 2 },
 } satisfies Record<string, PasswordCost>
 
-/** A standard hash takes about 10 ms of CPU time: a full queue lasts about three seconds on two cores. */
+/** A standard hash takes about 10 ms of CPU time: two cores clear a full queue in about three seconds. */
 const QUEUE = { places: 2, onFull: tooMany }
 const QUEUE_LIMIT = 512
 /** In ms. */
-const MAX_WAIT = 20_000
+const MAX_WAIT_MS = 20_000
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** What a caller may do once its turn has come. */
+/** The operations that a caller may run when it is its turn. */
 type Hasher = {
   hash: (password: string) => Promise<string>
   verify: (password: string, stored: string | null) => Promise<boolean>
@@ -36,11 +36,11 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   return { inTurn, hash, isOutdated }
 
   /**
-   * Runs `work` when it is the turn of `holders`: the IP address and the account. Count the attempt inside `work`: one
-   * that is refused here never began.
+   * Runs `work` when it is the turn of `holders`: the IP address and the account. Count the attempt inside `work`:
+   * a call that is refused here does not count.
    */
   async function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
-    using _place = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT))
+    using _place = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT_MS))
     return await work(hasher)
   }
 
@@ -60,7 +60,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
 
   function load(): Promise<Argon2> {
     argon2 ??= loadArgon2(cost, (err) =>
-      log.warn({ err }, 'hashes are made by Bun, which is slower'),
+      log.warn({ err }, 'Bun hashes the passwords, which is slower'),
     )
     return argon2
   }

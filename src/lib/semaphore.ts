@@ -1,21 +1,21 @@
 type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 type SemaphoreRules = {
-  /** How many pieces of work run at once. */
+  /** How many tasks run at once. */
   limit: number
-  /** How many more wait, in order. */
+  /** How many more may wait, in order. */
   queueLimit: number
-  /** How long work waits at most, in ms. With `ignoreEstimate` it waits even when the estimate is longer. */
+  /** The longest that a task may wait, in ms. With `ignoreEstimate` it waits even if the estimate is longer. */
   maxWait?: number
   ignoreEstimate?: boolean
-  /** What is thrown when no more work may wait. */
+  /** Creates the error to throw when the queue is full. */
   onFull: () => Error
 }
 
 /** The weight of the latest duration in the average. */
 const WEIGHT = 0.2
 
-/** Runs a few pieces of work at once and queues some more. */
+/** Runs a limited number of tasks at once and queues more. */
 export function createSemaphore(rules: SemaphoreRules): Semaphore {
   const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
   const { ignoreEstimate = false } = rules
@@ -23,7 +23,7 @@ export function createSemaphore(rules: SemaphoreRules): Semaphore {
   let average: number | null = null
   const waiting: (() => void)[] = []
   return async (work) => {
-    if (running >= limit) await turn()
+    if (running >= limit) await waitForTurn()
     else running++
     const start = performance.now()
     try {
@@ -31,14 +31,14 @@ export function createSemaphore(rules: SemaphoreRules): Semaphore {
     } finally {
       const took = performance.now() - start
       average = average === null ? took : average + WEIGHT * (took - average)
-      // The slot is handed over directly, so that no other work can take it.
+      // The slot is handed over directly, so that no other task can take it.
       const next = waiting.shift()
       if (next) next()
       else running--
     }
   }
 
-  function turn(): Promise<void> {
+  function waitForTurn(): Promise<void> {
     const expected = ignoreEstimate ? 0 : ((waiting.length + 1) * (average ?? 0)) / limit
     if (waiting.length >= queueLimit || expected > maxWait) throw onFull()
     return new Promise((resolve, reject) => {

@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 
 // Parsers of settings: each returns the value, or undefined for invalid text.
 
-export function list(text: string, isGood: (part: string) => boolean): string[] | undefined {
+export function list(text: string, isValid: (part: string) => boolean): string[] | undefined {
   const parts = text.split(',').map((part) => part.trim())
-  return parts.every(isGood) ? parts : undefined
+  return parts.every(isValid) ? parts : undefined
 }
 
 export function isWord(text: string): boolean {
@@ -73,7 +73,7 @@ export function httpsOrigin(host: string, port: number): string {
   return port === 443 ? `https://${host}` : `https://${host}:${port}`
 }
 
-/** Outside services need https; plain http is only accepted on this machine, for tests and proxies. */
+/** External services need https; plain http is only accepted on this machine, for tests and proxies. */
 export function externalUrl(text: string): string | undefined {
   const url = URL.parse(text)
   return url && isSecureInTransit(url) ? url.href : undefined
@@ -100,7 +100,7 @@ export function postgresUrl(text: string): string | undefined {
   return /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined
 }
 
-/** `s3://bucket/prefix?endpoint=https://…&region=…`, taken apart. */
+/** Parses `s3://bucket/prefix?endpoint=https://…&region=…`. */
 export function s3Url(text: string) {
   const url = URL.parse(text)
   if (url?.protocol !== 's3:' || url.hostname === '' || url.username !== '') return undefined

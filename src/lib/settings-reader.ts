@@ -38,9 +38,9 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
     return optional(name, 'a path', (text) => resolve(text))
   }
 
-  /** Values separated by commas, all of which must be good. */
-  function all(name: string, expected: string, isGood: (part: string) => boolean): string[] {
-    return read<string[]>(name, [], expected, (text) => list(text, isGood))
+  /** Values separated by commas, all of which must be valid. */
+  function all(name: string, expected: string, isValid: (part: string) => boolean): string[] {
+    return read<string[]>(name, [], expected, (text) => list(text, isValid))
   }
 
   function choice<const T extends string>(
@@ -77,7 +77,7 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
   }
 }
 
-/** Variables that are probably meant to be one of `names`, and which. */
+/** Variables that are probably misspellings of one of `names`, each with the name it was meant to be. */
 export function misspelledIn(given: string[], names: string[]): { name: string; meant: string }[] {
   return given.flatMap((name) => {
     if (names.includes(name)) return []

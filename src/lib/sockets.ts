@@ -17,8 +17,8 @@ const SHUT_RDWR = 2
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/** `isAnswered`: nothing was received since the last reply; `quietMs`: how long nothing was sent or received. */
-export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; quietMs: number }
+/** `isAnswered`: nothing was received since the last reply; `idleMs`: how long nothing was sent or received. */
+export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; idleMs: number }
 
 /** A listening socket. `close` leaves open connections alone. */
 export type ListeningSocket = {
@@ -46,7 +46,7 @@ export function openConnections(ports: number[], fds = openFds()): Connection[] 
     if (!peer || !info) return []
     const [sent, received] = [LAST_SENT_AT, LAST_RECEIVED_AT].map((at) => info.getUint32(at, true))
     const [sentMs = 0, receivedMs = 0] = [sent, received]
-    return { fd, peer, isAnswered: receivedMs >= sentMs, quietMs: Math.min(sentMs, receivedMs) }
+    return { fd, peer, isAnswered: receivedMs >= sentMs, idleMs: Math.min(sentMs, receivedMs) }
   })
 }
 
@@ -76,7 +76,7 @@ function openLibc() {
         getpeername: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
       }).symbols
     } catch {
-      // Another distribution has another name for it.
+      // Other distributions use a different name for it.
     }
   }
   return null

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 
-const PERIOD = 30_000
+const PERIOD_MS = 30_000
 
 /** A new secret of 160 bits, in base 32 for authenticator apps. */
 export function newTotpSecret(): string {
@@ -25,12 +25,12 @@ export function acceptedStep(
   const timestamp = now.getTime()
   const delta = totpOf(secret).validate({ token: code, timestamp, window: 1 })
   if (delta === null) return null
-  const step = Math.floor(timestamp / PERIOD) + delta
+  const step = Math.floor(timestamp / PERIOD_MS) + delta
   return lastStep === null || step > lastStep ? step : null
 }
 
 export function isCodeOfStep(secret: string, code: string, step: number): boolean {
-  return totpOf(secret).validate({ token: code, timestamp: step * PERIOD, window: 0 }) === 0
+  return totpOf(secret).validate({ token: code, timestamp: step * PERIOD_MS, window: 0 }) === 0
 }
 
 function totpOf(secret: string, issuer = '', label = ''): TOTP {
@@ -40,6 +40,6 @@ function totpOf(secret: string, issuer = '', label = ''): TOTP {
     secret: Secret.fromBase32(secret),
     algorithm: 'SHA1',
     digits: 6,
-    period: PERIOD / 1000,
+    period: PERIOD_MS / 1000,
   })
 }

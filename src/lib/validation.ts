@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { AppError, type ErrorDetail } from './errors.ts'
 
 /** Errors about the type of a value, not its size or format. */
-const KIND_FAULTS = new Set([
+const TYPE_FAULTS = new Set([
   ValueErrorType.Array,
   ValueErrorType.Boolean,
   ValueErrorType.Integer,
@@ -24,7 +24,7 @@ export function check<T extends TSchema>(schema: T, value: unknown, root: string
   throw new AppError('validation_failed', `The ${root} are invalid.`, { details })
 }
 
-/** What each wrong field must be, once per path; never its value. */
+/** The requirement that each invalid field fails, once per path; never its value. */
 export function detailsOf(
   faults: Iterable<ValueError>,
   nameOf: (path: string) => string,
@@ -70,7 +70,7 @@ function expectation(fault: ValueError): string {
   if (type === ValueErrorType.StringMaxLength)
     return `must have ${schema['maxLength']} characters or fewer`
   if (isChoice(fault)) return `must be ${choicesIn(schema['anyOf'])}`
-  return KIND_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
+  return TYPE_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
 }
 
 /** Such as `pro, free or null`. */

@@ -21,7 +21,7 @@ export type Feature = Declarations & {
   create: (platform: never, needs: never) => FeatureParts
 }
 
-/** What a feature declares before it is created. */
+/** A feature's static declarations, available before it is created. */
 export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
   commands: readonly DataCommand<never>[]
@@ -31,22 +31,22 @@ export type Declarations = {
   tags?: Record<string, string>
   /** Schemas of the members that it adds to a user's export. */
   exportMembers?: Record<string, TSchema>
-  /** Paths that take plain requests where payloads must be encrypted. */
+  /** Paths that accept plain requests even where payloads must be encrypted. */
   plainPaths?: string[]
 }
 
 /** What a feature contributes to a running server: the result of its `create`. */
 export type FeatureParts = {
-  /** What other features, commands and tests call, by name. */
+  /** The services that other features, commands and tests call, by name. */
   services: object
   routes?: (context: RouteContext) => AnyElysia
   consoleRoutes?: (context: ConsoleContext) => AnyElysia
   jobs?: Job[]
-  /** By table name: every table with a column that names a user. */
+  /** By table name: every table with a column that refers to a user. */
   userData?: Record<string, UserTable>
 }
 
-/** What features may use; each names the fields that it needs. */
+/** The platform services that features may use; each feature picks the fields that it needs. */
 export type Platform<Database extends Db<unknown>> = {
   config: Config
   secrets: Secrets
@@ -60,7 +60,7 @@ export type Platform<Database extends Db<unknown>> = {
   appName: string
 }
 
-/** What routes are built with. */
+/** The context that routes are built with. */
 export type RouteContext = {
   /** Adds `signedIn: true`, which requires a session. */
   signedIn: ReturnType<typeof authenticate>
@@ -74,7 +74,7 @@ export type RouteContext = {
   translate: (sentence: string, language: string) => string
 }
 
-/** What console routes are built with. */
+/** The context that console routes are built with. */
 export type ConsoleContext = {
   record: RecordAction
   /** Whether the session of a request is still valid. */

@@ -1,16 +1,16 @@
 import type { Tx } from './db/db.ts'
 
-/** What happens to a user's rows of one table. A table whose rows name a user and that declares nothing fails a test. */
+/** How a user's rows in a table are deleted, exported and merged. A test requires it for every table of user data. */
 export type UserTable = {
-  /** Runs within the change that deletes the account; what it returns runs after the commit. */
+  /** Runs within the change that deletes the account; the function it returns runs after the commit. */
   deletion: ((tx: Tx, userId: string) => Promise<void> | Promise<() => Promise<void>>) | Nothing
   /** Members of the export, by name. */
   export: Record<string, (userId: string) => Promise<unknown>> | Nothing
-  /** Gives a guest's rows to the account that the guest signs in to. */
+  /** Moves a guest's rows to the account that the guest signs in to. */
   merging: ((tx: Tx, guestId: string, userId: string) => Promise<void>) | Nothing
 }
 
-/** Nothing is done, for a reason. */
+/** No action is needed, for the given reason. */
 type Nothing = { nothing: string }
 
 export function nothing(reason: string): Nothing {

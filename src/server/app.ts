@@ -24,11 +24,11 @@ import { createConsole } from './console.ts'
 import { plainPaths, tags, translations } from './features.ts'
 import type { Services } from './services.ts'
 
-/** How the OpenAPI document describes the interface as a whole. */
+/** The description of the whole API in the OpenAPI document. */
 const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
-Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
-Every request takes the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, which \`x-common-headers\` describes: set them once, as default headers of your client.
-With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas then describe the sealed content.`
+Every reply is \`{ code, response }\` or \`{ code, message }\`; every failure is \`{ code, message, requestId, details? }\`.
+Every request accepts the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, described in \`x-common-headers\`: set them once, as default headers of your client.
+If the \`env\` header is anything other than \`test\`, requests and replies are sealed (JWE); these schemas then describe the sealed content.`
 
 /** All routes and hooks, in the order in which they handle a request. */
 export function createApp(services: Services) {
@@ -52,7 +52,7 @@ export function createApp(services: Services) {
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   const server = config.baseUrl ?? '/'
-  const isConsoleHere = config.console && config.consolePort === null
+  const servesConsole = config.console && config.consolePort === null
   const hasOperators = services.operators.accounts.hasAny
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
@@ -75,12 +75,12 @@ export function createApp(services: Services) {
     .use(docs((isSimple) => describeApi(api, VERSION, { description, tags, server, isSimple })))
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
-    .use(home({ appName, version: VERSION, hasConsole: isConsoleHere, hasOperators }))
+    .use(home({ appName, version: VERSION, hasConsole: servesConsole, hasOperators }))
     .use(api)
-    .use(isConsoleHere ? createConsole(services) : new Elysia())
+    .use(servesConsole ? createConsole(services) : new Elysia())
 }
 
-/** The operator's console alone, for a port of its own. */
+/** The operators' console alone, for when it has its own port. */
 export function createConsoleApp(services: Services) {
   const { log, metrics, config } = services
   const { isTls } = config

@@ -55,7 +55,7 @@ export type PlatformDeps<Database> = {
   passwordQueueLimit?: number
 }
 
-/** Apps pin the key that they encrypt for, and are updated slowly: 30 days. */
+/** Apps pin the key that they encrypt for and are slow to update, so the old key is accepted for 30 days. */
 const ENCRYPTION_KEY_GRACE_MS = 30 * DAY_MS
 
 /** Creates the services that all features share. */
@@ -68,17 +68,17 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   const appName = config.appName ?? config.tokenAudience
   const limits = createLimits({ db, now, enabled: config.rateLimits })
   const encryptionKeys = await createKeyRing({
-    kept: secrets.encryptionKeys,
+    storage: secrets.encryptionKeys,
     use: 'enc',
     alg: 'ECDH-ES',
-    acceptedAfter: ENCRYPTION_KEY_GRACE_MS,
+    gracePeriodMs: ENCRYPTION_KEY_GRACE_MS,
     now,
   })
   const signingKeys = await createKeyRing({
-    kept: secrets.accessTokenKeys,
+    storage: secrets.accessTokenKeys,
     use: 'sig',
     alg: 'ES256',
-    acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
+    gracePeriodMs: ACCESS_TOKEN_TTL_SECONDS * 1000,
     now,
   })
   const replayGuard = createReplayGuard({ db, now })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { RateSet } from '../features/rates/model.ts'
 import type { Peg } from '../features/rates/table.ts'
-import { asset } from '../lib/asset-path.ts'
+import { assetPath } from '../lib/asset-path.ts'
 import type { Services } from './services.ts'
 
 /** Fills an empty database with the initial content. Does nothing if it already has content. */
@@ -29,5 +29,5 @@ export async function readPegs(): Promise<Peg[]> {
 }
 
 function readSeed(name: 'settings' | 'plans' | 'faqs' | 'rates' | 'pegs'): Promise<unknown> {
-  return Bun.file(join(asset('seed'), `${name}.json`)).json()
+  return Bun.file(join(assetPath('seed'), `${name}.json`)).json()
 }

@@ -10,7 +10,7 @@ import { createPlatform, type PlatformDeps } from './platform.ts'
 
 export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
   FeaturesDeps & {
-    /** When the server that runs on these services started; null for a command without one. */
+    /** When the server that uses these services started; null for a command that runs without a server. */
     servingSince?: Date | null
     host?: HostState
     /** The last log lines, if a server writes a log. */
@@ -41,7 +41,7 @@ export async function createServices(deps: ServicesDeps) {
     },
     host: deps.host ?? NO_HOST_STATE,
   })
-  // The newest sample is the last known time: a clock in doubt must not write one.
+  // The newest sample is the last known time, so none is written while the clock is in doubt.
   const samples: Job = {
     name: 'samples',
     schedule: ['* * * * *'],

@@ -2,23 +2,23 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import type { UserTable } from '../platform/user-table.ts'
 
 /**
- * Deletes, exports and merges a user's data in all tables. `listTables` lists users first and tables that refer to them
- * after: deletion and merging go backwards.
+ * Deletes, exports and merges a user's data in all tables. `listTables` lists users first, then the tables that refer
+ * to them; deletion and merging go in reverse order.
  */
 export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
   return { deleteAccount, exportData, mergeGuest }
 
-  /** Deletes the account and its data in one change, and files after its commit. */
+  /** Deletes the account and its data in one change, and its files after the commit. */
   async function deleteAccount(userId: string) {
     const deleteFiles = await db.write(async (tx) => {
       const afterCommit: (() => Promise<void>)[] = []
       for (const { deletion } of listTables().toReversed()) {
-        const rest = typeof deletion === 'function' ? await deletion(tx, userId) : undefined
-        if (rest) afterCommit.push(rest)
+        const effect = typeof deletion === 'function' ? await deletion(tx, userId) : undefined
+        if (effect) afterCommit.push(effect)
       }
       return afterCommit
     })
-    for (const deleteThem of deleteFiles) await deleteThem()
+    for (const deleteFile of deleteFiles) await deleteFile()
   }
 
   /** Everything that is stored about a user and that deleting the account would remove. */
@@ -32,7 +32,7 @@ export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
     return exported
   }
 
-  /** Gives a guest's data to an account and deletes the guest, as part of the change. */
+  /** Moves a guest's data to an account and deletes the guest, as part of the change. */
   async function mergeGuest(tx: Tx, guestId: string, userId: string) {
     for (const { merging } of listTables().toReversed()) {
       if (typeof merging === 'function') await merging(tx, guestId, userId)

@@ -7,8 +7,8 @@ import { Secret, TOTP } from 'otpauth'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
 /**
- * Generates, compiles and runs clients in other languages. The npm package contains the generator as a jar up to this
- * version; the libraries for generated code come from Debian or from that jar.
+ * Generates, compiles and runs clients in other languages. Up to this version, the npm package contains the
+ * generator as a jar; the libraries for generated code come from Debian or from that jar.
  */
 const GENERATOR = '@openapitools/openapi-generator-cli@1.0.18-5.0.0-beta2'
 const KOTLIN = 'kotlin-compiler@2.4.20'
@@ -18,9 +18,9 @@ const LIBRARIES = ['okhttp', 'okio', 'gson'].map((name) => `/usr/share/java/${na
 const PYTHON = '/usr/bin/python3'
 const MINUTES = 60_000
 
-const lacksJava = ['java', 'javac', 'npm'].filter((name) => Bun.which(name) === null)
-const lacksLibraries = LIBRARIES.filter((path) => !existsSync(path))
-const lacksPython = hasPython() ? [] : [`${PYTHON} with urllib3, dateutil, six and certifi`]
+const missingJavaTools = ['java', 'javac', 'npm'].filter((name) => Bun.which(name) === null)
+const missingLibraries = LIBRARIES.filter((path) => !existsSync(path))
+const missingPython = hasPython() ? [] : [`${PYTHON} with urllib3, dateutil, six and certifi`]
 
 let folder = ''
 let app: TestApp
@@ -28,7 +28,7 @@ let url = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'homeport-generated-'))
-  if (lacksJava.length === 0) {
+  if (missingJavaTools.length === 0) {
     await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', GENERATOR, KOTLIN)
   }
   app = await createTestApp()
@@ -45,12 +45,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-unlessLacking('Python', [...lacksJava, ...lacksPython], async () => {
+testUnlessMissing('Python', [...missingJavaTools, ...missingPython], async () => {
   await generate('python-experimental', 'packageName=homeport')
-  // It is only on PyPI, and generated code compares with its single value.
+  // The nulltype package is only on PyPI; generated code compares values with its `Null`.
   await writeFile(join(folder, 'python', 'nulltype.py'), 'Null = object()\n')
-  const said = await run(PYTHON, join(PROGRAMS, 'demo.py'), url, PASSWORD, 'one.txt', 'two.txt')
-  expect(said.split('\n')).toEqual([
+  const output = await run(PYTHON, join(PROGRAMS, 'demo.py'), url, PASSWORD, 'one.txt', 'two.txt')
+  expect(output.split('\n')).toEqual([
     'two_factor_required True',
     'ok ann@example.com',
     "['Pixel 9']",
@@ -58,7 +58,7 @@ unlessLacking('Python', [...lacksJava, ...lacksPython], async () => {
   ])
 })
 
-unlessLacking('Java', lacksJava, async () => {
+testUnlessMissing('Java', missingJavaTools, async () => {
   const packages = 'invokerPackage=homeport,apiPackage=homeport.api,modelPackage=homeport.model'
   await generate('java', `${packages},library=native,dateLibrary=java8,openApiNullable=false`)
   const sources = await Array.fromAsync(new Bun.Glob('java/src/main/**/*.java').scan(folder))
@@ -72,11 +72,11 @@ unlessLacking('Java', lacksJava, async () => {
     ...sources,
     join(PROGRAMS, 'Demo.java'),
   )
-  const said = await run('java', '-cp', `classes:${JAR}`, 'Demo', url, PASSWORD)
-  expect(said.split('\n')).toEqual(['two_factor_required true', 'ok ann@example.com', 'Pixel 9'])
+  const output = await run('java', '-cp', `classes:${JAR}`, 'Demo', url, PASSWORD)
+  expect(output.split('\n')).toEqual(['two_factor_required true', 'ok ann@example.com', 'Pixel 9'])
 })
 
-unlessLacking('Kotlin', [...lacksJava, ...lacksLibraries], async () => {
+testUnlessMissing('Kotlin', [...missingJavaTools, ...missingLibraries], async () => {
   const options = 'packageName=homeport,library=jvm-okhttp3,serializationLibrary=gson'
   await generate('kotlin', options)
   await adaptToOkHttp3()
@@ -85,8 +85,8 @@ unlessLacking('Kotlin', [...lacksJava, ...lacksLibraries], async () => {
   const libraries = LIBRARIES.join(':')
   await run('java', ...compiler, '-no-reflect', '-d', 'kotlin.jar', '-cp', libraries, ...sources)
   const runtime = `kotlin.jar:${libraries}:node_modules/kotlin-compiler/lib/kotlin-stdlib.jar`
-  const said = await run('java', '-cp', runtime, 'DemoKt', url, PASSWORD, 'one.txt')
-  expect(said.split('\n')).toEqual([
+  const output = await run('java', '-cp', runtime, 'DemoKt', url, PASSWORD, 'one.txt')
+  expect(output.split('\n')).toEqual([
     'two_factor_required true',
     'ok ann@example.com',
     '[Pixel 9]',
@@ -96,9 +96,9 @@ unlessLacking('Kotlin', [...lacksJava, ...lacksLibraries], async () => {
 
 const COMPILER = 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler'
 
-/** A test that is skipped when a tool is missing, and names it. */
-function unlessLacking(language: string, missing: string[], body: () => Promise<void>) {
-  const name = `a client generated for ${language} signs in and sends what it was told`
+/** Defines a test that is skipped when tools are missing; its name lists them. */
+function testUnlessMissing(language: string, missing: string[], body: () => Promise<void>) {
+  const name = `a client generated for ${language} signs in and sends the configured headers and files`
   if (missing.length === 0) test(name, body, 5 * MINUTES)
   else test.skip(`${name}: needs ${missing.join(', ')}`, body)
 }
@@ -109,11 +109,11 @@ async function generate(generator: string, options: string) {
   const path = language === 'python' ? '/docs/json' : '/docs/json?simple'
   await writeFile(join(folder, `${language}.json`), (await app.ask('GET', path)).text)
   await mkdir(join(folder, language))
-  const what = ['-i', `${language}.json`, '-g', generator, '-o', language]
-  await run('java', '-jar', JAR, 'generate', ...what, `--additional-properties=${options}`)
+  const paths = ['-i', `${language}.json`, '-g', generator, '-o', language]
+  await run('java', '-jar', JAR, 'generate', ...paths, `--additional-properties=${options}`)
 }
 
-/** The generator targets OkHttp 4 and an earlier Kotlin, whatever its options say. */
+/** The generator targets OkHttp 4 and an earlier Kotlin, regardless of its options. */
 async function adaptToOkHttp3() {
   for await (const path of new Bun.Glob('kotlin/src/main/**/infrastructure/*.kt').scan(folder)) {
     const file = join(folder, path)
@@ -144,7 +144,8 @@ async function run(...command: string[]): Promise<string> {
   const env = { ...process.env, PYTHONPATH: 'python' }
   const program = Bun.spawn(command, { cwd: folder, env, stdout: 'pipe', stderr: 'pipe' })
   const streams = [program.stdout, program.stderr].map((stream) => new Response(stream).text())
-  const [said = '', complaint] = await Promise.all(streams)
-  if ((await program.exited) !== 0) throw new Error(`${command.join(' ')}: ${said}\n${complaint}`)
-  return said.trim()
+  const [output = '', errorOutput] = await Promise.all(streams)
+  if ((await program.exited) !== 0)
+    throw new Error(`${command.join(' ')}: ${output}\n${errorOutput}`)
+  return output.trim()
 }

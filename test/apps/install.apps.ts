@@ -15,10 +15,10 @@ const failure = (env) =>
 const codes = [typeof isUpdateRequired, await failure('test'), await failure('production')]
 console.log(codes.join(' '))
 `
-const SAID = 'function network_error network_error'
+const EXPECTED_OUTPUT = 'function network_error network_error'
 
 /** Signs in with the storage, reads the session with a second client, and signs out. */
-const KEEP = `
+const SESSION_SCRIPT = `
 const user = { _id: '1', email: 'ann@example.com' }
 const session = { accessToken: 'a'.repeat(900), refreshToken: 'r', expiresIn: 900, user }
 const replies = { login: session, profile: user }
@@ -31,7 +31,7 @@ const kept = [await again.isSignedIn(), (await again.readProfile()).email]
 await again.logout()
 console.log(...kept, await open().isSignedIn())
 `
-const MEMORY = `
+const MEMORY_STORAGE = `
 const items = new Map()
 const storage = {
   getItem: (key) => items.get(key) ?? null,
@@ -101,7 +101,7 @@ test(
     )
     // React Native does not support top-level await.
     const [imports = '', ...statements] = MAIN.split('\n')
-    const main = `${imports}\nasync function main() {\n${statements.join('\n')}${KEEP}}\nmain()\n`
+    const main = `${imports}\nasync function main() {\n${statements.join('\n')}${SESSION_SCRIPT}}\nmain()\n`
     await writeFile(join(app, 'index.js'), `import { storage } from './session-storage'\n${main}`)
     await writeFile(join(app, 'session-storage.js'), await recipe('session-storage.js'))
     await mkdir(join(app, 'node_modules', 'expo-secure-store'))
@@ -109,13 +109,13 @@ test(
     run(app, 'npx', 'metro', 'build', 'index.js', '--out', 'bundle', '--config', 'metro.config.js')
     // React Native runs a script, which cannot contain import.meta.
     const asScript = `require('node:vm').runInThisContext(require('node:fs').readFileSync('bundle.js', 'utf8'))`
-    expect(run(app, 'node', '-e', asScript)).toBe(`${SAID}\ntrue ann@example.com false`)
+    expect(run(app, 'node', '-e', asScript)).toBe(`${EXPECTED_OUTPUT}\ntrue ann@example.com false`)
   },
   5 * MINUTES,
 )
 
 test(
-  'Jest requires the client, on Node and in a page, and Vitest runs the same test',
+  'Jest loads the client with require, on Node and in jsdom, and Vitest runs the same test',
   async () => {
     const jest = await makeApp(
       'jest',
@@ -132,10 +132,10 @@ test(
     await writeFile(join(jest, 'paywall.test.js'), await recipe('paywall.test.js'))
     const [, ...statements] = MAIN.split('\n')
     const require = `const { createClient, isUpdateRequired } = require('homeport-client')`
-    const body = statements.join('\n').replace('console.log(', `expect('${SAID}').toBe(`)
+    const body = statements.join('\n').replace('console.log(', `expect('${EXPECTED_OUTPUT}').toBe(`)
     await writeFile(
       join(jest, 'sealed.test.js'),
-      `${require}\ntest('loads what seals', async () => {\n${body}})`,
+      `${require}\ntest('loads the sealing code', async () => {\n${body}})`,
     )
     run(jest, 'npx', 'jest', '--env', 'node')
     run(jest, 'npx', 'jest', '--env', 'jest-fixed-jsdom', 'paywall')
@@ -172,10 +172,10 @@ test.each([
   '%s runs the client',
   async (name, dependency, program, flags) => {
     const app = await makeApp(name.replace(' ', ''), dependency)
-    await writeFile(join(app, 'main.mjs'), `${MAIN}${MEMORY}${KEEP}`)
+    await writeFile(join(app, 'main.mjs'), `${MAIN}${MEMORY_STORAGE}${SESSION_SCRIPT}`)
     // A listener must not keep the process running.
-    const said = run(app, 'timeout', '20', join(app, program), ...flags, 'main.mjs')
-    expect(said).toBe(`${SAID}\ntrue ann@example.com false`)
+    const output = run(app, 'timeout', '20', join(app, program), ...flags, 'main.mjs')
+    expect(output).toBe(`${EXPECTED_OUTPUT}\ntrue ann@example.com false`)
   },
   5 * MINUTES,
 )
@@ -200,7 +200,7 @@ async function makeApp(name: string, ...dependencies: string[]): Promise<string>
 
 function run(cwd: string, ...command: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, stdin: 'ignore' })
-  const said = stdout.toString().trim()
-  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${said}\n${stderr}`)
-  return said
+  const output = stdout.toString().trim()
+  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${output}\n${stderr}`)
+  return output
 }

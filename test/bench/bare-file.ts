@@ -1,4 +1,4 @@
-/** The best bare program for a file: a Bun.serve route that returns it with the same headers. */
+/** The fastest bare file server: a Bun.serve route that returns a file with the same headers. */
 const [port, path = ''] = process.argv.slice(2)
 
 Bun.serve({

@@ -3,8 +3,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { importJWK, jwtVerify } from 'jose'
 
 /**
- * The best bare program for the same work: Bun.serve and bun:sqlite, nothing else. Its database, its
- * key and its tokens are those of a data directory that Homeport created.
+ * The fastest bare program for the same work: Bun.serve and bun:sqlite, nothing else. It uses the
+ * database, key and tokens of a data directory that Homeport created.
  */
 const [port, path, key, webhookToken] = process.argv.slice(2) as [string, string, string, string]
 
@@ -23,7 +23,7 @@ db.run(
 const insertEvent = db.query('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING')
 const readSession = db.query('SELECT user_id, expires_at FROM sessions WHERE id = ?')
 const readUser = db.query('SELECT * FROM users WHERE id = ?')
-const readLines = db.query(
+const selectPurchases = db.query(
   'SELECT s.state FROM subscriptions s JOIN billing_aliases a USING (customer_id) WHERE a.app_user_id = ?',
 )
 const plans = (
@@ -40,7 +40,7 @@ const settings = Object.fromEntries(
 const settingsBody = JSON.stringify({ code: 'ok', response: settings })
 const settingsTag = `"${createHash('sha256').update(settingsBody).digest('base64url').slice(0, 22)}"`
 const publicKey = await importJWK(JSON.parse(key), 'ES256')
-const wantedToken = digest(`Bearer ${webhookToken}`)
+const expectedToken = digest(`Bearer ${webhookToken}`)
 
 Bun.serve({
   port: Number(port),
@@ -65,7 +65,7 @@ function readSettings(request: Request): Response {
 }
 
 /** The user of a token whose session is still open, or null. */
-async function userOf(request: Request): Promise<string | null> {
+async function findUserId(request: Request): Promise<string | null> {
   const token = request.headers.get('authorization')?.slice('Bearer '.length) ?? ''
   const { payload } = await jwtVerify(token, publicKey, {
     algorithms: ['ES256'],
@@ -74,12 +74,12 @@ async function userOf(request: Request): Promise<string | null> {
     audience: 'homeport',
   })
   const session = readSession.get(String(payload['sid'])) as { user_id: string; expires_at: number }
-  const stands = session.user_id === payload.sub && session.expires_at > Date.now()
-  return stands ? session.user_id : null
+  const isOpen = session.user_id === payload.sub && session.expires_at > Date.now()
+  return isOpen ? session.user_id : null
 }
 
 async function readProfile(request: Request): Promise<Response> {
-  const userId = await userOf(request)
+  const userId = await findUserId(request)
   if (userId === null) return new Response(null, { status: 401 })
   const user = readUser.get(userId) as Record<string, string | number>
   const response = {
@@ -99,9 +99,9 @@ async function readProfile(request: Request): Promise<Response> {
 }
 
 async function readSubscription(request: Request): Promise<Response> {
-  const userId = await userOf(request)
+  const userId = await findUserId(request)
   if (userId === null) return new Response(null, { status: 401 })
-  const rows = readLines.all(userId) as { state: string }[]
+  const rows = selectPurchases.all(userId) as { state: string }[]
   const purchases = rows.map(({ state }) => JSON.parse(state).line)
   const now = Date.now()
   const subscriptions = purchases.map((purchase) => ({
@@ -143,7 +143,7 @@ async function readSubscription(request: Request): Promise<Response> {
 }
 
 async function receiveEvent(request: Request): Promise<Response> {
-  if (!timingSafeEqual(digest(request.headers.get('authorization') ?? ''), wantedToken)) {
+  if (!timingSafeEqual(digest(request.headers.get('authorization') ?? ''), expectedToken)) {
     return new Response(null, { status: 401 })
   }
   const bytes = await request.bytes()

@@ -71,10 +71,10 @@ async function benchCase({ name, connections, request, goal, rival }: Case) {
   const tokens = [await makeData(dataDirs[0]), await makeData(dataDirs[1])] as const
   const homeport = await startHomeport(dataDirs[0], 4801)
   const bare = await startBare(dataDirs[1], 4802)
-  const what = { connections, seconds: SECONDS }
+  const common = { connections, seconds: SECONDS }
   const [ours, theirs] = [
-    { ...what, port: 4801 },
-    { ...what, port: 4802 },
+    { ...common, port: 4801 },
+    { ...common, port: 4802 },
   ]
   await compare(
     name,
@@ -87,7 +87,7 @@ async function benchCase({ name, connections, request, goal, rival }: Case) {
       `${name}, against ${rival.name}`,
       rival.goal,
       { ...ours, request: request(tokens[0]) },
-      { ...what, port: pocketBase.port, request: rival.request(pocketBase) },
+      { ...common, port: pocketBase.port, request: rival.request(pocketBase) },
     )
   }
   await homeport.stop()
@@ -110,10 +110,10 @@ async function benchStart() {
   }
   const afterLoad = await memoryAfterLoad(dataDir, token)
   const { size } = Bun.file(join(import.meta.dir, '..', '..', 'dist', 'homeport'))
-  console.log(`start to ready: ${median(times).toFixed(0)} ms (goal 60)`)
+  console.log(`time to ready: ${median(times).toFixed(0)} ms (goal 60)`)
   console.log(`idle memory: ${(median(memory) / 1e6).toFixed(0)} MB resident (goal 64)`)
   console.log(
-    `memory after load and a minute of rest: ${(afterLoad / 1e6).toFixed(0)} MB resident (goal 100)`,
+    `memory one minute after load: ${(afterLoad / 1e6).toFixed(0)} MB resident (goal 100)`,
   )
   console.log(`executable: ${(size / 1e6).toFixed(0)} MB`)
 }

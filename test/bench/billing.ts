@@ -12,9 +12,9 @@ const PERIOD = 30 * 24 * 60 * 60 * 1000
 const START = Date.UTC(2026, 0, 1)
 const PERIODS = EVENTS / CUSTOMERS
 /** A time between the last two events of every purchase in the log. */
-const BEFORE_THE_LAST = START + (PERIODS - 1.5) * PERIOD
+const BEFORE_LAST_EVENTS = START + (PERIODS - 1.5) * PERIOD
 
-/** The cost of applying events, on a log of a million events of a hundred thousand customers. */
+/** The cost of applying events to a log with a million events from a hundred thousand customers. */
 export async function benchBilling(dataDir: string, token: string, pocketBase: PocketBase | null) {
   const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
   writeLog(join(dataDir, 'homeport.db'), sub)
@@ -28,10 +28,10 @@ export async function benchBilling(dataDir: string, token: string, pocketBase: P
   const homeport = await startHomeport(dataDir, 4805)
   const load = { port: 4805, connections: 32, seconds: SECONDS }
   const latest = { ...load, request: webhook('RENEWAL') }
-  const late = { ...latest, age: Date.now() - BEFORE_THE_LAST }
-  const unfolded = { ...load, request: webhook('TEST') }
-  await compare('webhook, event applied, against stored only', 0.75, latest, unfolded)
-  await compare('late event, against the latest of its purchase', 0.6, late, latest)
+  const late = { ...latest, age: Date.now() - BEFORE_LAST_EVENTS }
+  const storedOnly = { ...load, request: webhook('TEST') }
+  await compare('webhook, event applied, against stored only', 0.75, latest, storedOnly)
+  await compare("late event, against a purchase's latest event", 0.6, late, latest)
   if (pocketBase) {
     await compare("webhook, event applied, against PocketBase's create", 3, latest, {
       ...load,

@@ -38,21 +38,26 @@ export async function benchImages(folder: string, rounds: number, token: string,
       `image, 12 MP to WebP, ${name}: ${ratio.toFixed(2)} of bare (goal 0.9) — ${figures}`,
     )
   }
-  await benchEight(server, token, photo, rounds)
+  await benchConcurrentUploads(server, token, photo, rounds)
   await benchServing(server, token, photo, folder)
   await server.stop()
 }
 
-/** Eight concurrent uploads, compared to eight concurrent conversions. */
-async function benchEight(server: Running, token: string, photo: string, rounds: number) {
+/** 8 concurrent uploads, compared to 8 concurrent conversions. */
+async function benchConcurrentUploads(
+  server: Running,
+  token: string,
+  photo: string,
+  rounds: number,
+) {
   const [setting] = SETTINGS as [Setting]
   const { query, quality, longSide } = setting
-  const eight = (work: (at: number) => Promise<void>) =>
+  const timeEight = (work: (at: number) => Promise<void>) =>
     timed(async () => void (await Promise.all(Array.from({ length: 8 }, (_, at) => work(at)))))
   const ratios: number[] = []
   for (let round = 0; round < Math.min(rounds, 3); round++) {
-    const ours = await eight(() => upload(server.port, token, query, photo).then(() => {}))
-    const bare = await eight((at) => convert(photo, quality, longSide, `${photo}-${at}.webp`))
+    const ours = await timeEight(() => upload(server.port, token, query, photo).then(() => {}))
+    const bare = await timeEight((at) => convert(photo, quality, longSide, `${photo}-${at}.webp`))
     ratios.push(bare / ours)
   }
   console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} of bare (goal 0.9)`)
@@ -93,7 +98,7 @@ async function upload(port: number, token: string, query: string, photo: string)
     headers: { authorization: `Bearer ${token}`, 'content-type': 'image/jpeg' },
     body: Bun.file(photo),
   })
-  if (reply.status !== 200) throw new Error(`an upload was answered ${await reply.text()}`)
+  if (reply.status !== 200) throw new Error(`the upload failed: ${await reply.text()}`)
   const { response } = (await reply.json()) as { response: { url: string }[] }
   return response[0] as { url: string }
 }

@@ -8,7 +8,7 @@ import { createLog } from '../../src/lib/log.ts'
 import { onSqlite } from '../support/databases.ts'
 import { makeLargeData, sizeOf } from './scale/large-data.ts'
 
-onSqlite('it is made in the file of the database')(
+onSqlite('the data is written directly into the database file')(
   'bulk data equals what the services would have written',
   async () => {
     const dataDir = join(await mkdtemp(join(tmpdir(), 'homeport-large-')), 'data')

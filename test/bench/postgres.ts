@@ -11,10 +11,10 @@ const SIGN_IN = { email: 'bench@example.com', password: 'a long password' }
 
 /** One and two instances on a local PostgreSQL server, relative to one on SQLite. */
 export async function benchPostgres(folder: string) {
-  // As durable as SQLite here.
+  // Makes PostgreSQL as durable as SQLite is in this bench.
   await using server = await startPostgres({ fsync: 'on', full_page_writes: 'on' })
   const shared = { DATABASE_URL: server.url, SECRET_KEY: 'the secret key of this bench only' }
-  const sqlite = await startHomeport(join(folder, 'beside-postgres'), 4811)
+  const sqlite = await startHomeport(join(folder, 'sqlite-baseline'), 4811)
   const instances = [
     await startHomeport(join(folder, 'instance-1'), 4812, shared),
     await startHomeport(join(folder, 'instance-2'), 4813, shared),

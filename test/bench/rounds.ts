@@ -19,9 +19,9 @@ export async function compare(name: string, goal: number, ours: Load, theirs: Lo
   console.log(`${name}: ${ratio.toFixed(2)} (goal ${goal}) — ${figures.join(' against ')}`)
 }
 
-export async function load(what: Load): Promise<LoadResult> {
+export async function load(options: Load): Promise<LoadResult> {
   const generator = Bun.spawn(
-    [process.execPath, join(import.meta.dir, 'load.ts'), JSON.stringify(what)],
+    [process.execPath, join(import.meta.dir, 'load.ts'), JSON.stringify(options)],
     { stdout: 'pipe', stderr: 'inherit' },
   )
   const result: LoadResult = JSON.parse(await new Response(generator.stdout).text())

@@ -21,21 +21,21 @@ export async function benchSealed(folder: string, dataDir: string, token: string
   const jwk = await readKeyForPayloads(`http://127.0.0.1:${PORT}`)
   const key = { kid: jwk.kid, key: await importJWK(jwk, 'ECDH-ES') }
   const patch = JSON.stringify({ profile: { name: 'Ann' } }).padEnd(1_024)
-  const what = { port: PORT, connections: 32, seconds: SECONDS }
+  const common = { port: PORT, connections: 32, seconds: SECONDS }
 
-  await compareModes('profile GET', { ...what, request: http('GET', PATH, token) }, async () => {
+  await compareModes('profile GET', { ...common, request: http('GET', PATH, token) }, async () => {
     // A sealed read may be repeated while it is fresh.
-    return { ...what, request: await sealedRequest('GET', null) }
+    return { ...common, request: await sealedRequest('GET', null) }
   })
   await compareModes(
     '1 KB PATCH',
-    { ...what, request: http('PATCH', PATH, token, patch) },
+    { ...common, request: http('PATCH', PATH, token, patch) },
     async () => {
       const requests: string[] = []
       for (let at = 0; at < MESSAGES; at++) requests.push(await sealedRequest('PATCH', patch))
       const file = join(folder, 'messages.json')
       await Bun.write(file, JSON.stringify(requests))
-      return { ...what, request: '', file }
+      return { ...common, request: '', file }
     },
   )
   await server.stop()
@@ -75,8 +75,8 @@ export async function benchSealed(folder: string, dataDir: string, token: string
 }
 
 /** Requests per second, and the server's CPU time for each, in ms. */
-async function measure({ pid }: Running, what: Load): Promise<Measured> {
+async function measure({ pid }: Running, options: Load): Promise<Measured> {
   const before = await cpuTime(pid)
-  const { perSecond, requests } = await load(what)
+  const { perSecond, requests } = await load(options)
   return { perSecond, cpu: ((await cpuTime(pid)) - before) / requests }
 }

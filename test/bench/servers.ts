@@ -27,7 +27,7 @@ export async function startHomeport(
     stdout: Bun.file('/dev/null'),
     stderr: 'inherit',
   })
-  await untilOk(`http://127.0.0.1:${port}/ready`)
+  await waitUntilOk(`http://127.0.0.1:${port}/ready`)
   return running(server, port, performance.now() - startedAt)
 }
 
@@ -57,12 +57,12 @@ export async function runHomeport(dataDir: string, args: string[]) {
   })
   // Not its maxRSS, which includes its parent's memory at the start.
   let peak = 0
-  const looks = setInterval(async () => {
+  const sampler = setInterval(async () => {
     peak = Math.max(peak, await memoryOfAll(command.pid).catch(() => 0))
   }, 20)
   const stdout = await new Response(command.stdout).text()
   const exitCode = await command.exited
-  clearInterval(looks)
+  clearInterval(sampler)
   if (exitCode !== 0) throw new Error(`homeport ${args.join(' ')} failed`)
   return { stdout, peak: Math.round(peak / 1e6) }
 }
@@ -88,13 +88,13 @@ function running(server: Subprocess, port: number, readyAfter: number): Running 
 }
 
 /** Retries until the reply is successful, which means the server is up. */
-export async function untilOk(url: string) {
+export async function waitUntilOk(url: string) {
   for (let tries = 0; tries < 5_000; tries++) {
     const reply = await fetch(url).catch(() => null)
     if (reply?.ok) return
     await Bun.sleep(2)
   }
-  throw new Error(`${url} does not get ready`)
+  throw new Error(`${url} did not become ready`)
 }
 
 /** Resident memory of a process, in bytes. */

@@ -24,7 +24,7 @@ test('an endless reply from a certificate authority is read only up to a limit',
   const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
   const directoryUrl = `http://127.0.0.1:${server.port}/directory`
   const acme = createAcme({ folder, directoryUrl, domains: ['a.example'], challenges: new Map() })
-  // It tries again, for longer than this test lasts.
+  // Its retries outlast this test.
   acme.obtain().catch(() => {})
   await ended
   expect(sent).toBeLessThan(64 * 2 ** 20)

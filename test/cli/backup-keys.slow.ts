@@ -9,35 +9,35 @@ type Environment = Record<string, string>
 
 beforeAll(buildExecutable, 60_000)
 
-test('a backup is encrypted with the key of its command, else with that of the service', async () => {
+test("a backup is encrypted with the command's key, or else with the service's key", async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
-  const [service, own] = [await makeKey(), await makeKey()]
+  const [service, command] = [await makeKey(), await makeKey()]
   const server = await homeport.start({ BACKUP_KEY: service.recipient })
-  const secrecy = async (environment: Environment = {}, ...options: string[]) => {
+  const encryptionOf = async (environment: Environment = {}, ...options: string[]) => {
     const out = ['--out', 'backup.tar', '--yes']
     const { stdout, stderr } = await run(['backup', ...out, ...options], environment)
     expect(stderr).toBe('')
     return stdout.trim().split(', ').at(-1)
   }
   const forService = `encrypted for ${service.recipient}.`
-  const forOwn = `encrypted for ${own.recipient}.`
+  const forCommand = `encrypted for ${command.recipient}.`
   const verify = (key: string) => run(['restore', '--verify', 'backup.tar'], { BACKUP_KEY: key })
   for (const isRunning of [true, false]) {
     if (!isRunning) await server.stop()
-    expect(await secrecy({ BACKUP_KEY: own.recipient })).toBe(forOwn)
-    expect((await verify(own.identity)).exitCode).toBe(0)
+    expect(await encryptionOf({ BACKUP_KEY: command.recipient })).toBe(forCommand)
+    expect((await verify(command.identity)).exitCode).toBe(0)
     expect((await verify(service.identity)).exitCode).toBe(1)
-    expect(await secrecy()).toBe(forService)
+    expect(await encryptionOf()).toBe(forService)
     expect((await verify(service.identity)).exitCode).toBe(0)
-    // The secret key is left in the environment of a restore.
-    expect(await secrecy({ BACKUP_KEY: own.identity })).toBe(forOwn)
-    expect(await secrecy({}, '--unencrypted')).toBe('NOT encrypted.')
+    // After a restore, the environment may still contain the secret key.
+    expect(await encryptionOf({ BACKUP_KEY: command.identity })).toBe(forCommand)
+    expect(await encryptionOf({}, '--unencrypted')).toBe('NOT encrypted.')
   }
-  // Without a key from then on.
+  // The server now runs without a key.
   await (await homeport.start()).stop()
-  expect(await secrecy()).toBe('NOT encrypted.')
-  const wrong = await run(['backup'], { BACKUP_KEY: `${own.recipient}x` })
+  expect(await encryptionOf()).toBe('NOT encrypted.')
+  const wrong = await run(['backup'], { BACKUP_KEY: `${command.recipient}x` })
   expect([wrong.exitCode, wrong.stderr]).toEqual([
     1,
     expect.stringContaining('not a valid age recipient'),
@@ -53,7 +53,7 @@ test('with the server stopped, a backup asks for a passphrase it cannot read', a
   await (await homeport.start(environment)).stop()
   const { exitCode, stderr } = await run(['backup'])
   expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/passphrase.*service\.env/)])
-  // What the service is configured with is known where this user may read it.
+  // The service's settings are used if this user may read its environment file.
   await Bun.write(
     file,
     `# age\nBACKUP_KEY="${recipient}"\nBACKUP_DIR=kept # here\nDATA_DIR=/none\n`,
@@ -61,12 +61,12 @@ test('with the server stopped, a backup asks for a passphrase it cannot read', a
   const outcome = JSON.parse((await run(['backup', '--json'])).stdout)
   expect(outcome).toMatchObject({ encryption: recipient })
   expect(outcome.path).toStartWith(join(folder, 'kept # here'))
-  // Others could have put anything into it.
+  // A world-writable file is not trusted.
   await chmod(file, 0o666)
   expect((await run(['backup'])).exitCode).toBe(2)
 }, 30_000)
 
-test('the unit says where its variables are from', () => {
+test('the unit names its environment file', () => {
   const places = { user: 'u', home: '/home', executable: '/bin/homeport' }
   expect(unitOf({ ...places, environment: '/etc/some.env' })).toContain(
     'Environment=SERVICE_ENVIRONMENT_FILE=/etc/some.env\n',

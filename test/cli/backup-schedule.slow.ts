@@ -14,7 +14,7 @@ const log = createLog('silent')
 
 beforeAll(buildExecutable, 60_000)
 
-/** A folder with backups of so many hours ago, and what is said of a schedule of each hour. */
+/** A folder with backups that are `hoursAgo` old, and the state of an hourly schedule. */
 async function withBackups(...hoursAgo: number[]) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-schedule-'))
   for (const hours of hoursAgo) {
@@ -43,40 +43,44 @@ test('a missed backup is due at startup, and reported when it is hours overdue',
     [2, true, false],
     [8, true, true],
   ] as const) {
-    await using made = await withBackups(hours)
-    expect([hours, await made.isDueAtStart()]).toEqual([hours, isDue])
-    const { fault } = await createBackupState(made.config)()
+    await using fixture = await withBackups(hours)
+    expect([hours, await fixture.isDueAtStart()]).toEqual([hours, isDue])
+    const { fault } = await createBackupState(fixture.config)()
     expect([hours, fault !== null]).toEqual([hours, isFault])
   }
 })
 
-test('a run that failed is a fault until a newer backup is there', async () => {
-  await using made = await withBackups(0)
-  const runAt = (at: number) => new Map([['backup', { at: new Date(at), ms: 1, error: 'no room' }]])
-  const faultAfter = async (at: number) => (await createBackupState(made.config, runAt(at))()).fault
-  expect(await faultAfter(Date.now() + 1_000)).toBe('no room')
+test('a failed run is reported until there is a newer backup', async () => {
+  await using fixture = await withBackups(0)
+  const runAt = (at: number) =>
+    new Map([['backup', { at: new Date(at), ms: 1, error: 'disk full' }]])
+  const faultAfter = async (at: number) =>
+    (await createBackupState(fixture.config, runAt(at))()).fault
+  expect(await faultAfter(Date.now() + 1_000)).toBe('disk full')
   expect(await faultAfter(Date.now() - HOUR)).toBeNull()
 })
 
-test('backups dated in the future neither hide missing backups nor displace others', async () => {
-  await using made = await withBackups(-365 * 24, 8, 32)
-  const { fault, newestAt } = await createBackupState(made.config)()
+test('backups dated in the future neither hide missing backups nor cause others to be removed', async () => {
+  await using fixture = await withBackups(-365 * 24, 8, 32)
+  const { fault, newestAt } = await createBackupState(fixture.config)()
   expect([fault !== null, Date.now() - Number(newestAt) > DAY / 4]).toEqual([true, true])
-  await removeOldBackups(made.folder, 1)
-  expect(await readdir(made.folder)).toHaveLength(2)
+  await removeOldBackups(fixture.folder, 1)
+  expect(await readdir(fixture.folder)).toHaveLength(2)
 })
 
 test('a schedule with an unwritable directory is reported as failing at startup', async () => {
   const environment = { BACKUP_SCHEDULE: '15 2 * * *', BACKUP_DIR: '/proc/nope' }
   await using homeport = await installExecutable()
   await homeport.run(['init'])
-  const fault = '/proc/nope cannot be written (ENOENT): check BACKUP_DIR'
+  const fault = '/proc/nope is not writable (ENOENT): check BACKUP_DIR'
   const before = await homeport.run(['doctor'], environment)
   expect([before.exitCode, before.stdout]).toEqual([1, expect.stringContaining(fault)])
   const server = await homeport.start(environment)
   await homeport.waitForLogLine(fault)
   expect(await (await fetch(`${server.url}/ready`)).json()).toMatchObject({ backup: 'failing' })
-  expect((await homeport.run(['status'])).stdout).toContain(`BACKUP_SCHEDULE IS FAILING: ${fault}`)
+  expect((await homeport.run(['status'])).stdout).toContain(
+    `SCHEDULED BACKUPS ARE FAILING: ${fault}`,
+  )
   expect((await homeport.run(['doctor'])).stdout).toContain(fault)
   await server.stop()
 }, 30_000)

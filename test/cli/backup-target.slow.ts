@@ -9,7 +9,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('--out names a file, unless it is a folder or ends with a slash', async () => {
+test('--out names a file, unless it is a directory or ends with a slash', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await run(['init'])
@@ -30,7 +30,7 @@ test('--out names a file, unless it is a folder or ends with a slash', async () 
   expect((await readdir(join(folder, 'there'))).length).toBe(2)
 }, 30_000)
 
-test('a backup replaces nothing but a regular file, and that only when it is confirmed', async () => {
+test('a backup only replaces a regular file, and only after confirmation', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await run(['init'])
@@ -58,8 +58,8 @@ test('a backup replaces nothing but a regular file, and that only when it is con
   expect(await run(['restore', '--verify', 'mine.txt'])).toMatchObject({ exitCode: 0 })
 }, 30_000)
 
-onSqlite('its data directory has more in it')(
-  'a backup is never written among the data of the server',
+onSqlite('on PostgreSQL the data directory contains no database')(
+  "refuses to write a backup inside the server's data",
   async () => {
     await using homeport = await installExecutable()
     const { run, folder } = homeport
@@ -84,15 +84,15 @@ onSqlite('its data directory has more in it')(
   30_000,
 )
 
-test('backups of one second have names of their own', async () => {
+test('backups made in the same second get distinct names', async () => {
   await using homeport = await installExecutable()
   await homeport.run(['init'])
   for (let at = 0; at < 4; at++) expect((await homeport.run(['backup'])).exitCode).toBe(0)
   expect(await readdir(join(homeport.folder, 'data', 'backups'))).toHaveLength(4)
 }, 30_000)
 
-onSqlite('its data directory is gathered first')(
-  'a backup for which there is no room says so in one line and leaves nothing',
+onSqlite('the backup first copies the data directory')(
+  'a backup that does not fit on the disk fails with one line and leaves no files',
   async () => {
     await using homeport = await installExecutable()
     const { run, folder } = homeport
@@ -137,28 +137,28 @@ test('reports a file that is not a backup, a directory and an empty option', asy
   }
 })
 
-const FEW_FILES = join(tmpdir(), `homeport-few-files-${process.pid}`)
-const isMounted = mountFewFiles()
+const FEW_INODES_MOUNT = join(tmpdir(), `homeport-few-files-${process.pid}`)
+const isMounted = mountWithFewInodes()
 afterAll(() => {
-  Bun.spawnSync(['umount', FEW_FILES])
-  rmdirSync(FEW_FILES)
+  Bun.spawnSync(['umount', FEW_INODES_MOUNT])
+  rmdirSync(FEW_INODES_MOUNT)
 })
 
-onSqlite('its data directory is gathered first')(
-  'a disk without free inodes is not called full',
+onSqlite('the backup first copies the data directory')(
+  'a disk without free inodes is not reported as full',
   async () => {
-    // Only root can mount one.
+    // Only root can mount a file system.
     if (!isMounted) return
     await using homeport = await installExecutable()
     const { run } = homeport
     await run(['init'])
-    for (let at = 0; await canMake(join(FEW_FILES, `file-${at}`)); at++);
-    const elsewhere = await run(['backup', '--out', join(FEW_FILES, 'new', 'one.tar')])
+    for (let at = 0; await canCreate(join(FEW_INODES_MOUNT, `file-${at}`)); at++);
+    const elsewhere = await run(['backup', '--out', join(FEW_INODES_MOUNT, 'new', 'one.tar')])
     const message = expect.stringMatching(
       /^The disk of \S+ has no free inodes \(ENOSPC\).*df -i.*\n$/,
     )
     expect([elsewhere.exitCode, elsewhere.stderr]).toEqual([1, message])
-    const started = await run(['init'], { DATA_DIR: FEW_FILES })
+    const started = await run(['init'], { DATA_DIR: FEW_INODES_MOUNT })
     expect([started.exitCode, started.stderr]).toEqual([
       1,
       expect.stringMatching(/^The disk of \S+ has no free inodes: .*df -i.*\n$/),
@@ -167,13 +167,13 @@ onSqlite('its data directory is gathered first')(
   30_000,
 )
 
-function mountFewFiles(): boolean {
-  mkdirSync(FEW_FILES, { recursive: true })
-  const options = ['-t', 'tmpfs', '-o', 'nr_inodes=20,size=64m', 'tmpfs', FEW_FILES]
+function mountWithFewInodes(): boolean {
+  mkdirSync(FEW_INODES_MOUNT, { recursive: true })
+  const options = ['-t', 'tmpfs', '-o', 'nr_inodes=20,size=64m', 'tmpfs', FEW_INODES_MOUNT]
   return Bun.spawnSync(['mount', ...options]).success
 }
 
-function canMake(path: string): Promise<boolean> {
+function canCreate(path: string): Promise<boolean> {
   return Bun.write(path, 'x').then(
     () => true,
     () => false,

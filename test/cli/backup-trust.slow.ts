@@ -14,10 +14,10 @@ const MB = 2 ** 20
 
 beforeAll(buildExecutable, 60_000)
 
-const onDisk = onSqlite('all instances have the same SECRET_KEY there')
+const onDisk = onSqlite('on PostgreSQL all installations in tests share a SECRET_KEY')
 
 onDisk(
-  'a backup of another installation, or of a version that did not sign, is restored with --trust alone',
+  'restoring an unsigned backup, or one from another installation, requires --trust',
   async () => {
     await using homeport = await installExecutable()
     await using other = await installExecutable()
@@ -41,7 +41,7 @@ onDisk(
 )
 
 onDisk(
-  'on a new machine a restore says what it needs: --trust, or the key of the old one',
+  "on a new machine a restore asks for --trust or the old machine's key",
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
@@ -50,7 +50,7 @@ onDisk(
     const refused = await on('new')
     expect([refused.exitCode, refused.stderr]).toEqual([
       1,
-      'DATA_DIR has no key to check who wrote it, as on a new machine. If only you can write where you keep your backups, add --trust.\n',
+      'DATA_DIR has no key to check who wrote it, as on a new machine. If only you can write to your backup folder, add --trust.\n',
     ])
     expect(await on('new', '--trust')).toMatchObject({ exitCode: 0 })
     expect((await homeport.run(['user', 'list'], { DATA_DIR: 'new' })).exitCode).toBe(0)
@@ -58,7 +58,7 @@ onDisk(
     const key = 'installation.key'
     await cp(join(homeport.folder, 'data', key), join(homeport.folder, 'prepared', key))
     expect(await on('prepared')).toMatchObject({ exitCode: 0 })
-    // A key that is configured comes along with the configuration.
+    // With a configured SECRET_KEY no key file is needed.
     const environment = { SECRET_KEY: 'a key of thirty-two characters at least', DATA_DIR: 'third' }
     await homeport.run(['init'], environment)
     await homeport.run(['backup', '--out', 'keyed.tar'], environment)
@@ -106,7 +106,7 @@ onDisk(
       homeport.run(['restore', path, '--yes', ...options], environment)
     const refusal = expect.stringContaining('The backup is not encrypted, although')
     expect(await run({ BACKUP_KEY })).toMatchObject({ exitCode: 1, stderr: refusal })
-    // Also where only the service is configured so.
+    // Also if only the service has a BACKUP_KEY.
     await (await homeport.start({ BACKUP_KEY })).stop()
     expect(await run({})).toMatchObject({ exitCode: 1, stderr: refusal })
     expect(await run({}, '--trust')).toMatchObject({ exitCode: 0 })
@@ -115,7 +115,7 @@ onDisk(
 )
 
 onDisk(
-  'changed contents are found though all sums are right',
+  'detects changed contents even if all checksums match',
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
@@ -157,7 +157,7 @@ onDisk(
 )
 
 onDisk(
-  'a trigger, a view or any other object that homeport has not made is never restored',
+  'never restores a trigger, view or other object that Homeport did not create',
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
@@ -176,26 +176,26 @@ onDisk(
       })
       const [exitCode, stderr] = await restore(homeport, 'foreign.tar', '--trust')
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`has the ${found}, which`)])
-      // Nor is a backup written that could not be restored.
-      const dataDir = join(homeport.folder, 'fiddled')
+      // A backup that could not be restored is not written either.
+      const dataDir = join(homeport.folder, 'tampered')
       await rm(dataDir, { recursive: true, force: true })
-      await homeport.run(['init'], { DATA_DIR: 'fiddled' })
+      await homeport.run(['init'], { DATA_DIR: 'tampered' })
       using client = new Database(join(dataDir, 'homeport.db'))
       client.run(statement)
-      const written = await homeport.run(['backup'], { DATA_DIR: 'fiddled' })
+      const written = await homeport.run(['backup'], { DATA_DIR: 'tampered' })
       expect([written.exitCode, written.stderr]).toEqual([1, expect.stringContaining('drop it')])
     }
   },
   60_000,
 )
 
-test('sizes that an archive claims are judged before they are read', async () => {
+test('checks the sizes that an archive declares before reading the data', async () => {
   await using homeport = await installExecutable()
   const path = join(homeport.folder, 'large.tar')
   const header = async (text: string) => {
     await using file = await open(path, 'w')
     await file.write(text)
-    // A hole is read as zeros.
+    // The rest is a sparse hole, read as zeros.
     await file.truncate(800 * MB)
   }
   const check = async () => {

@@ -16,8 +16,8 @@ import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-onSqlite('a restore takes an empty database there, see copy.test.ts')(
-  '21: a restore brings back what was there at the backup, and moves aside what came since',
+onSqlite('on PostgreSQL a restore needs an empty database: see copy.test.ts')(
+  '21: a restore brings back the backed-up data and moves newer data aside',
   async () => {
     await using homeport = await installExecutable()
     const { run, folder } = homeport
@@ -30,7 +30,7 @@ onSqlite('a restore takes an empty database there, see copy.test.ts')(
     expect(written.stdout).toContain('read back and verified')
     expect(((await stat(join(folder, 'first.tar'))).mode & 0o777).toString(8)).toBe('600')
     await register(server, 'after@example.com')
-    expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('another homeport')
+    expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('Another homeport')
     await server.stop()
 
     expect((await run(['restore', 'first.tar'])).stderr).toContain('Add --yes')
@@ -45,7 +45,7 @@ onSqlite('a restore takes an empty database there, see copy.test.ts')(
     expect((await readdir(aside)).toSorted()).toContainEqual('homeport.db')
     await again.stop()
 
-    // Restores in one second keep what each of them has found.
+    // Restores in the same second each keep the data they replaced.
     for (const _ of [1, 2]) expect((await run(['restore', 'first.tar', '--yes'])).exitCode).toBe(0)
     const kept = (await readdir(join(folder, 'data'))).filter((name) => name.startsWith('before-'))
     expect(kept).toHaveLength(3)
@@ -53,7 +53,7 @@ onSqlite('a restore takes an empty database there, see copy.test.ts')(
   30_000,
 )
 
-test('14: every changed byte and every cut of an archive is found, and nothing is restored then', async () => {
+test('14: changed and truncated archives are detected, and nothing is restored', async () => {
   await using homeport = await installExecutable()
   const path = await makeBackup(homeport)
   const good = await Bun.file(path).bytes()
@@ -71,7 +71,7 @@ test('14: every changed byte and every cut of an archive is found, and nothing i
   expect((await homeport.run(['restore', path, '--verify'])).exitCode).toBe(0)
 }, 30_000)
 
-test('20: a backup that is killed leaves no file that has the name of one', async () => {
+test('20: a killed backup leaves no file with the name of a backup', async () => {
   await using homeport = await installExecutable()
   await makeBackup(homeport)
   const folder = join(homeport.folder, 'data', 'backups')
@@ -110,14 +110,14 @@ test('22: refuses a file that is not a Homeport backup with one line', async () 
   expect((await run(['restore', 'missing.tar'])).stderr).toContain('cannot be read')
 }, 20_000)
 
-test('a backup for a recipient can be read with the secret key alone', async () => {
+test('a backup for a recipient can be read only with the secret key', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   const identity = await generateIdentity()
   const recipient = await identityToRecipient(identity)
   const path = await makeBackup(homeport, { BACKUP_KEY: recipient })
   expect(path).toEndWith('.tar.age')
-  // Whoever types the command need not know what the server was started with.
+  // The command needs no BACKUP_KEY: it uses the running server's.
   const server = await homeport.start({ BACKUP_KEY: recipient })
   expect((await run(['backup', '--out', 'by-hand.tar'])).exitCode).toBe(0)
   expect((await run(['restore', '--verify', 'by-hand.tar'])).stderr).toContain('BACKUP_KEY')
@@ -130,8 +130,8 @@ test('a backup for a recipient can be read with the secret key alone', async () 
   }
 }, 20_000)
 
-onSqlite('a job takes its configuration from the directory')(
-  'BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder',
+onSqlite('the job reads its configuration from the data directory')(
+  'BACKUP_SCHEDULE keeps the newest backups and leaves other files in their folder alone',
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
@@ -156,7 +156,7 @@ onSqlite('a job takes its configuration from the directory')(
   20_000,
 )
 
-test('a restore that was cut off anywhere is ended by the next start', async () => {
+test('the next start completes a restore that was interrupted at any point', async () => {
   await using homeport = await installExecutable()
   const moves = [
     ['data/homeport.db-wal', 'data/aside/homeport.db-wal'],
@@ -187,7 +187,7 @@ test('a restore that was cut off anywhere is ended by the next start', async () 
   }
 })
 
-test('a start removes what a killed backup has left, but not from under one that is written', async () => {
+test('a start removes the leftovers of a killed backup, but not while a backup is being written', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-left-'))
   const left = join(dataDir, 'backup.tmp')
   await mkdir(left)

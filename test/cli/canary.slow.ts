@@ -6,7 +6,7 @@ import { routes } from '../support/routes.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-/** In everything that is secret, or that somebody sends. */
+/** Part of every secret and of every user input. */
 const CANARY = 'canary7f3a9c'
 
 const ENV = {
@@ -36,9 +36,9 @@ test('143: neither secrets nor user input appear in the log or in metrics', asyn
     .response
   for (const { method, path } of routes) {
     const [bare = ''] = path.split('?')
-    const whole = JSON.stringify({ email, password: CANARY, token: CANARY, code: CANARY })
+    const validBody = JSON.stringify({ email, password: CANARY, token: CANARY, code: CANARY })
     for (const [token, env, body] of [
-      [accessToken, 'test', whole],
+      [accessToken, 'test', validBody],
       [CANARY, CANARY, `{"${CANARY}`],
     ] as const) {
       await ask(method, `${bare}?key=${CANARY}&token=${CANARY}`, {
@@ -65,15 +65,15 @@ test('143: neither secrets nor user input appear in the log or in metrics', asyn
   const metrics = await fetch(`${server.url}/metrics`, {
     headers: { authorization: `Bearer ${ENV.METRICS_TOKEN}` },
   })
-  const shown = await metrics.text()
+  const metricsText = await metrics.text()
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log.split('\n').length).toBeGreaterThan(routes.length * 2)
   expect(log.split('\n').filter((line) => line.includes(CANARY))).toEqual([])
   expect(log).not.toContain(accessToken)
-  expect([metrics.status, shown.includes(CANARY), shown.includes('homeport_http')]).toEqual([
-    200,
-    false,
-    true,
-  ])
+  expect([
+    metrics.status,
+    metricsText.includes(CANARY),
+    metricsText.includes('homeport_http'),
+  ]).toEqual([200, false, true])
 }, 60_000)

@@ -17,8 +17,8 @@ afterAll(() => homeport[Symbol.asyncDispose]())
 
 const README = join(import.meta.dir, '..', '..', 'README.md')
 
-/** A name, as the arguments that it takes. */
-function typed({ name, arguments: args = '' }: Command): string[] {
+/** A command line for a command: its name, and a value for each required argument. */
+function wordsFor({ name, arguments: args = '' }: Command): string[] {
   return [...name.split(' '), ...(args.match(/<[^>]*>/g) ?? []).map(() => 'ann')]
 }
 
@@ -28,7 +28,7 @@ test('every command takes --yes and --json', async () => {
     if (builder.opts()['yes'] === true && builder.opts()['json'] === true) taken.push(name)
   })
   for (const command of commands) {
-    const words = [...typed(command), '--yes', '--json']
+    const words = [...wordsFor(command), '--yes', '--json']
     await program.parseAsync(words, { from: 'user' })
   }
   expect(taken).toEqual(commands.map(({ name }) => name))
@@ -72,12 +72,12 @@ test.each([
   [['help', 'user', 'lst'], 'There is no command user lst'],
   [['user', 'help', 'lst'], 'There is no command user lst'],
   [['help', 'nix'], 'There is no command nix'],
-])('help for what is no command exits 2: %j', async (args, reason) => {
+])('help for an unknown command exits 2: %j', async (args, reason) => {
   const { exitCode, stderr } = await homeport.run(args)
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
 })
 
-test('help for a command is that of the command', async () => {
+test('help for a command shows its usage', async () => {
   for (const args of [
     ['help', 'user', 'list'],
     ['user', 'help', 'list'],
@@ -92,15 +92,15 @@ test('help names the options that every command takes', async () => {
   expect(stdout).toContain('Every command accepts --json')
 })
 
-test('health without a server prints JSON where that is asked for', async () => {
+test('health prints JSON with --json when no server is running', async () => {
   const { exitCode, stdout } = await homeport.run(['health', '--json'])
   expect([exitCode, JSON.parse(stdout)]).toEqual([1, { server: 'not running' }])
 })
 
-test('a command that the running server does not know yet says what to do', async () => {
+test('a command that the running server does not know says to restart it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-older-'))
   await mkdir(dataDir, { recursive: true })
-  // What servers of every version answer to a command that they lack.
+  // Servers of every version send this reply to an unknown command.
   await using _older = Bun.serve({
     unix: join(dataDir, 'homeport.sock'),
     fetch: () => Response.json({ error: { code: 'not_found', message: 'no such command' } }),
@@ -110,7 +110,7 @@ test('a command that the running server does not know yet says what to do', asyn
   await rm(dataDir, { recursive: true })
 })
 
-test('the README lists every command, and no other', async () => {
+test('the README lists exactly the existing commands', async () => {
   const text = await Bun.file(README).text()
   const table = text.slice(text.indexOf('\n## Commands'), text.indexOf('\n## The map'))
   const listed = table

@@ -7,10 +7,10 @@ beforeAll(buildExecutable, 60_000)
 test.each([
   'mysql://root:s3cr3t@127.0.0.1/app',
   'postgres://root:s3cr3t@127.0.0.1:1/app?password=s3cr3t',
-  // It has to be percent-encoded, and has not been.
+  // The slash in the password is not percent-encoded.
   'postgres://root:1/s3cr3t@127.0.0.1/app',
   's3cr3t',
-])('no part of a password is printed where %s cannot be used', async (url) => {
+])('prints no part of a password when %s cannot be used', async (url) => {
   await using homeport = await installExecutable()
   await homeport.run(['init'], ON_DISK)
   const environment = { ...ON_DISK, SECRET_KEY: 'the secret key of all tests here' }
@@ -27,7 +27,7 @@ test.each([
   expect([served.exitCode === 0, served.stderr.match(/s3c/)]).toEqual([false, null])
 })
 
-test('a copy takes its URL from a variable, and warns of a password on the command line', async () => {
+test('a copy reads its URL from a variable, and warns about a password on the command line', async () => {
   await using homeport = await installExecutable()
   await homeport.run(['init'], ON_DISK)
   const copy = (to: string, environment = {}) =>

@@ -45,7 +45,7 @@ onPostgres(
 )
 
 onPostgres(
-  'exports and ETags are the same on the other engine',
+  'exports and ETags are the same on the other database engine',
   async () => {
     await using homeport = await installExecutable()
     await using database = await createTestDatabase({ isEmpty: true })
@@ -60,7 +60,7 @@ onPostgres(
     expect(await homeport.run(['db', 'copy', '--to', url], ON_DISK)).toMatchObject({ exitCode: 0 })
     const there = await homeport.start(database.environment)
     expect(await read(there, token)).toEqual(before)
-    // Rows that change lie elsewhere on a server.
+    // PostgreSQL stores updated rows in a new place, which changes their physical order.
     for (const value of ['true', 'false'])
       await homeport.run(['settings', 'set', `hardPaywall=${value}`], database.environment)
     expect(await read(there, token)).toEqual(before)
@@ -68,20 +68,20 @@ onPostgres(
 
     async function read({ url: base }: Server, token: string) {
       const headers = { authorization: `Bearer ${token}` }
-      const held = await fetch(`${base}/api/user/export/v1`, { headers })
+      const exported = await fetch(`${base}/api/user/export/v1`, { headers })
       const names = ['app_settings', 'pricing_plans', 'faqs', 'currency_rates']
       const etags = names.map(async (name) => {
         const reply = await fetch(`${base}/api/user/${name}/v1`)
         return [name, reply.headers.get('etag')]
       })
-      return [await held.text(), ...(await Promise.all(etags))]
+      return [await exported.text(), ...(await Promise.all(etags))]
     }
   },
   30_000,
 )
 
 onPostgres(
-  'no server starts on a copy back that was cut off, and what has changed since is copied anew',
+  'no server starts on an interrupted copy back, and data changed since then is copied again',
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport
@@ -90,7 +90,7 @@ onPostgres(
     const { DATABASE_URL: url = '' } = homeport.environment
     const back = { ...ON_DISK, DATA_DIR: 'back' }
     await run(['db', 'copy', '--from', url], back)
-    // As it is just before the end.
+    // The state just before the copy back finishes.
     const folder = join(homeport.folder, 'back')
     await mkdir(join(folder, 'copy.tmp'))
     for (const name of ['homeport.db', 'secrets'])
@@ -131,9 +131,9 @@ onPostgres(
     await homeport.run(['init'], ON_DISK)
     const copy = (to: string) => homeport.run(['db', 'copy', '--to', to], ON_DISK)
     expect(await copy(url)).toMatchObject({ exitCode: 0 })
-    expect((await copy(url)).stderr).toContain('the copy is done, set DATABASE_URL')
+    expect((await copy(url)).stderr).toContain('the copy is complete, so set DATABASE_URL')
     expect((await copy(other)).stderr).toContain('The data was moved to')
-    // As it is when the copy is killed just before the end.
+    // The state of a copy that was killed just before it finished.
     await markUnfinished(url)
     const served = await homeport.run(['status'])
     expect([served.exitCode, served.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
@@ -144,7 +144,7 @@ onPostgres(
 )
 
 onPostgres(
-  'no server starts on a restore whose files are not there yet, and the same restore ends it',
+  'no server starts on a restore with missing files, and repeating the restore completes it',
   async () => {
     await using homeport = await installExecutable()
     await using store = await startStore()
@@ -169,7 +169,7 @@ onPostgres(
 )
 
 onPostgres(
-  'a copy that is killed goes on where it was, and nothing is served from it before',
+  'a killed copy resumes where it stopped, and its data is not served before it is complete',
   async () => {
     await using homeport = await installExecutable()
     await using database = await createTestDatabase({ isEmpty: true })
@@ -189,15 +189,15 @@ onPostgres(
       await copy.exited
     }
     const copied = await homeport.run(['db', 'copy', '--to', url], ON_DISK)
-    // The last one may have been killed after its end.
-    expect([copied.exitCode, copied.stderr].join(' ')).toMatch(/^0 $|has data already/)
+    // The last copy may have finished before it was killed.
+    expect([copied.exitCode, copied.stderr].join(' ')).toMatch(/^0 $|already has data/)
     const { stdout } = await homeport.run(['user', 'list', '--json'], database.environment)
     expect(JSON.parse(stdout).users ?? JSON.parse(stdout)).toHaveLength(40)
   },
   60_000,
 )
 
-test('a backup of a store is restored to another one, or to the disk', async () => {
+test('a backup of an S3 store can be restored to another store or to disk', async () => {
   await using homeport = await installExecutable()
   await using first = await startStore()
   await using second = await startStore()
@@ -221,7 +221,7 @@ test('a backup of a store is restored to another one, or to the disk', async () 
   expect(files.filter((name) => name.endsWith('.txt'))).toHaveLength(5)
 }, 30_000)
 
-test('files are copied to a store and back, and each is read again', async () => {
+test('files are copied to an S3 store and back, and each copy is read back', async () => {
   await using homeport = await installExecutable()
   await using store = await startStore()
   const server = await homeport.start({ RATE_LIMITS: 'off' })

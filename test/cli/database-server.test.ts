@@ -16,11 +16,11 @@ onPostgres(
     await using foreign = await createTestDatabase({ isEmpty: true })
     const { DATABASE_URL: foreignUrl = '' } = foreign.environment
     await using sql = new SQL({ url: foreignUrl, max: 1 })
-    await sql.unsafe('CREATE TABLE somebody_elses (id integer)')
+    await sql.unsafe('CREATE TABLE foreign_table (id integer)')
     const missing = new URL(foreignUrl)
     missing.pathname = '/none'
     for (const [environment, reason] of [
-      [{ DATABASE_URL: foreignUrl }, 'has tables of another program'],
+      [{ DATABASE_URL: foreignUrl }, 'contains tables of another program'],
       [{ DATABASE_URL: missing.href }, 'refuses'],
       [{ DATABASE_URL: 'postgres://ann:a-secret@127.0.0.1:1/homeport' }, 'cannot be reached'],
       [{ SECRET_KEY: 'another key of more than 32 characters' }, 'SECRET_KEY is not the one'],
@@ -35,7 +35,7 @@ onPostgres(
 )
 
 test.skipIf(!isOnPostgres || FAKETIME === null)(
-  "doctor tells of a clock that differs from the database server's",
+  "doctor reports a clock that differs from the database server's",
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -47,7 +47,7 @@ test.skipIf(!isOnPostgres || FAKETIME === null)(
   40_000,
 )
 
-test('a server without a key for its secrets is refused before anything is asked of it', async () => {
+test('a missing SECRET_KEY is reported before connecting to the database server', async () => {
   await using homeport = await installExecutable()
   const DATABASE_URL = 'postgres://127.0.0.1:1/homeport'
   const { exitCode, stderr } = await homeport.run(['status'], { DATABASE_URL, SECRET_KEY: '' })

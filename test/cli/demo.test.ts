@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import { addDemoData } from '../../src/cli/demo.ts'
 import { createTestApp } from '../support/app.ts'
 
-test('demo data is made by the services, and never where there is data', async () => {
+test('demo data is created through the services, and only in an empty database', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const { users, attachments, subscriptions, billingEvents } = db.tables
@@ -28,7 +28,7 @@ test('demo data is made by the services, and never where there is data', async (
   )
   expect(app.lines.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
 
-  // One of its events has failed, and is applied when it is replayed.
+  // One demo event has failed; replaying it applies it.
   const [failed] = await db.read
     .select()
     .from(billingEvents)
@@ -36,8 +36,8 @@ test('demo data is made by the services, and never where there is data', async (
   expect(failed).toMatchObject({ type: 'CANCELLATION', error: expect.any(String) })
   await app.services.billing.replay(failed?.eventId ?? '')
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', active: true, willRenew: false }])
-  await using used = await createTestApp()
-  await used.register()
-  await addDemoData(used.services, used.services.log)
-  expect(await used.services.db.read.$count(used.services.db.tables.users)).toBe(1)
+  await using nonEmpty = await createTestApp()
+  await nonEmpty.register()
+  await addDemoData(nonEmpty.services, nonEmpty.services.log)
+  expect(await nonEmpty.services.db.read.$count(nonEmpty.services.db.tables.users)).toBe(1)
 })

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { judgeDisk } from '../../src/cli/doctor/local-checks.ts'
+import { assessDisk } from '../../src/cli/doctor/local-checks.ts'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { selfSigned } from '../support/certificates.ts'
 import { onSqlite } from '../support/databases.ts'
@@ -13,7 +13,7 @@ beforeAll(buildExecutable, 60_000)
 
 const HOUR = 60 * 60 * 1000
 
-onSqlite('its list is of a data directory')(
+onSqlite('the expected checks are those of a data directory')(
   'doctor checks the running configuration of the server and prints no secrets',
   async () => {
     await using homeport = await installExecutable()
@@ -59,8 +59,8 @@ onSqlite('its list is of a data directory')(
   20_000,
 )
 
-onSqlite('its list is of a data directory')(
-  'doctor says what is wrong and what to do',
+onSqlite('the expected checks are those of a data directory')(
+  'doctor explains each problem and how to fix it',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -90,8 +90,8 @@ onSqlite('its list is of a data directory')(
   20_000,
 )
 
-onSqlite('its list is of a data directory')(
-  'doctor, status and /metrics tell of a schedule that fails, and doctor of refused deliveries',
+onSqlite('the expected checks are those of a data directory')(
+  'doctor, status and /metrics report a failing schedule, and doctor refused deliveries',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -103,17 +103,17 @@ onSqlite('its list is of a data directory')(
     const port = freePort()
     const env = { BACKUP_SCHEDULE: '15 2 * * *', BACKUP_KEY: 'age1-is-no-recipient' }
     const server = await homeport.start({ ...env, PORT: String(port) })
-    // The one that was missed while nothing ran is written at the start.
+    // The backup that was missed while no server ran is due at startup.
     await homeport.waitForLogLine('a job failed', 15_000)
     await postJson(server, '/api/webhooks/billing/v1', {}, 'another-token')
 
     const { stdout, exitCode } = await homeport.run(['doctor'])
     expect(exitCode).toBe(1)
-    expect(stdout).toMatch(/✗ backup .*BACKUP_SCHEDULE fails: .+\n {16}\S/)
+    expect(stdout).toMatch(/✗ backup .*scheduled backups are failing: .+\n {16}\S/)
     expect(stdout).not.toContain('Set BACKUP_SCHEDULE')
     expect(stdout).toMatch(/✗ deliveries +refused at .* with 401 unauthenticated\n {16}\S/)
     expect(stdout).toMatch(/✗ server .*failing: backup\n/)
-    expect((await homeport.run(['status'])).stdout).toContain('BACKUP_SCHEDULE IS FAILING: ')
+    expect((await homeport.run(['status'])).stdout).toContain('SCHEDULED BACKUPS ARE FAILING: ')
     const metrics = await (await fetch(`${server.url}/metrics`)).text()
     expect(metrics).toMatch(/^homeport_component_up\{component="backup".*\} 0$/m)
     const ready = await fetch(`${server.url}/ready`)
@@ -131,7 +131,7 @@ onSqlite('its list is of a data directory')(
   40_000,
 )
 
-onSqlite('its list is of a data directory')(
+onSqlite('the expected checks are those of a data directory')(
   'doctor reports whether backups are scheduled, and a key that does not match its certificate',
   async () => {
     await using homeport = await installExecutable()
@@ -154,8 +154,8 @@ onSqlite('its list is of a data directory')(
   20_000,
 )
 
-test('doctor judges the inodes of a disk, where it counts them', () => {
-  const judge = (inodes: number | null) => judgeDisk({ bytes: 1e9, inodes }, 1_000)
+test('doctor checks free inodes if the file system reports them', () => {
+  const judge = (inodes: number | null) => assessDisk({ bytes: 1e9, inodes }, 1_000)
   expect(judge(0)).toMatchObject({
     state: 'failed',
     detail: '1000 MB and 0 inodes free',

@@ -4,7 +4,7 @@ import { createLog } from '../../src/lib/log.ts'
 
 const never = new Promise<never>(() => {})
 
-test('29: what is in flight may finish; what is stuck is cut at the limit, or when told again', async () => {
+test('29: running requests may finish; stuck ones are cut off at the time limit or a second signal', async () => {
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
   for (const [work, again, outcome] of [

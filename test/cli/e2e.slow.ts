@@ -9,7 +9,7 @@ import { deliver, postJson, register, signIn, uploadText } from '../support/requ
 
 beforeAll(buildExecutable, 60_000)
 
-test('1: after kill -9 at any moment every acknowledged user, file and event is there', async () => {
+test('1: kill -9 at any moment loses no acknowledged user, file or event', async () => {
   await using homeport = await installExecutable()
   const events: string[] = []
   const users: string[] = []
@@ -50,11 +50,11 @@ test('1: after kill -9 at any moment every acknowledged user, file and event is 
   await server.stop()
 }, 60_000)
 
-onSqlite('it looks into the file; test/instances kills there')(
-  '83, 95: kill -9 during a flood of events, then everything again, ends in the same state',
+onSqlite('it reads the database file; test/instances covers PostgreSQL')(
+  '83, 95: redelivering all events after kill -9 during a flood gives the same state',
   async () => {
     await using homeport = await installExecutable()
-    const told = Array.from({ length: 400 }, (_, at) => {
+    const events = Array.from({ length: 400 }, (_, at) => {
       const user = `user-${at % 20}`
       const fields = {
         original_transaction_id: `t-${at % 20}`,
@@ -65,7 +65,7 @@ onSqlite('it looks into the file; test/instances kills there')(
       const type = types[at % types.length] ?? ''
       return bodyOf({ ...lifecycle(user, type, at / 40, fields), id: `flood-${at}` })
     })
-    const shuffled = told.toSorted((a, b) =>
+    const shuffled = events.toSorted((a, b) =>
       Bun.hash(JSON.stringify(a)) < Bun.hash(JSON.stringify(b)) ? -1 : 1,
     )
     const post = (server: Server, body: unknown) =>
@@ -84,15 +84,15 @@ onSqlite('it looks into the file; test/instances kills there')(
     await server.stop()
 
     await using inOrder = await installExecutable()
-    const calm = await inOrder.start({ LOG_LEVEL: 'warn' })
-    for (const body of told) expect(await post(calm, body)).toBe(200)
-    await calm.stop()
+    const undisturbed = await inOrder.start({ LOG_LEVEL: 'warn' })
+    for (const body of events) expect(await post(undisturbed, body)).toBe(200)
+    await undisturbed.stop()
     expect(stateIn(homeport.folder)).toEqual(stateIn(inOrder.folder))
   },
   60_000,
 )
 
-/** The folded state in the database of a server that has stopped. */
+/** The stored purchase states of a stopped server. */
 function stateIn(folder: string): unknown[] {
   using database = new Database(join(folder, 'data', 'homeport.db'), { readonly: true })
   return database.query('SELECT * FROM subscriptions ORDER BY line_key').all()

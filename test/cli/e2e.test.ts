@@ -10,7 +10,7 @@ import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('the executable alone in an empty folder answers all eleven endpoints', async () => {
+test('the executable alone in an empty folder serves all eleven endpoints', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const ask = requesterFor(server)
@@ -65,7 +65,7 @@ test('the executable alone in an empty folder answers all eleven endpoints', asy
     expect((await stat(join(homeport.folder, 'data', 'homeport.db-wal'))).size).toBe(0)
 }, 30_000)
 
-test('the executable decodes HEIC, and does not name the folder that it was built in', async () => {
+test('the executable decodes HEIC and does not contain the path of its build folder', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
@@ -82,10 +82,10 @@ test('the executable decodes HEIC, and does not name the folder that it was buil
   expect(bytes.indexOf(join(import.meta.dir, '../..'))).toBe(-1)
 }, 30_000)
 
-test('people sign in where native code cannot be unpacked, and the log says that it is slower', async () => {
+test('users can sign in if native code cannot be unpacked, and the log says that it is slower', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ NATIVE_DIR: '/dev/null/native' })
   await register(server, 'ann@example.com')
   expect((await signIn(server, 'ann@example.com')).status).toBe(200)
-  await homeport.waitForLogLine('hashes are made by Bun, which is slower')
+  await homeport.waitForLogLine('Bun hashes the passwords, which is slower')
 })

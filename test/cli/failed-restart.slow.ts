@@ -8,7 +8,7 @@ beforeAll(buildExecutable, 60_000)
 
 const SECRET_KEY = 'a key of more than thirty-two characters'
 
-test('a restart whose process cannot open its database leaves the server as it is', async () => {
+test('a restart whose new process cannot open the database leaves the old server running', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/homeport', SECRET_KEY }
@@ -22,19 +22,19 @@ test('a restart whose process cannot open its database leaves the server as it i
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('a process whose successor fails after the hand-over serves again', async () => {
+test('a process whose successor fails after the handover resumes serving', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { pid } = server.process
   await deliver(server, 'E1')
   using busy = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  // The console's port is only opened once the data is.
+  // The console's port is opened only after the database.
   const environment = { CONSOLE: 'on', CONSOLE_PORT: String(busy.port) }
   for (const id of ['E2', 'E3']) {
     const { exitCode, stderr } = await restartWith(homeport, environment)
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringContaining(`The old one (process ${pid}) serves again`),
+      expect.stringContaining(`The old one (process ${pid}) is serving again`),
     ])
     expect((await deliver(server, id)).code).toBe('ok')
   }
@@ -47,7 +47,7 @@ test('a process whose successor fails after the hand-over serves again', async (
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
-test('a restart to a file that is not a program keeps the old process and says so', async () => {
+test('a restart with a file that is not a program keeps the old process and reports it', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
@@ -66,7 +66,7 @@ test('a restart to a file that is not a program keeps the old process and says s
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('a start that fails says why as a line of the log', async () => {
+test('a failed start logs the reason', async () => {
   await using homeport = await installExecutable()
   using busy = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const { process } = await homeport.launch({ PORT: String(busy.port) })
@@ -78,7 +78,7 @@ test('a start that fails says why as a line of the log', async () => {
   })
 }, 30_000)
 
-/** Restarts to a file that is the same program with other variables. */
+/** Restarts with a script that runs the same program with other environment variables. */
 async function restartWith(
   { folder, environment }: Awaited<ReturnType<typeof installExecutable>>,
   variables: Record<string, string>,

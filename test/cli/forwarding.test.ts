@@ -11,7 +11,7 @@ import { readBody } from '../../src/platform/http/body.ts'
 const MB = 2 ** 20
 const LIMIT = 64 * 1024
 
-test("a client's own homeport-* headers are not passed on", async () => {
+test('homeport-* headers from a client are not forwarded', async () => {
   let seen: string[] = []
   await using front = await openHandover(async ({ headers }) => {
     seen = [...headers.keys()].filter((name) => /^(homeport-|content-length|user-agent)/.test(name))
@@ -44,7 +44,7 @@ test.each([
   15_000,
 )
 
-/** A process that passes requests on, and the next one, which answers them with `handle`. */
+/** A process that forwards requests to its successor, which answers them with `handle`. */
 async function openHandover(handle: (request: Request) => Promise<Response>) {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-forward-'))
   const config = { dataDir, isTls: false } as Config
@@ -66,7 +66,7 @@ async function openHandover(handle: (request: Request) => Promise<Response>) {
   }
 }
 
-/** Sends a chunked body for as long as it is taken, and returns the head of the reply. */
+/** Sends a chunked body while the server accepts it, and returns the head of the reply. */
 function postChunked(port: number, header: string, megabytes: number): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const socket = connect(port, '127.0.0.1')

@@ -13,17 +13,17 @@ type Releases = Awaited<ReturnType<typeof startReleaseServer>>
 
 test('the install script installs the build for this platform', async () => {
   await using releases = await publish(newReleaseKey())
-  const { prefix, said, failed, exitCode } = await install(releases)
-  expect([exitCode, failed, said]).toEqual([0, '', '9.0.0\n'])
+  const { prefix, output, errorOutput, exitCode } = await install(releases)
+  expect([exitCode, errorOutput, output]).toEqual([0, '', '9.0.0\n'])
   expect(await readdir(prefix)).toContain('homeport')
-  expect((await install(releases, {}, prefix)).failed).toContain('run "homeport upgrade"')
+  expect((await install(releases, {}, prefix)).errorOutput).toContain('run "homeport upgrade"')
   await rm(prefix, { recursive: true })
 })
 
 test.each<[string, string, (releases: Releases) => Promise<Record<string, string>>]>([
   ['over plain http', 'over https:// only', async ({ plainUrl }) => ({ URL: plainUrl })],
   [
-    'whose sums another key has signed',
+    'whose checksums were signed by another key',
     'not signed by the release key',
     async (releases) => {
       const script = await Bun.file(join(releases.folder, 'install.sh')).text()
@@ -33,7 +33,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
     },
   ],
   [
-    'whose sums were changed',
+    'whose checksums were changed',
     'not signed by the release key',
     async ({ folder }) => {
       const sums = Bun.file(join(folder, 'SHA256SUMS'))
@@ -50,7 +50,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
     },
   ],
   [
-    'that leads to plain http',
+    'that redirects to plain http',
     'cannot be downloaded',
     async ({ redirects, plainUrl }) => {
       for (const name of NAMES) redirects.set(`/${name}`, `${plainUrl}/${name}x`)
@@ -67,19 +67,19 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
       return { PATH: bin }
     },
   ],
-])('the install script runs nothing of a release %s', async (_, reason, spoil) => {
+])('the install script runs no file of a release %s', async (_, reason, tamper) => {
   await using releases = await publish(newReleaseKey())
-  const { prefix, exitCode, failed } = await install(releases, await spoil(releases))
-  expect([exitCode, failed]).toEqual([1, expect.stringContaining(reason)])
-  expect(failed).toContain('Nothing was installed.')
+  const { prefix, exitCode, errorOutput } = await install(releases, await tamper(releases))
+  expect([exitCode, errorOutput]).toEqual([1, expect.stringContaining(reason)])
+  expect(errorOutput).toContain('Nothing was installed.')
   expect(await readdir(prefix)).toEqual([])
   await rm(prefix, { recursive: true })
 })
 
-test('without a release key the install script refuses', async () => {
+test('the install script fails without a release key', async () => {
   await using releases = await publish(null)
-  const { exitCode, failed } = await install(releases)
-  expect([exitCode, failed]).toEqual([1, expect.stringContaining('holds no release key')])
+  const { exitCode, errorOutput } = await install(releases)
+  expect([exitCode, errorOutput]).toEqual([1, expect.stringContaining('contains no release key')])
 })
 
 async function publish(privateKey: string | null) {
@@ -92,9 +92,9 @@ async function publish(privateKey: string | null) {
 async function install(releases: Releases, env: Record<string, string> = {}, into?: string) {
   const prefix = into ?? (await mkdtemp(join(tmpdir(), 'homeport-install-')))
   const path = process.env['PATH'] ?? ''
-  const given = { PATH: path, PREFIX: prefix, CURL_CA_BUNDLE: releases.authority, ...env }
+  const environment = { PATH: path, PREFIX: prefix, CURL_CA_BUNDLE: releases.authority, ...env }
   const command = ['/bin/sh', join(releases.folder, 'install.sh'), env['URL'] ?? releases.url]
-  const script = Bun.spawn(command, { env: given, stdout: 'pipe', stderr: 'pipe' })
-  const [said, failed] = [await script.stdout.text(), await script.stderr.text()]
-  return { prefix, said, failed, exitCode: await script.exited }
+  const script = Bun.spawn(command, { env: environment, stdout: 'pipe', stderr: 'pipe' })
+  const [output, errorOutput] = [await script.stdout.text(), await script.stderr.text()]
+  return { prefix, output, errorOutput, exitCode: await script.exited }
 }

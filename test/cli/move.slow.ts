@@ -12,7 +12,7 @@ const onPostgres = test.skipIf(!isOnPostgres)
 beforeAll(buildExecutable, 60_000)
 
 onPostgres(
-  'a move away from a server loses no change that a running instance acknowledges',
+  'moving data off a database server loses no change that a running instance acknowledges',
   async () => {
     await using homeport = await installExecutable()
     const { DATABASE_URL: url = '' } = homeport.environment
@@ -47,7 +47,7 @@ onPostgres(
 )
 
 onPostgres(
-  'a server whose copy was cut off refuses instances, and the same command goes on',
+  'after an interrupted copy no instance starts, and the same command resumes the copy',
   async () => {
     await using homeport = await installExecutable()
     const { DATABASE_URL: url = '' } = homeport.environment
@@ -61,7 +61,7 @@ onPostgres(
       expect.stringMatching(/^SECRET_KEY is not the one.*\n$/),
     ])
     expect((await homeport.run(['user', 'list'])).exitCode).toBe(0)
-    // The copy cannot write its file.
+    // Prevents the copy from writing its file.
     await Bun.write(join(homeport.folder, 'back', 'copy.tmp', 'homeport.db', 'in-the-way'), '')
     expect((await homeport.run(['db', 'copy', '--from', 'env:TARGET_URL'], back)).exitCode).toBe(1)
     const status = await homeport.run(['user', 'list'])
@@ -76,7 +76,7 @@ onPostgres(
 )
 
 onPostgres(
-  'a directory whose copy was cut off does not start, and goes on or gives the copy up',
+  'after an interrupted copy a data directory does not start until the copy is resumed or cancelled',
   async () => {
     await using homeport = await installExecutable()
     await using inUse = await createTestDatabase()
@@ -84,7 +84,7 @@ onPostgres(
     const { DATABASE_URL: empty = '' } = homeport.environment
     await homeport.run(['init'], ON_DISK)
     await homeport.run(['user', 'create', 'ann@example.com'], ON_DISK)
-    // As if something else had been copied into it before: this copy fails under way.
+    // As if other data had been copied into it before, so that this copy fails halfway.
     await using sql = new SQL({ url: used, max: 1 })
     await sql`INSERT INTO shared_versions (name, version) VALUES ('copy', 0)`
     const failed = await homeport.run(['db', 'copy', '--to', used], ON_DISK)
@@ -95,7 +95,7 @@ onPostgres(
       expect.stringMatching(/is unfinished: run .* again, or remove .*moved-to.txt to cancel/),
     ])
     const overwritten = await homeport.run(['db', 'copy', '--from', used], ON_DISK)
-    expect(overwritten.stderr).toContain('has data already')
+    expect(overwritten.stderr).toContain('already has data')
     await rm(join(homeport.folder, 'data', 'moved-to.txt'))
     expect((await homeport.run(['user', 'list'], ON_DISK)).stdout).toContain('ann@example.com')
     await homeport.run(['db', 'copy', '--to', used], ON_DISK)
@@ -109,16 +109,22 @@ onPostgres(
   30_000,
 )
 
-test.each(['--to', '--from'])('a server that cannot be reached names %s', async (option) => {
-  await using homeport = await installExecutable()
-  await homeport.run(['init'], ON_DISK)
-  const environment = {
-    ...ON_DISK,
-    SECRET_KEY: 'the secret key of all tests here',
-    DATA_DIR: option === '--to' ? 'data' : 'back',
-  }
-  const url = 'postgres://127.0.0.1:1/homeport'
-  const { exitCode, stderr } = await homeport.run(['db', 'copy', option, url], environment)
-  expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`check ${option} and its server`)])
-  expect((await homeport.run(['user', 'list'], ON_DISK)).exitCode).toBe(0)
-})
+test.each(['--to', '--from'])(
+  'an unreachable database server is reported with its option %s',
+  async (option) => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'], ON_DISK)
+    const environment = {
+      ...ON_DISK,
+      SECRET_KEY: 'the secret key of all tests here',
+      DATA_DIR: option === '--to' ? 'data' : 'back',
+    }
+    const url = 'postgres://127.0.0.1:1/homeport'
+    const { exitCode, stderr } = await homeport.run(['db', 'copy', option, url], environment)
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining(`check ${option} and its server`),
+    ])
+    expect((await homeport.run(['user', 'list'], ON_DISK)).exitCode).toBe(0)
+  },
+)

@@ -46,7 +46,7 @@ test('commands run inside the server, or on their own if no server runs', async 
   await server.stop()
 }, 30_000)
 
-test('78: the socket is for its owner alone and survives garbage', async () => {
+test('78: only its owner can use the socket, and it survives garbage', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const unix = join(homeport.folder, 'data', 'homeport.sock')
@@ -77,7 +77,7 @@ test('78: the socket is for its owner alone and survives garbage', async () => {
   await server.stop()
 }, 30_000)
 
-test('a data directory of a hundred characters has its socket in it, and commands find it', async () => {
+test('a data directory with a path of a hundred characters contains its socket, and commands find it', async () => {
   await using homeport = await installExecutable()
   const DATA_DIR = join(homeport.folder, 'd'.repeat(100), 'data')
   const server = await homeport.start({ DATA_DIR })
@@ -92,8 +92,8 @@ test('a data directory of a hundred characters has its socket in it, and command
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-onSqlite('a data directory without data is none there')(
-  'reports wrong usage and failures in one sentence with an exit code',
+onSqlite('an empty data directory is not an error on PostgreSQL')(
+  'reports usage errors and failures in one sentence with an exit code',
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport
@@ -133,8 +133,8 @@ onSqlite('a data directory without data is none there')(
   30_000,
 )
 
-onSqlite('it is about the file of the database')(
-  '9, 12, 15, 26: a data directory that must not be used is refused with one clear line',
+onSqlite('it damages or inspects the database file')(
+  '9, 12, 15, 26: an unusable data directory is refused with one clear line',
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()
@@ -143,7 +143,7 @@ onSqlite('it is about the file of the database')(
       expect(stderr.trim().split('\n')).toHaveLength(1)
       return [exitCode, stderr]
     }
-    expect(await refused()).toEqual([1, expect.stringContaining('another homeport is using')])
+    expect(await refused()).toEqual([1, expect.stringContaining('Another homeport is using')])
     await server.stop()
     const inUse = await homeport.start()
     const port = { PORT: String(inUse.port), DATA_DIR: join(homeport.folder, 'other') }
@@ -163,14 +163,14 @@ onSqlite('it is about the file of the database')(
   30_000,
 )
 
-onSqlite('it is about the file of the database')(
-  '11: a damaged page is found after the start, and the server stops with an error',
+onSqlite('it damages or inspects the database file')(
+  '11: a damaged page is detected after the start, and the server stops with an error',
   async () => {
     await using homeport = await installExecutable()
     await (await homeport.start()).stop()
     const database = join(homeport.folder, 'data', 'homeport.db')
     const bytes = await Bun.file(database).bytes()
-    // The second page of the file is a table's first one.
+    // The second page of the file is the first page of a table.
     bytes.fill(0xff, 4_096, 4_096 + 64)
     await Bun.write(database, bytes)
     const damaged = await homeport.run(['serve'], { PORT: '0', RATES_PROVIDER: 'off' })
@@ -180,7 +180,7 @@ onSqlite('it is about the file of the database')(
   30_000,
 )
 
-test('28: told to stop, it finishes what is in flight', async () => {
+test('28: a stopping server finishes running requests', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
@@ -197,7 +197,7 @@ test('28: told to stop, it finishes what is in flight', async () => {
   expect(await stopped).toBe(0)
 }, 40_000)
 
-test('36: a damaged image library is found by its hash and unpacked anew', async () => {
+test('36: a damaged image library is detected by its hash and unpacked again', async () => {
   await using homeport = await installExecutable()
   const uploadPhoto = async (server: Server, email: string) => {
     const { accessToken } = await register(server, email)
@@ -223,14 +223,14 @@ test('36: a damaged image library is found by its hash and unpacked anew', async
   await second.stop()
 }, 30_000)
 
-test('what lies in the data directory is readable by its owner alone', async () => {
+test('everything in the data directory is readable only by its owner', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
   await uploadText(server, accessToken, 'x')
   const data = join(homeport.folder, 'data')
   for (const name of await readdir(data, { recursive: true })) {
-    // A mail on its way to the outbox has another name by the time we look.
+    // An e-mail may be renamed while it is written to the outbox.
     const found = await stat(join(data, name)).catch(() => null)
     if (found === null) continue
     const { mode } = found

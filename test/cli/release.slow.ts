@@ -20,14 +20,14 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one[Symbol.asyncDispose]()
 })
 
-/** An executable that trusts a release server, on which lies a program that leaves a mark when it runs. */
+/** An executable that trusts a release server, whose program creates a marker file when it runs. */
 async function prepare() {
   const homeport = await installExecutable()
   const releases = await startReleaseServer()
   open.push(homeport, releases)
-  const mark = join(homeport.folder, 'has-run')
-  const described = JSON.stringify({ ...NEWER, schemaVersion: 99 })
-  const program = `#!/bin/sh\ntouch '${mark}'\necho '${described}'\n`
+  const marker = join(homeport.folder, 'has-run')
+  const versionJson = JSON.stringify({ ...NEWER, schemaVersion: 99 })
+  const program = `#!/bin/sh\ntouch '${marker}'\necho '${versionJson}'\n`
   await Bun.write(join(releases.folder, NAME), program)
   const executable = join(homeport.folder, 'homeport')
   const before = await stat(executable)
@@ -37,7 +37,7 @@ async function prepare() {
     folder: homeport.folder,
     key: await Bun.file(RELEASE_KEY).text(),
     upgrade: (...args: string[]) => homeport.run(['upgrade', ...args], env),
-    hasRun: () => Bun.file(mark).exists(),
+    hasRun: () => Bun.file(marker).exists(),
     isReplaced: async () => {
       const { ino, mtimeMs, size } = await stat(executable)
       return ino !== before.ino || mtimeMs !== before.mtimeMs || size !== before.size
@@ -45,7 +45,7 @@ async function prepare() {
   }
 }
 
-test('a signed release is taken from a URL', async () => {
+test('a signed release is installed from a URL', async () => {
   const { releases, upgrade, key, isReplaced } = await prepare()
   await releases.publish(NEWER, key)
   const { stderr, stdout, exitCode } = await upgrade(`${releases.url}/${NAME}`)
@@ -54,7 +54,7 @@ test('a signed release is taken from a URL', async () => {
 }, 30_000)
 
 type Prepared = Awaited<ReturnType<typeof prepare>>
-const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promise<unknown>][] = [
+const REFUSED: [what: string, reason: string, tamper: (given: Prepared) => Promise<unknown>][] = [
   [
     'over plain http',
     'over https:// only',
@@ -64,7 +64,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
     },
   ],
   [
-    'that leads to plain http',
+    'that redirects to plain http',
     'over https:// only',
     async ({ releases, key }) => {
       await releases.publish(NEWER, key)
@@ -78,7 +78,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
     ({ releases }) => releases.publish(NEWER, newReleaseKey()),
   ],
   [
-    'with sums that were changed after the signature',
+    'with checksums that were changed after signing',
     'not signed by the release key',
     async ({ releases, key }) => {
       await releases.publish(NEWER, key)
@@ -87,7 +87,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
     },
   ],
   [
-    'with a file that was changed after the signature',
+    'with a file that was changed after signing',
     'does not match the expected one',
     async ({ releases, key }) => {
       const file = join(releases.folder, NAME)
@@ -107,7 +107,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
       releases.publish({ ...NEWER, version: '0.1.0', date: '2020-01-01T00:00:00.000Z' }, key),
   ],
   [
-    'that it does not name',
+    'that its checksums do not list',
     'does not list',
     async ({ releases, key }) => {
       await releases.publish(NEWER, key)
@@ -117,16 +117,16 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
   ],
 ]
 
-test.each(REFUSED)('a release %s is refused before it runs', async (_, reason, spoil) => {
+test.each(REFUSED)('a release %s is refused before it runs', async (_, reason, tamper) => {
   const given = await prepare()
-  const source = await spoil(given)
+  const source = await tamper(given)
   const url = typeof source === 'string' ? source : `${given.releases.url}/${NAME}`
   const { stderr, exitCode } = await given.upgrade(url)
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
   expect([await given.hasRun(), await given.isReplaced()]).toEqual([false, false])
 })
 
-test('a flag takes an older release, and none takes an unsigned one from a URL', async () => {
+test('a flag allows an older release, but no flag allows an unsigned one from a URL', async () => {
   const { releases, upgrade, key, isReplaced } = await prepare()
   await releases.publish({ ...NEWER, version: '0.0.9' }, key)
   const unsigned = await upgrade(`${releases.url}/${NAME}`, '--unsigned')
@@ -136,7 +136,7 @@ test('a flag takes an older release, and none takes an unsigned one from a URL',
   expect(await isReplaced()).toBe(true)
 }, 30_000)
 
-test('a local file needs signed sums beside it, or a flag', async () => {
+test('a local file needs signed checksums beside it, or a flag', async () => {
   const { releases, upgrade, key, hasRun, isReplaced } = await prepare()
   const file = join(releases.folder, NAME)
   const refused = await upgrade(file)
@@ -150,12 +150,12 @@ test('a local file needs signed sums beside it, or a flag', async () => {
   expect(await isReplaced()).toBe(true)
 }, 30_000)
 
-test('an executable without a release key says how to upgrade it', async () => {
-  // From source there is none.
+test('an executable without a release key says how to upgrade', async () => {
+  // Run from source, there is no key.
   await expect(readSignedFile('https://example.com/homeport')).rejects.toThrow('<file> --unsigned')
 })
 
-test('openssl agrees on what is signed', async () => {
+test('openssl can verify the signature', async () => {
   const { releases, key } = await prepare()
   await releases.publish(NEWER, key)
   await Bun.write(join(releases.folder, 'private.pem'), key)

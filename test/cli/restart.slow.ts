@@ -32,7 +32,7 @@ test('a restart under load refuses no request and loses none', async () => {
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
-test('a restart under load loses nothing of an agent that keeps connections', async () => {
+test('a restart under load loses no request of an agent with keep-alive connections', async () => {
   await using _ = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
@@ -48,19 +48,19 @@ test('a restart under load loses nothing of an agent that keeps connections', as
   process.kill(pid, 'SIGTERM')
 }, 30_000)
 
-test('a connection from before a restart is answered once more, by the next process, and closed', async () => {
+test('a connection opened before a restart gets one more reply, from the new process, and is closed', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS: '60' })
   const { accessToken } = await register(server, 'ann@example.com')
-  const asks = {
+  const requests = {
     metrics: 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n',
     nothing: 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
-    // So large that it is passed on in pieces.
-    upload: uploadOf(2 * 2 ** 20, accessToken),
+    // Large enough to be forwarded in pieces.
+    upload: uploadRequest(2 * 2 ** 20, accessToken),
   }
   const idle = await openConnection(server.port)
   await idle.ask('GET /ready HTTP/1.1\r\nHost: x\r\n\r\n')
-  const before = await Promise.all(Object.values(asks).map(() => openConnection(server.port)))
+  const before = await Promise.all(Object.values(requests).map(() => openConnection(server.port)))
   for (const connection of before) {
     const reply = await connection.ask('GET /ready HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(reply).toStartWith('HTTP/1.1 200')
@@ -68,23 +68,23 @@ test('a connection from before a restart is answered once more, by the next proc
   }
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
   const replies = await Promise.all(
-    Object.values(asks).map(async (text, at) => before[at]?.ask(text)),
+    Object.values(requests).map(async (text, at) => before[at]?.ask(text)),
   )
   expect(replies.map((reply) => reply?.slice(0, 12))).toEqual([
-    // What was asked on this machine still is.
+    // Metrics are still available to local requests.
     'HTTP/1.1 200',
     'HTTP/1.1 415',
     'HTTP/1.1 200',
   ])
   for (const reply of replies) expect(reply).toContain('Connection: close')
   await Promise.all(before.map(({ closed }) => closed))
-  // Somebody is still connected, but it is told to go.
+  // One client is still connected when the server is stopped.
   expect(server.process.exitCode).toBeNull()
   expect(await server.stop()).toBe(0)
   process.kill(pid, 'SIGTERM')
 }, 30_000)
 
-test('a restart to a file that cannot start leaves the server as it is', async () => {
+test('a restart with a file that cannot start leaves the old server running', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
@@ -104,12 +104,12 @@ test('a restart to a file that cannot start leaves the server as it is', async (
 
 test('notifies systemd of main PID, readiness and watchdog, and of the new PID on restart', async () => {
   await using homeport = await installExecutable()
-  // In the place of systemd's own, which takes the same words.
-  const told = join(homeport.folder, 'told')
+  // Replaces systemd's own program and takes the same arguments.
+  const messageLog = join(homeport.folder, 'messageLog')
   const program = join(homeport.folder, 'systemd-notify')
-  await writeFile(program, `#!/bin/sh\necho "$@" >> ${told}\n`, { mode: 0o755 })
+  await writeFile(program, `#!/bin/sh\necho "$@" >> ${messageLog}\n`, { mode: 0o755 })
   const messages = () =>
-    Bun.file(told)
+    Bun.file(messageLog)
       .text()
       .catch(() => '')
   const server = await homeport.start({
@@ -132,7 +132,7 @@ test('notifies systemd of main PID, readiness and watchdog, and of the new PID o
 }, 20_000)
 
 test.skipIf(Bun.which('systemd-analyze') === null)(
-  'the unit of the service is understood by systemd, and exposed little',
+  'systemd accepts the service unit and rates its exposure as low',
   async () => {
     await using homeport = await installExecutable()
     const { stdout } = await homeport.run(['service', 'install', '--print'])
@@ -144,7 +144,7 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
   },
 )
 
-/** A connection that is kept, over which one request after another is sent as it is written. */
+/** A keep-alive connection that sends raw requests one after another. */
 async function openConnection(port: number) {
   const closed = Promise.withResolvers<void>()
   let reply = ''
@@ -166,7 +166,7 @@ async function openConnection(port: number) {
     reply = ''
     const { promise, resolve } = Promise.withResolvers<void>()
     answered = resolve
-    // What does not fit into the buffer of the socket is sent later.
+    // Bytes that do not fit into the socket's buffer are sent later.
     for (let rest = Buffer.from(text); rest.length > 0; await Bun.sleep(1)) {
       rest = rest.subarray(socket.write(rest))
     }
@@ -175,7 +175,7 @@ async function openConnection(port: number) {
   }
 }
 
-function uploadOf(bytes: number, token: string): string {
+function uploadRequest(bytes: number, token: string): string {
   const file = `Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain`
   const body = `--b\r\n${file}\r\n\r\n${'line of text\n'.repeat(bytes / 13)}\r\n--b--\r\n`
   return [

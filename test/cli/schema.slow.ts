@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts'
 import { hashOfFile } from '../../src/lib/file-hash.ts'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
 import { migrate } from '../../src/platform/db/sqlite/migrate.ts'
-import { appliedIn, openDatabase } from '../../src/platform/db/sqlite/open.ts'
+import { countAppliedMigrations, openDatabase } from '../../src/platform/db/sqlite/open.ts'
 import { isOnPostgres, onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
@@ -16,10 +16,10 @@ beforeAll(buildExecutable, 60_000)
 
 const MIGRATIONS = readMigrations('sqlite')
 const OLD = MIGRATIONS.length - 1
-/** What changes a schema, and what works on no data. */
-const EXCEPT = /^(serve|migrate|upgrade|restore|restart|service .*)$/
+/** Commands that change the schema or do not open the data. */
+const SCHEMA_COMMANDS = /^(serve|migrate|upgrade|restore|restart|service .*)$/
 
-/** A data directory as the version before the last migration has left it. */
+/** A data directory with the schema before the last migration. */
 async function installWithOldSchema() {
   const homeport = await installExecutable()
   await homeport.run(['init'])
@@ -31,15 +31,15 @@ async function installWithOldSchema() {
   return { homeport, path }
 }
 
-onSqlite('the server of the other engine is tested below')(
+onSqlite('PostgreSQL is tested below')(
   'only serve, migrate, upgrade and restore change a schema: other commands refuse',
   async () => {
     const { homeport, path } = await installWithOldSchema()
     await using _ = homeport
     const names = commands.map(({ name }) => name.split(' ')[0])
     for (const [at, { name, arguments: args = '' }] of commands.entries()) {
-      // One of each group: they share the way to the data.
-      if (EXCEPT.test(name) || names.indexOf(name.split(' ')[0]) < at) continue
+      // One command of each group, because a group opens the data in the same way.
+      if (SCHEMA_COMMANDS.test(name) || names.indexOf(name.split(' ')[0]) < at) continue
       const { stderr } = await homeport.run([
         ...name.split(' '),
         ...args
@@ -48,7 +48,7 @@ onSqlite('the server of the other engine is tested below')(
           .split(' ')
           .filter(Boolean),
       ])
-      expect([name, appliedIn(path)]).toEqual([name, OLD])
+      expect([name, countAppliedMigrations(path)]).toEqual([name, OLD])
       expect([name, stderr]).toEqual([name, expect.not.stringContaining('    at ')])
     }
     for (const args of [['status'], ['user', 'list'], ['openapi'], ['init'], ['settings', 'get']]) {
@@ -69,7 +69,7 @@ onSqlite('the server of the other engine is tested below')(
 )
 
 test.skipIf(!isOnPostgres)(
-  'an empty PostgreSQL database is left alone by commands',
+  'commands do not change an empty PostgreSQL database',
   async () => {
     await using homeport = await installExecutable()
     for (const args of [['status'], ['backup']]) {
@@ -93,14 +93,14 @@ onSqlite('snapshots are files')(
     await run(['migrate'])
     await run(['settings', 'set', 'ios.latestVersion=7.7.7'])
     expect((await run(['migrate', '--back-to-snapshot'])).stderr).toContain('Add --yes')
-    expect(appliedIn(path)).toBe(MIGRATIONS.length)
+    expect(countAppliedMigrations(path)).toBe(MIGRATIONS.length)
 
     const back = await run(['migrate', '--back-to-snapshot', '--yes', '--json'])
     const { snapshot, aside, migration } = JSON.parse(back.stdout)
-    expect([back.exitCode, migration, appliedIn(path)]).toEqual([0, OLD + 1, OLD])
+    expect([back.exitCode, migration, countAppliedMigrations(path)]).toEqual([0, OLD + 1, OLD])
     expect(await Bun.file(aside).text()).toContain('7.7.7')
 
-    // The server that goes on writes to a copy: the snapshot can be taken again.
+    // The server continues on a copy, so the snapshot can be used again.
     const before = await hashOfFile(snapshot)
     await run(['migrate'])
     await run(['settings', 'set', 'ios.latestVersion=8.8.8'])
@@ -115,7 +115,7 @@ onSqlite('snapshots are files')(
 )
 
 onSqlite('snapshots are files')(
-  'a running server keeps its database',
+  'does not roll back while the server is running',
   async () => {
     const { homeport } = await installWithOldSchema()
     await using _ = homeport
@@ -127,14 +127,14 @@ onSqlite('snapshots are files')(
   30_000,
 )
 
-test('root finds the data of the service in its unit', () => {
+test("root finds the service's data directory in its unit", () => {
   const places = { user: 'homeport', home: '/srv/app', executable: '/bin/homeport' }
   expect(dataDirOf(unitOf({ ...places, environment: '/etc/homeport.env' }))).toBe('/srv/app/data')
   expect(dataDirOf('[Service]\n')).toBeNull()
 })
 
 test.skipIf(process.getuid?.() !== 0 || isOnPostgres)(
-  'what root puts back belongs to the user of the service',
+  'data rolled back by root belongs to the service user',
   async () => {
     const { homeport, path } = await installWithOldSchema()
     await using _ = homeport

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installService, removeService } from '../../src/cli/service/service.ts'
 
-test('an install where systemd does not run is refused before anything is changed', async () => {
+test('an install without systemd is refused before anything is changed', async () => {
   await using root = await fakeRoot()
-  const ran: string[] = []
-  const run = async (...command: string[]) => void ran.push(command.join(' '))
-  const installing = installService(root.places, run)
+  const commands: string[] = []
+  const run = async (...command: string[]) => void commands.push(command.join(' '))
+  const installing = installService(root.paths, run)
   await expect(installing).rejects.toThrow('This machine does not run systemd')
-  expect([ran, await readdir(root.folder)]).toEqual([[], []])
+  expect([commands, await readdir(root.folder)]).toEqual([[], []])
 })
 
-test('an uninstall removes the files though systemctl fails, and says what it said', async () => {
+test('an uninstall removes the files even if systemctl fails, and reports its errors', async () => {
   await using root = await fakeRoot()
-  const { unit, sysctl, executable, environment, home } = root.places
+  const { unit, sysctl, executable, environment, home } = root.paths
   await mkdir(home)
   for (const path of [unit, sysctl, executable, `${executable}.previous`, environment])
     await writeFile(path, '')
   const failing = (...command: string[]) => Promise.reject(new Error(`${command[1]} failed`))
-  expect(await removeService(root.places, failing)).toEqual([
+  expect(await removeService(root.paths, failing)).toEqual([
     'disable failed',
     'daemon-reload failed',
   ])
@@ -30,7 +30,7 @@ test('an uninstall removes the files though systemctl fails, and says what it sa
 async function fakeRoot() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-service-'))
   const place = (name: string) => join(folder, name)
-  const places = {
+  const paths = {
     executable: place('executable'),
     environment: place('environment'),
     unit: place('unit'),
@@ -39,5 +39,5 @@ async function fakeRoot() {
     systemd: place('systemd'),
   }
   const dispose = () => rm(folder, { recursive: true, force: true })
-  return { folder, places, [Symbol.asyncDispose]: dispose }
+  return { folder, paths, [Symbol.asyncDispose]: dispose }
 }

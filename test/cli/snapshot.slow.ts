@@ -12,7 +12,7 @@ const MB = 1024 * 1024
 
 beforeAll(buildExecutable, 60_000)
 
-onSqlite('a snapshot is a copy of its file')(
+onSqlite('a snapshot is a copy of the database file')(
   'an interrupted snapshot does not get its final name',
   async () => {
     await using homeport = await installExecutable()
@@ -34,9 +34,9 @@ onSqlite('a snapshot is a copy of its file')(
     await (await homeport.start()).stop()
     const [name = '', ...others] = await snapshots(dataDir)
     expect([name, others]).toEqual([expect.stringMatching(/^before-migration-6-\d+\.db$/), []])
-    using whole = new Database(join(dataDir, 'snapshots', name), { readonly: true })
-    expect(whole.query('PRAGMA integrity_check').values()).toEqual([['ok']])
-    expect(whole.query('SELECT length(content) FROM outbox').values()).toEqual([[3 * MB]])
+    using snapshot = new Database(join(dataDir, 'snapshots', name), { readonly: true })
+    expect(snapshot.query('PRAGMA integrity_check').values()).toEqual([['ok']])
+    expect(snapshot.query('SELECT length(content) FROM outbox').values()).toEqual([[3 * MB]])
   },
   30_000,
 )

@@ -16,14 +16,14 @@ test('logs readable text on a terminal, with the URL to open', async () => {
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log).toContain('SMTP_URI is not a known variable: did you mean SMTP_URL?')
-  expect(log).toContain(`may write to ${homeport.folder}/data: run "chmod o-w`)
+  expect(log).toContain(`can write to ${homeport.folder}/data: run "chmod o-w`)
   expect(log).toContain(
-    `listens on 0.0.0.0:${server.port}, with its data in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
+    `is listening on 0.0.0.0:${server.port}, with its data in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
   )
   expect(log).toMatch(/INFO: GET \/api\/user\/app_settings\/v1 200 in [\d.]+ ms\n/)
 }, 30_000)
 
-test('without a terminal the log is JSON, and names who asked', async () => {
+test('without a terminal the log is JSON and contains the user id of each request', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
@@ -37,7 +37,7 @@ test('without a terminal the log is JSON, and names who asked', async () => {
   expect(log).toContainEqual(expect.objectContaining({ route: '/api/user/profile/v1', userId }))
 }, 30_000)
 
-test('status and health say the same as /ready, and exit 1 without a server', async () => {
+test('status and health report the same as /ready, and exit 1 without a server', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   await register(server, 'ann@example.com')
@@ -63,12 +63,12 @@ test('status and health say the same as /ready, and exit 1 without a server', as
   expect((await homeport.run(['health'], { PORT })).exitCode).toBe(1)
 }, 30_000)
 
-test('without room for files status exits 1', async () => {
+test('status exits 1 if there is no space for files', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   await server.stop()
-  const noRoom = { MIN_FREE_BYTES: String(2 ** 52) }
-  const starting = homeport.start(noRoom).catch(() => null)
+  const noSpace = { MIN_FREE_BYTES: String(2 ** 52) }
+  const starting = homeport.start(noSpace).catch(() => null)
   await Bun.sleep(500)
   const status = await homeport.run(['status', '--json'])
   expect([status.exitCode, JSON.parse(status.stdout).isReady]).toEqual([1, false])
@@ -76,11 +76,11 @@ test('without room for files status exits 1', async () => {
   void starting
 }, 30_000)
 
-/** Giving a file to somebody else takes root. */
+/** Only root can change the owner of a file. */
 const asRoot = test.skipIf(process.getuid?.() !== 0 || isOnPostgres)
 
 asRoot(
-  'a command for the data of another user says whom to run it as',
+  'a command on data of another user says which user to run it as',
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport
@@ -97,7 +97,7 @@ asRoot(
 )
 
 asRoot(
-  'a user who may not enter the data directory is told whose it is',
+  'a user who cannot access the data directory is told who owns it',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -120,7 +120,7 @@ asRoot(
   30_000,
 )
 
-test('an import that empties a catalogue is asked about, and the log says what was changed', async () => {
+test('an import that empties a catalogue needs confirmation, and the log says what was changed', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   const server = await homeport.start()
@@ -137,7 +137,7 @@ test('an import that empties a catalogue is asked about, and the log says what w
   expect(log).toContain('"command":"settings set","changed":{"ios.latestVersion":"2.4.0"}')
 }, 30_000)
 
-test('a log that was moved is followed by a new one, and SIGHUP does not end the server', async () => {
+test('the server starts a new log when its file is moved, and SIGHUP does not stop the server', async () => {
   await using homeport = await installExecutable()
   const path = join(homeport.folder, 'server.log')
   const server = await homeport.start({ LOG_FILE: path })
@@ -148,7 +148,7 @@ test('a log that was moved is followed by a new one, and SIGHUP does not end the
       if (text.includes('/app_settings/')) return
       await Bun.sleep(20)
     }
-    throw new Error('the log has no line of a request')
+    throw new Error('the log has no request line')
   }
   await askUntilLogged()
   await rename(path, `${path}.1`)

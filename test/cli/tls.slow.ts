@@ -11,20 +11,20 @@ import { createLog } from '../../src/lib/log.ts'
 import { startAcmeServer } from '../support/acme-server.ts'
 import { selfSigned } from '../support/certificates.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
-import { askSteadily } from '../support/restarts-under-load.ts'
+import { requestSteadily } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 
 beforeAll(buildExecutable, 60_000)
 
 const DOMAIN = 'api.example.com'
 
-test('TLS_DOMAINS gets a certificate by ACME and serves with it; plain requests are sent to https', async () => {
+test('TLS_DOMAINS gets a certificate by ACME and uses it; plain requests are redirected to https', async () => {
   await using homeport = await installExecutable()
   const [port, httpPort] = [freePort(), freePort()]
   using acme = await startAcmeServer(httpPort)
   const env = { TLS_DOMAINS: DOMAIN, ACME_URL: acme.url, HTTP_PORT: String(httpPort) }
   const server = await homeport.launch({ ...env, PORT: String(port) })
-  const served = await untilCertified(port, acme.root)
+  const served = await waitForCertificate(port, acme.root)
   expect(served.names).toBe(`DNS:${DOMAIN}`)
   expect(await ask(port, acme.root, '/ready')).toMatchObject({ certificate: 'ok', database: 'ok' })
   expect(await ask(port, acme.root, '/api/user/app_settings/v1')).toMatchObject({ code: 'ok' })
@@ -32,7 +32,7 @@ test('TLS_DOMAINS gets a certificate by ACME and serves with it; plain requests 
   const end = Number(/^homeport_certificate_expiry_timestamp_seconds\S* (\S+)$/m.exec(metrics)?.[1])
   expect(end).toBe(served.validTo.getTime() / 1000)
 
-  // A host of fewer characters would be routed by another path than it was judged by.
+  // With a shorter host, the router and the checks would see different paths.
   const status = (host: string) =>
     replyTo(port, acme.root, '/health', host).then((one) => one.status)
   expect([await status('a.b'), await status('ab')]).toEqual([200, 400])
@@ -45,14 +45,14 @@ test('TLS_DOMAINS gets a certificate by ACME and serves with it; plain requests 
   }
   await server.stop()
 
-  // The one that is kept is used again.
+  // The stored certificate is used again.
   const again = await homeport.launch({ ...env, PORT: String(port) })
-  expect((await untilCertified(port, acme.root)).serial).toBe(served.serial)
+  expect((await waitForCertificate(port, acme.root)).serial).toBe(served.serial)
   expect([acme.state.issued, acme.state.accounts]).toEqual([1, 1])
   await again.stop()
 }, 30_000)
 
-test('without an authority nothing is served in plain, and /ready and the log say so', async () => {
+test('without a certificate authority nothing is served unencrypted; /ready and the log report it', async () => {
   await using homeport = await installExecutable()
   const [port, httpPort] = [freePort(), freePort()]
   using acme = await startAcmeServer(httpPort)
@@ -64,7 +64,7 @@ test('without an authority nothing is served in plain, and /ready and the log sa
   await server.stop()
 }, 30_000)
 
-test('a certificate is renewed in time, and one that cannot be stays in use', async () => {
+test('a certificate is renewed in time, and stays in use if its renewal fails', async () => {
   const httpPort = freePort()
   using acme = await startAcmeServer(httpPort)
   acme.state.lifetime = 600
@@ -79,9 +79,9 @@ test('a certificate is renewed in time, and one that cannot be stays in use', as
     log: createLog('silent'),
     waits: { check: 50, retries: [50], deadline: 10_000 },
   })
-  const until = async (isSo: () => boolean) => {
-    for (let tries = 0; tries < 200 && !isSo(); tries++) await Bun.sleep(20)
-    expect(isSo()).toBe(true)
+  const until = async (condition: () => boolean) => {
+    for (let tries = 0; tries < 200 && !condition(); tries++) await Bun.sleep(20)
+    expect(condition()).toBe(true)
   }
   await until(() => used.length >= 2)
   expect(renewal.isFailing()).toBe(false)
@@ -96,13 +96,13 @@ test('a certificate is renewed in time, and one that cannot be stays in use', as
   await rm(folder, { recursive: true })
 }, 20_000)
 
-test('an authority that answers without end is tried again after a deadline', async () => {
+test('an authority with an endless reply is retried after a deadline', async () => {
   let tries = 0
   using authority = Bun.serve({
     port: 0,
     fetch: () => {
       tries++
-      return new Response(withoutEnd())
+      return new Response(endlessBody())
     },
   })
   const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
@@ -124,7 +124,7 @@ test('an authority that answers without end is tried again after a deadline', as
   await rm(folder, { recursive: true })
 })
 
-async function* withoutEnd() {
+async function* endlessBody() {
   for (;;) {
     yield ' '
     await Bun.sleep(20)
@@ -150,16 +150,18 @@ test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a requ
 
   await install(first)
   const server = await homeport.launch({ ...paths, PORT: String(port) })
-  await untilCertified(port, first.cert)
+  await waitForCertificate(port, first.cert)
   const asking = new AbortController()
-  const asked = Promise.all(Array.from({ length: 8 }, () => askOn(port, asking.signal)))
-  const stopAsking = askSteadily(`https://127.0.0.1:${port}`, 200)
+  const asked = Promise.all(
+    Array.from({ length: 8 }, () => requestUntilAborted(port, asking.signal)),
+  )
+  const stopRequests = requestSteadily(`https://127.0.0.1:${port}`, 200)
   await Bun.sleep(1_000)
   await install(second)
-  await untilCertified(port, second.cert)
+  await waitForCertificate(port, second.cert)
   await Bun.sleep(1_000)
   asking.abort()
-  const { acknowledged, refused } = await stopAsking()
+  const { acknowledged, refused } = await stopRequests()
   expect(acknowledged.length).toBeGreaterThan(100)
   expect(refused).toEqual([])
   const results = (await asked).flat()
@@ -170,8 +172,8 @@ test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a requ
   await server.stop()
 }, 30_000)
 
-/** Asks again and again, each time on a new connection, and tells the statuses. */
-async function askOn(port: number, signal: AbortSignal) {
+/** Sends requests, each on a new connection, until aborted, and returns the statuses. */
+async function requestUntilAborted(port: number, signal: AbortSignal) {
   const statuses: (number | string)[] = []
   while (!signal.aborted) {
     const options = { keepalive: false, tls: { rejectUnauthorized: false } }
@@ -184,14 +186,14 @@ async function askOn(port: number, signal: AbortSignal) {
   return statuses
 }
 
-/** Waits until somebody answers over TLS with a certificate of the authority `ca`. */
-async function untilCertified(port: number, ca: string) {
+/** Waits until a server responds over TLS with a certificate issued by `ca`. */
+async function waitForCertificate(port: number, ca: string) {
   for (let tries = 0; tries < 300; tries++) {
     const found = await certificateAt(port, ca).catch(() => null)
     if (found) return found
     await Bun.sleep(20)
   }
-  throw new Error('there is no certificate')
+  throw new Error('no certificate is served')
 }
 
 type Served = { serial: string; names: string; validTo: Date }

@@ -18,13 +18,13 @@ afterEach(() => {
   for (const pid of started.splice(0)) Bun.spawnSync(['kill', '-9', String(pid)])
 })
 
-test('an upgrade from a URL is checked by its signature and takes over under load; the old file is kept', async () => {
+test('an upgrade from a URL is verified by its signature and takes over under load; the old file is kept', async () => {
   await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
   await using releases = await startReleaseServer()
-  // A byte more, so that it is another file.
+  // One more byte, so that the file differs.
   const bytes = Buffer.concat([await readFile(file), Buffer.from(' ')])
   await Bun.write(join(releases.folder, 'homeport-9'), bytes)
   const { stdout: described } = await homeport.run(['version', '--json'])
@@ -44,8 +44,8 @@ test('an upgrade from a URL is checked by its signature and takes over under loa
   for (const id of acknowledged) expect((await deliver(server, id)).code).toBe('duplicate')
 }, 60_000)
 
-onSqlite('its check is the new version’s own start')(
-  'what is no better version is refused, and changes nothing',
+onSqlite('on PostgreSQL only the start of the new version checks it')(
+  'refuses an unsuitable version and changes nothing',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])
@@ -72,7 +72,7 @@ onSqlite('its check is the new version’s own start')(
   30_000,
 )
 
-test('a version that cannot start is taken back while the old one serves on', async () => {
+test('a version that cannot start is rolled back while the old one keeps serving', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
@@ -88,14 +88,14 @@ test('a version that cannot start is taken back while the old one serves on', as
   await server.stop()
 }, 30_000)
 
-onSqlite('its snapshot is a file')(
-  'a version that takes over, migrates and dies is taken back with the data as before',
+onSqlite('the snapshot is a file')(
+  'a version that takes over, migrates and crashes is rolled back together with its data',
   async () => {
     await using homeport = await installExecutable()
     const dataDir = join(homeport.folder, 'data')
     const server = await homeport.start()
     await deliver(server, 'E1')
-    // It has the old server go, makes the snapshot that a migration makes, changes the schema, and dies.
+    // It stops the old server, creates a migration's snapshot, changes the schema, and crashes.
     const dying = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
 sleep 0.5
 mkdir -p data/snapshots
@@ -132,7 +132,7 @@ test('prints no credentials of a URL that cannot be fetched', async () => {
   }
 }, 30_000)
 
-/** A program that tells a version, and does something else when it is to serve. */
+/** A program that prints a version and runs `serve` for any other command. */
 function script(described: string, serve: string): string {
   return `#!/bin/sh\nif [ "$1" = version ]; then echo '${described}'; exit 0; fi\n${serve}\n`
 }

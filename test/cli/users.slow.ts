@@ -5,7 +5,7 @@ import { register, requesterFor, signIn } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('an operator finds people by id or address, verifies, signs out and deletes them', async () => {
+test('an operator finds users by id or address, verifies, signs out and deletes them', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   const server = await homeport.start()
@@ -16,8 +16,8 @@ test('an operator finds people by id or address, verifies, signs out and deletes
   const profile = () =>
     ask('GET', '/api/user/profile/v1', { headers: { authorization: `Bearer ${token}` } })
 
-  const everybody = await json('user', 'list')
-  expect(everybody.users.map(({ email }: { email: string }) => email)).toEqual([
+  const allUsers = await json('user', 'list')
+  expect(allUsers.users.map(({ email }: { email: string }) => email)).toEqual([
     'bob@example.com',
     'Ann@example.com',
   ])
@@ -53,7 +53,7 @@ test('an operator finds people by id or address, verifies, signs out and deletes
   expect(log).toContain(`"command":"user delete","userId":"${id}"`)
 }, 30_000)
 
-test('an operator makes an account, whose password is made or given', async () => {
+test('an operator creates an account with a generated or a given password', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   const server = await homeport.start()

@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(app, { recursive: true, force: true }))
 
-/** As npm installs the tarball that `npm pack` makes. */
+/** Unpacks the package as npm installs its tarball. */
 async function unpack(folder: string) {
   const { files } = await Bun.file(join(PACKAGE, 'package.json')).json()
   await mkdir(folder, { recursive: true })
@@ -51,7 +51,7 @@ async function unpack(folder: string) {
 }
 
 test.each(Object.entries(SETTINGS))(
-  'an app with strict settings (%s) compiles, and every result has just its named type',
+  'an app with strict settings (%s) compiles, and every result has exactly its named type',
   async (name, settings) => {
     const compilerOptions = { ...STRICT, ...settings }
     await writeFile(
@@ -76,7 +76,7 @@ test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
 )
 
 test(
-  'an app that requires it compiles as CommonJS, and runs',
+  'an app that loads the client with require compiles as CommonJS and runs',
   async () => {
     const lines = [
       `import { createClient } from 'homeport-client'`,
@@ -115,14 +115,14 @@ test('an app without sealing loads less than 8 kB and no cryptography', async ()
       entry,
       `import { createClient } from 'homeport-client'\nconsole.log(createClient(${options}))`,
     )
-    const options2 = { target: 'browser', splitting: true, minify: true } as const
-    const built = await Bun.build({ entrypoints: [entry], ...options2 })
+    const buildOptions = { target: 'browser', splitting: true, minify: true } as const
+    const built = await Bun.build({ entrypoints: [entry], ...buildOptions })
     return Promise.all(built.outputs.map((output) => output.text()))
   }
   const chunks = await bundled('test')
   const [entry = ''] = chunks
-  const atOnce = chunks.filter((chunk) => chunk === entry || !chunk.includes('ECDH-ES'))
-  const size = atOnce.reduce((sum, text) => sum + Bun.gzipSync(Buffer.from(text)).length, 0)
+  const initialChunks = chunks.filter((chunk) => chunk === entry || !chunk.includes('ECDH-ES'))
+  const size = initialChunks.reduce((sum, text) => sum + Bun.gzipSync(Buffer.from(text)).length, 0)
   expect(size).toBeLessThan(8_000)
   expect(entry).not.toContain('ECDH-ES')
   expect(chunks.join()).toContain('ECDH-ES')
@@ -165,7 +165,7 @@ test('exports only the client, and documents every function', async () => {
     Object.keys(createClient({ baseUrl: 'http://127.0.0.1:9' })).length,
   )
   for (const name of names.filter((one) => one.endsWith('.js'))) {
-    // Hermes cannot parse it.
+    // Hermes cannot parse import.meta.
     expect(await Bun.file(join(PACKAGE, name)).text()).not.toContain('import.meta')
   }
   const { exports, dependencies, scripts, sideEffects } = await Bun.file(

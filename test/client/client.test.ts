@@ -13,7 +13,7 @@ const ENV = { plain: 'test', sealed: 'production' }
 /** Documented operations that apps do not call: files have URLs, and the others are for servers. */
 const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent']
 
-test('the client has a function for every documented operation, which asks its route', async () => {
+test('the client has a function for every documented operation, which requests its route', async () => {
   await using app = await createTestApp()
   const { paths } = (await app.ask('GET', '/docs/json')).json as {
     paths: Record<string, Record<string, { operationId: string }>>
@@ -29,12 +29,12 @@ test('the client has a function for every documented operation, which asks its r
   const names = Object.keys(clientOf(app).client)
   expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...own].toSorted())
   for (const { name, route } of forApps) {
-    expect([name, ...(await routesAskedBy(name))]).toContain(route)
+    expect([name, ...(await routesRequestedBy(name))]).toContain(route)
   }
 })
 
-/** The routes that a function asks, signed out and signed in, when each answers with an error. */
-async function routesAskedBy(name: string): Promise<string[]> {
+/** The routes that a function requests, signed out and signed in, if each replies with an error. */
+async function routesRequestedBy(name: string): Promise<string[]> {
   const asked: string[] = []
   const fetch = async (url: string, init?: RequestInit) => {
     asked.push(`${init?.method} ${new URL(url).pathname}`)
@@ -87,7 +87,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(await client.isSignedIn()).toBe(false)
   })
 
-  test('two-factor, guests and wrong passwords are as the types say', async () => {
+  test('two-factor, guest and wrong-password results match their types', async () => {
     await using app = await createTestApp()
     const { client } = clientOf(app, { env: ENV[mode] })
     await client.startAsGuest()
@@ -119,7 +119,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(bad.requestId).toBeString()
   })
 
-  test('an expired token is refreshed once, shared by concurrent calls, also by our own clock', async () => {
+  test('an access token expired by the local clock is refreshed once for concurrent calls', async () => {
     await using app = await createTestApp()
     const { client, network } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
@@ -130,7 +130,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(network.seen.filter((path) => path.includes('profile'))).toHaveLength(10)
   })
 
-  test('a phone whose clock stands still learns from the server that its token has expired', async () => {
+  test('if the local clock is stopped, the server reports that the token has expired', async () => {
     await using app = await createTestApp()
     const at = app.clock.now.getTime()
     const { client, network } = clientOf(app, { env: ENV[mode], now: () => at })
@@ -140,7 +140,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(network.seen.filter((path) => path.includes('refresh'))).toHaveLength(1)
   })
 
-  test('a refresh whose reply is lost is tried again and signs nobody out', async () => {
+  test('a refresh whose reply is lost is retried and does not sign the user out', async () => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
@@ -156,7 +156,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect([lost, signedOut.times]).toEqual([2, 0])
   })
 
-  test('without a network nobody is signed out; a session that has ended is forgotten', async () => {
+  test('a network failure does not sign the user out; an ended session is forgotten', async () => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
@@ -185,7 +185,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(signedOut.times).toBe(1)
   })
 
-  test('a late reply for one user neither acts for the next user nor signs them out', async () => {
+  test('a late reply for one user neither affects the next user nor signs them out', async () => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await app.register('bob@example.com')
@@ -247,26 +247,29 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 })
 
-/** As if every session had been ended elsewhere. */
+/** Simulates that all sessions were ended elsewhere. */
 async function endSessions({ services: { db } }: TestApp) {
   await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
 }
 
-test.each(['', null, 'null', 'undefined'])('env %j sends plain, as none does', async (env) => {
-  await using app = await createTestApp()
-  const { client, network } = clientOf(app, { env })
-  let sent = ''
-  network.interceptor = {
-    request(request) {
-      sent = request.headers.get('env') ?? ''
-      return request
-    },
-  }
-  await client.readContentVersions()
-  expect(sent).toBe('test')
-})
+test.each(['', null, 'null', 'undefined'])(
+  'env %j sends plain requests, like no env',
+  async (env) => {
+    await using app = await createTestApp()
+    const { client, network } = clientOf(app, { env })
+    let sent = ''
+    network.interceptor = {
+      request(request) {
+        sent = request.headers.get('env') ?? ''
+        return request
+      },
+    }
+    await client.readContentVersions()
+    expect(sent).toBe('test')
+  },
+)
 
-test('a platform without a list of languages sends that of its formats', async () => {
+test('a platform without a list of languages sends its formatting locale', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app, { env: 'test' })
   let sent: string | null = null

@@ -1,28 +1,28 @@
 import { afterEach, expect, test } from 'bun:test'
 import { ApiError, createClient } from '../../src/client/client.ts'
 import { type Progress, withDeadline } from '../../src/client/deadline.ts'
-import { inMemory } from '../../src/client/storage.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 import { createTestApp } from '../support/app.ts'
 import { clientOf } from '../support/network.ts'
 
 const HOUR = 60 * 60 * 1000
 const SETTINGS = { code: 'ok', response: { hardPaywall: false } }
-const outer = globalThis as Record<string, unknown>
+const globals = globalThis as Record<string, unknown>
 
 afterEach(() => {
-  delete outer['XMLHttpRequest']
+  delete globals['XMLHttpRequest']
 })
 
-/** A server that answers each request with what `replies` say next: a status, silence, or 503 for a minute. */
+/** A server that gives the next of `replies` to each request: a status, no reply, or 503 with Retry-After: 60. */
 function startServer(...replies: (number | 'silence' | 'later')[]) {
-  const asked: string[] = []
+  const requested: string[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
-      const reply = replies[asked.length] ?? 200
-      asked.push(request.method)
+      const reply = replies[requested.length] ?? 200
+      requested.push(request.method)
       if (reply === 'silence') await Bun.sleep(60_000)
       if (reply === 200) return Response.json(SETTINGS)
       const headers = { 'retry-after': reply === 'later' ? '60' : '0' }
@@ -32,7 +32,7 @@ function startServer(...replies: (number | 'silence' | 'later')[]) {
     },
   })
   const url = `http://127.0.0.1:${server.port}`
-  return { url, asked, [Symbol.dispose]: () => void server.stop(true) }
+  return { url, requested, [Symbol.dispose]: () => void server.stop(true) }
 }
 
 function codeOf(call: Promise<unknown>): Promise<string> {
@@ -42,7 +42,7 @@ function codeOf(call: Promise<unknown>): Promise<string> {
   )
 }
 
-test('a call that takes too long fails with timeout, and one that is broken off with aborted', async () => {
+test('a call that takes too long fails with timeout, and a cancelled one with aborted', async () => {
   using server = startServer('silence', 'silence', 'silence')
   const api = createClient({ baseUrl: server.url, timeout: 20 })
   expect(await codeOf(api.readAppSettings())).toBe('timeout')
@@ -54,21 +54,21 @@ test('a call that takes too long fails with timeout, and one that is broken off 
   })()
   expect(await codeOf(api.readAppSettings({ signal, timeout: 10_000 }))).toBe('aborted')
   expect(await codeOf(api.readAppSettings({ signal }))).toBe('aborted')
-  expect(server.asked.length).toBeLessThanOrEqual(3)
+  expect(server.requested.length).toBeLessThanOrEqual(3)
 })
 
-test('a read that failed on the way is tried again, and nothing else is', async () => {
+test('retries only reads, and only if they failed temporarily', async () => {
   using server = startServer(503, 502)
   const api = createClient({ baseUrl: server.url })
   expect((await api.readAppSettings()).hardPaywall).toBe(false)
-  expect(server.asked).toEqual(['GET', 'GET', 'GET'])
+  expect(server.requested).toEqual(['GET', 'GET', 'GET'])
   using busy = startServer(503, 429, 'later', 404)
   const other = createClient({ baseUrl: busy.url })
   expect(await codeOf(other.forgotPassword({ email: 'a@b.c' }))).toBe('unavailable')
   for (const _reply of [429, 'later', 404]) {
     expect(await codeOf(other.readAppSettings())).toBe('unavailable')
   }
-  expect(busy.asked).toEqual(['POST', 'GET', 'GET', 'GET'])
+  expect(busy.requested).toEqual(['POST', 'GET', 'GET', 'GET'])
 }, 10_000)
 
 test('without a network a read gives up after three tries', async () => {
@@ -82,11 +82,11 @@ test('without a network a read gives up after three tries', async () => {
   expect(tries).toBe(3)
 }, 10_000)
 
-test('an abort and a timeout reach everything that a call waits for, at once', async () => {
+test('an abort or a timeout ends a call at once, whatever it is waiting for', async () => {
   await using app = await createTestApp()
   for (const env of ['test', 'production']) {
     const gate = Promise.withResolvers<never>()
-    const storage = inMemory()
+    const storage = createMemoryStorage()
     const slow = {
       ...storage,
       getItem: async (key: string) => (await held) ?? storage.getItem(key),
@@ -117,7 +117,7 @@ test('an abort and a timeout reach everything that a call waits for, at once', a
   }
 })
 
-test('an abort while a read waits for its next try is aborted, and nothing is asked again', async () => {
+test('an abort while a read waits for its next attempt prevents further requests', async () => {
   let tries = 0
   const controller = new AbortController()
   const fetch = async () => {
@@ -151,7 +151,7 @@ test('a caller that gives up a shared refresh does not affect other callers', as
   expect(await patient).toBe('ok')
 })
 
-test('Retry-After is understood as seconds and as a date', async () => {
+test('parses Retry-After as seconds and as a date', async () => {
   const now = Date.parse('2026-11-22T12:00:00Z')
   const texts = ['7', 'Sun, 22 Nov 2026 12:00:30 GMT', 'Sun, 22 Nov 2026 11:00:00 GMT', 'soon', '']
   const seconds: unknown[] = []
@@ -165,17 +165,17 @@ test('Retry-After is understood as seconds and as a date', async () => {
   expect(seconds).toEqual([7, 30, 0, null, null])
 })
 
-test('a given fetch is used for everything, also where there is an XMLHttpRequest', async () => {
-  outer['XMLHttpRequest'] = class {
+test('a custom fetch is used for everything, even if XMLHttpRequest exists', async () => {
+  globals['XMLHttpRequest'] = class {
     constructor() {
       throw new Error('not this one')
     }
   }
-  const asked: string[] = []
+  const requested: string[] = []
   await using app = await createTestApp()
   const { client, network } = clientOf(app, {
     fetch: async (url, init) => {
-      asked.push(new URL(url).pathname)
+      requested.push(new URL(url).pathname)
       return url.startsWith('file:') ? new Response('of the phone') : network.fetch(url, init)
     },
   })
@@ -183,7 +183,7 @@ test('a given fetch is used for everything, also where there is an XMLHttpReques
   const files = [{ uri: 'file:///photo.txt', name: 'photo.txt' }]
   const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
   expect(stored?.fileName).toBe('photo.txt')
-  expect(asked).toContain('/photo.txt')
+  expect(requested).toContain('/photo.txt')
   const { size } = await client.readAttachment({ key: stored?.key ?? '' })
   expect(size).toBe('of the phone'.length)
 })
@@ -203,17 +203,17 @@ test.each([
   '',
   'https://',
   'https://a b',
-])('a baseUrl of "%s" is told at once', (baseUrl) => {
+])('an invalid baseUrl "%s" is reported at once', (baseUrl) => {
   expect(() => createClient({ baseUrl })).toThrow(/baseUrl must be an address such as https/)
 })
 
-test('an upload lives as long as bytes go out, and ends when they stop', async () => {
+test('an upload does not time out while it makes progress, but does when it stalls', async () => {
   for (const [ticks, outcome] of [
     [6, 'ok'],
     [1, 'timeout'],
   ] as const) {
     let cancelled = false
-    outer['XMLHttpRequest'] = class {
+    globals['XMLHttpRequest'] = class {
       upload = { onprogress: (_event: { loaded: number; total: number }) => {} }
       onload = () => {}
       status = 200
@@ -244,7 +244,7 @@ test('an upload lives as long as bytes go out, and ends when they stop', async (
   }
 })
 
-test('a file of a phone is sent by the platform, or read when it must be sealed', async () => {
+test('a file URI is passed to the platform, or read if it must be sealed', async () => {
   const files = [{ uri: 'file:///photo.jpg', name: 'photo.jpg', type: 'image/jpeg' }]
   const { formOf } = await import('../../src/client/form.ts')
   const plain = await formOf(files, false)
@@ -254,7 +254,7 @@ test('a file of a phone is sent by the platform, or read when it must be sealed'
     true,
   ])
 
-  outer['XMLHttpRequest'] = class {
+  globals['XMLHttpRequest'] = class {
     responseType = ''
     response: unknown
     onload = () => {}

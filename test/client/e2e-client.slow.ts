@@ -2,17 +2,17 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { sealRequest } from '../../src/client/sealing.ts'
 import { createServerKeys } from '../../src/client/server-keys.ts'
-import { inMemory } from '../../src/client/storage.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 import { bundle, CHROMIUM, openPage } from '../support/browser.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { journey } from '../support/journey.ts'
 import { register } from '../support/requests.ts'
-import { startWire } from '../support/wire.ts'
+import { startRecordingProxy } from '../support/wire.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const PAGE = '<!doctype html><title>x</title><script type="module" src="/page.js"></script>'
-const SEEN = {
+const EXPECTED_OUTCOME = {
   isSignedIn: true,
   size: 1_500_000,
   entitlements: [],
@@ -26,15 +26,17 @@ type Outcome = Record<string, unknown>
 
 beforeAll(buildExecutable, 60_000)
 
-test('133: the client drives the executable, sealed without a word of it on the wire or in the log', async () => {
+test('133: the client works with the executable; sealed, nothing is readable on the wire or in the log', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'debug' })
-  await using plain = startWire(server.url)
-  await using sealed = startWire(server.url)
-  expect(await journey(plain.url, 'test', inMemory())).toMatchObject(SEEN)
-  expect(await journey(sealed.url, 'production', inMemory())).toMatchObject(SEEN)
+  await using plain = startRecordingProxy(server.url)
+  await using sealed = startRecordingProxy(server.url)
+  expect(await journey(plain.url, 'test', createMemoryStorage())).toMatchObject(EXPECTED_OUTCOME)
+  expect(await journey(sealed.url, 'production', createMemoryStorage())).toMatchObject(
+    EXPECTED_OUTCOME,
+  )
   await server.stop()
-  // The plain one shows that the search would find it.
+  // The plain run proves that the search would find leaked text.
   expect(plain.text()).toContain('canary-content')
   expect(plain.text()).toContain('canary-password')
   const log = await Bun.file(join(homeport.folder, 'log')).text()
@@ -45,17 +47,17 @@ test('133: the client drives the executable, sealed without a word of it on the 
 }, 30_000)
 
 test.skipIf(CHROMIUM === null).each(['test', 'production'])(
-  'the client drives the executable from a browser on another origin, env %s',
+  'the client works with the executable from a browser on another origin, env %s',
   async (env) => {
     const script = await bundle(join(import.meta.dir, '..', 'support', 'browser-page.ts'))
     await using pages = servePage(script)
     await using homeport = await installExecutable()
     const server = await homeport.start({ LOG_LEVEL: 'warn', CORS_ORIGINS: pages.origin })
-    await using wire = startWire(server.url)
+    await using wire = startRecordingProxy(server.url)
     await using _page = await openPage(`${pages.origin}/?env=${env}&api=${wire.url}`)
-    const late = Bun.sleep(20_000).then(() => ({ failure: 'the page says nothing' }) as Outcome)
+    const late = Bun.sleep(20_000).then(() => ({ failure: 'the page does not report' }) as Outcome)
     const { progress, ...seen } = await Promise.race([pages.outcome, late])
-    expect(seen).toMatchObject(SEEN)
+    expect(seen).toMatchObject(EXPECTED_OUTCOME)
     expect((progress as number[]).at(-1)).toBe(1)
     const text = wire.text().replaceAll('canary-device', '')
     expect(text.includes('canary')).toBe(env === 'test')
@@ -63,7 +65,7 @@ test.skipIf(CHROMIUM === null).each(['test', 'production'])(
   60_000,
 )
 
-test('122: a message is carried out once, also over a kill -9', async () => {
+test('122: a sealed message is executed once, even after kill -9', async () => {
   await using homeport = await installExecutable()
   const first = await homeport.start()
   const { accessToken } = await register(first, 'ann@example.com')
@@ -81,11 +83,11 @@ test('122: a message is carried out once, also over a kill -9', async () => {
   const wrong = await homeport.run(['keys', 'rotate'])
   expect([wrong.exitCode, wrong.stderr]).toEqual([
     2,
-    'Name the use: keys rotate --use enc, or --use sig\n',
+    'Specify the use: keys rotate --use enc or --use sig\n',
   ])
 }, 30_000)
 
-/** A web app on an origin of its own; `outcome` is what its script sends back. */
+/** A web app on its own origin; `outcome` resolves to what its script reports. */
 function servePage(script: string) {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   const server = Bun.serve({

@@ -51,7 +51,7 @@ describe('timeout', () => {
   })
 })
 
-test('what is missing is a TypeError, as a rejection', async () => {
+test('a missing argument rejects with a TypeError', async () => {
   await using app = await createTestApp()
   const { client } = await signedIn(app, PLAIN)
   const nothing = undefined as unknown as Credentials
@@ -65,8 +65,8 @@ test('what is missing is a TypeError, as a rejection', async () => {
     () => client.uploadAttachments({ type: 'supportTicket', files: [{ data }] } as never),
   ]
   for (const call of calls) {
-    const made = call()
-    await expect(made).rejects.toBeInstanceOf(TypeError)
+    const result = call()
+    await expect(result).rejects.toBeInstanceOf(TypeError)
   }
 })
 
@@ -80,7 +80,7 @@ test.each([200, 401, 409, 429, 503])(
     network.interceptor = { reply: () => new Response('<html>', { status }) }
     network.seen.length = 0
     expect(await client.logout()).toEqual({ message: 'Signed out on this device.' })
-    // A refused token is exchanged, once.
+    // A refused token is refreshed once.
     expect([await client.isSignedIn(), network.seen.length <= 2]).toEqual([false, true])
   },
 )
@@ -95,13 +95,13 @@ test('logout with an expired access token ends the session on the server', async
   expect(await db.read.$count(db.tables.sessions)).toBe(0)
 })
 
-test('an account whose deletion was not answered is deleted by the next try', async () => {
+test('repeating a deletion whose reply was lost succeeds', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app, PLAIN)
   await client.register(LOGIN)
   network.interceptor = {
     reply() {
-      throw new TypeError('the connection broke off')
+      throw new TypeError('connection lost')
     },
   }
   await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
@@ -128,12 +128,12 @@ test.each([
   await expect(client.readProfile()).rejects.toMatchObject({ code: 'rate_limited', retryAfter })
 })
 
-test('a sealed upload that is too large is told the limit of its files, in MiB', async () => {
+test('an oversized sealed upload is refused with the limit in MiB', async () => {
   await using app = await createTestApp()
   const { client } = await signedIn(app)
   const files = [{ name: 'a.txt', type: 'text/plain', data: new Uint8Array(18 * 2 ** 20) }]
   await expect(client.uploadAttachments({ type: 'supportTicket', files })).rejects.toMatchObject({
     code: 'payload_too_large',
-    message: 'A sealed upload must not exceed 16 MiB, all files together.',
+    message: 'A sealed upload must not exceed 16 MiB in total.',
   })
 })

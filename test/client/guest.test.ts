@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
-import { inMemory } from '../../src/client/storage.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 import { clientOf } from '../support/network.ts'
 
@@ -18,7 +18,7 @@ describe('a guest whose address is taken', () => {
     expect((await client.listAttachments()).attachments).toHaveLength(1)
   })
 
-  test('keeps them with two-factor on, and the session until the second step', async () => {
+  test('keeps them with two-factor sign-in, and stays a guest until the second step', async () => {
     await using app = await createTestApp()
     const ann = clientOf(app, PLAIN).client
     await ann.register(LOGIN)
@@ -53,7 +53,7 @@ async function guestWithFile(app: TestApp) {
 }
 
 describe('starting as a guest', () => {
-  test('goes on as the guest who is there, also twice at once', async () => {
+  test('continues as the existing guest, even for two concurrent calls', async () => {
     await using app = await createTestApp()
     const { client } = clientOf(app, PLAIN)
     const first = await Promise.all([client.startAsGuest(), client.startAsGuest()])
@@ -74,7 +74,7 @@ describe('starting as a guest', () => {
   })
 })
 
-test('a guest whose token is removed from POST requests alone stays signed in', async () => {
+test('a guest stays signed in if an intermediary removes the token from POST requests', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app, PLAIN)
   const { user } = await client.startAsGuest()
@@ -89,9 +89,9 @@ test('a guest whose token is removed from POST requests alone stays signed in', 
   expect((await client.readProfile())._id).toBe(user._id)
 })
 
-test('the tokens of one server are not sent to another, nor forgotten by it', async () => {
+test('the tokens of one server are neither sent to another nor cleared for it', async () => {
   await using app = await createTestApp()
-  const storage = inMemory()
+  const storage = createMemoryStorage()
   const baseUrl = 'http://LOCALHOST'
   const here = clientOf(app, { ...PLAIN, storage })
   const elsewhere = clientOf(app, { ...PLAIN, storage, baseUrl })

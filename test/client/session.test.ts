@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ApiError, type AuthChange, type Storage } from '../../src/client/client.ts'
-import { inMemory } from '../../src/client/storage.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 import { clientOf, networkTo, plainReply } from '../support/network.ts'
 
@@ -8,7 +8,7 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 const MINUTE = 60_000
 
-/** A proxy that takes the token off. */
+/** Simulates a proxy that removes the token. */
 function withoutToken(request: Request): Request {
   const headers = new Headers(request.headers)
   headers.delete('authorization')
@@ -33,7 +33,7 @@ describe('a session that is refused', () => {
     expect(signedOut.times).toBe(0)
   })
 
-  test('of a guest makes register and a social sign-in say so, and no new account', async () => {
+  test('of a guest makes register and a social sign-in fail instead of creating an account', async () => {
     await using app = await createTestApp()
     const { client, signedOut } = clientOf(app, PLAIN)
     const social = { provider: 'google', idToken: 'x' } as const
@@ -49,7 +49,7 @@ describe('a session that is refused', () => {
   })
 })
 
-test('a guest whose token is taken off on the way does not become a new account', async () => {
+test('a guest whose token is removed in transit does not get a new account', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app, PLAIN)
   const { user } = await client.startAsGuest()
@@ -60,9 +60,9 @@ test('a guest whose token is taken off on the way does not become a new account'
 })
 
 describe('two processes with one storage', () => {
-  test('use what the other one has stored after a refusal', async () => {
+  test('use the session that the other one stored after their own was refused', async () => {
     await using app = await createTestApp()
-    const storage = inMemory()
+    const storage = createMemoryStorage()
     const [first, second] = [clientOf(app, { ...PLAIN, storage }), clientOf(app, { storage })]
     second.client = clientOf(app, { ...PLAIN, storage, fetch: second.network.fetch }).client
     await first.client.register(LOGIN)
@@ -71,7 +71,7 @@ describe('two processes with one storage', () => {
         if (!url.includes('refresh')) return reply
         second.network.interceptor = {}
         await first.client.login(LOGIN)
-        return plainReply({ code: 'unauthenticated', message: 'Begone.' }, 401)
+        return plainReply({ code: 'unauthenticated', message: 'Signed out.' }, 401)
       },
     }
     await second.client.refresh()
@@ -79,9 +79,9 @@ describe('two processes with one storage', () => {
     expect([first.signedOut.times, second.signedOut.times]).toEqual([0, 0])
   })
 
-  test('that refresh at once, again and again, stay signed in', async () => {
+  test('that repeatedly refresh at the same time stay signed in', async () => {
     await using app = await createTestApp()
-    const storage = inMemory()
+    const storage = createMemoryStorage()
     const [first, second] = [clientOf(app, { ...PLAIN, storage }), clientOf(app, { storage })]
     second.client = clientOf(app, { ...PLAIN, storage, fetch: second.network.fetch }).client
     await first.client.register(LOGIN)
@@ -100,7 +100,7 @@ describe('two processes with one storage', () => {
   }, 20_000)
 })
 
-test('an access token is given out, fresh, for the other services of an app', async () => {
+test('provides a fresh access token for other services of the app', async () => {
   await using app = await createTestApp()
   const { client } = clientOf(app, PLAIN)
   await expect(client.accessToken()).rejects.toMatchObject({ code: 'unauthenticated' })
@@ -112,9 +112,9 @@ test('an access token is given out, fresh, for the other services of an app', as
   expect((await app.ask('GET', '/api/user/profile/v1', { token: next })).status).toBe(200)
 })
 
-test('listeners hear in every tab what became of the session, and why', async () => {
+test('listeners in every tab are notified of session changes and their reasons', async () => {
   await using app = await createTestApp()
-  const storage = inMemory()
+  const storage = createMemoryStorage()
   const here = clientOf(app, { ...PLAIN, storage })
   const there = clientOf(app, { ...PLAIN, storage })
   const elsewhere = clientOf(app, PLAIN)
@@ -150,7 +150,7 @@ test('listeners hear in every tab what became of the session, and why', async ()
   expect(heard[0]?.changes.map(({ isSignedIn }) => isSignedIn)).toEqual(
     expected.map((reason) => /signed_in|refreshed/.test(reason)),
   )
-  // What has been overtaken when it arrives is not told: the last word is.
+  // Changes that are outdated when they arrive are skipped, but the last one is reported.
   expect(heard[1]?.changes.at(-1)).toEqual({ reason: 'account_deleted', isSignedIn: false })
   expect(heard[2]?.changes).toEqual([])
   for (const { stop } of heard) stop()
@@ -165,9 +165,9 @@ const broken: [string, Partial<Storage>, string][] = [
   ['cannot be cleared', { removeItem: () => fail() }, 'storage_failed'],
 ]
 
-test.each(broken)('a storage that %s is an ApiError', async (_name, part, code) => {
+test.each(broken)('a storage that %s causes an ApiError', async (_name, part, code) => {
   await using app = await createTestApp()
-  const { client } = clientOf(app, { ...PLAIN, storage: { ...inMemory(), ...part } })
+  const { client } = clientOf(app, { ...PLAIN, storage: { ...createMemoryStorage(), ...part } })
   const calls = [() => client.register(LOGIN), () => client.readProfile(), () => client.logout()]
   const outcomes = await Promise.all(
     calls.map(async (call) => call().then(String, (error) => error)),
@@ -178,10 +178,10 @@ test.each(broken)('a storage that %s is an ApiError', async (_name, part, code) 
 })
 
 test.each(['{', '"x"', '{}', '[]', '7', '{"accessToken":"x"}'])(
-  'nobody is signed in by a storage that holds %s',
+  'a storage with the content %s signs no user in',
   async (text) => {
     await using app = await createTestApp()
-    const storage = { ...inMemory(), getItem: () => text }
+    const storage = { ...createMemoryStorage(), getItem: () => text }
     const { client } = clientOf(app, { ...PLAIN, storage })
     expect(await client.isSignedIn()).toBe(false)
     await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
@@ -229,7 +229,7 @@ function fail(): never {
   throw new DOMException('The device is locked.', 'InvalidStateError')
 }
 
-/** As if every session had been ended elsewhere. */
+/** Simulates that all sessions were ended elsewhere. */
 async function endSessions({ services: { db } }: TestApp) {
   await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
 }

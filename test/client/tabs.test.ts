@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createClient } from '../../src/client/client.ts'
-import { inMemory } from '../../src/client/storage.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bundle, CHROMIUM, openPage } from '../support/browser.ts'
 import { networkTo } from '../support/network.ts'
@@ -29,16 +29,16 @@ const PAGE = `<!doctype html><title>x</title><iframe src="/tab"></iframe><iframe
 
 const ROUNDS = 12
 const EVERY_CHANGE = ['signed_in', ...Array(ROUNDS).fill('refreshed'), 'signed_out']
-/** Tabs opened apart are processes apart, whose storages agree only after a while. */
+/** Tabs opened separately are separate processes, whose storages synchronize with a delay. */
 const SPEAKER = `<!doctype html><title>x</title><script type="module">import '/tab.js'
 const ack = new BroadcastChannel('heard')
-/** Goes on once the other tab has heard of the change, or will not. */
-const told = (change) => Promise.all([change(), new Promise((resolve) => {
+/** Resolves once the other tab has received the change, or after a timeout. */
+const changeAndWait = (change) => Promise.all([change(), new Promise((resolve) => {
   ack.onmessage = resolve
   setTimeout(resolve, 3_000)
 })])
-await told(() => api.startAsGuest())
-for (let round = 0; round < ${ROUNDS}; round++) await told(() => api.refresh())
+await changeAndWait(() => api.startAsGuest())
+for (let round = 0; round < ${ROUNDS}; round++) await changeAndWait(() => api.refresh())
 await api.logout()
 </script>`
 const LISTENER = `<!doctype html><title>x</title><script type="module">import '/tab.js'
@@ -79,7 +79,7 @@ test.skipIf(CHROMIUM === null)(
 )
 
 test.skipIf(CHROMIUM === null)(
-  'a tab in another process hears of every change',
+  'a tab in another process is notified of every change',
   async () => {
     await using app = await createTestApp()
     const site = await serveSite(app)
@@ -95,9 +95,9 @@ test.skipIf(CHROMIUM === null)(
   30_000,
 )
 
-test('reports a change that the storage shows late', async () => {
+test('reports a change even if the storage shows it late', async () => {
   await using app = await createTestApp()
-  const [here, there] = [inMemory(), inMemory()]
+  const [here, there] = [createMemoryStorage(), createMemoryStorage()]
   const late = {
     getItem: there.getItem,
     setItem: (key: string, value: string) => {
@@ -125,10 +125,11 @@ test('reports a change that the storage shows late', async () => {
   expect(heard).toEqual(['signed_in', 'signed_out'])
 })
 
-test('tabs with storages of their own are not told of each other', async () => {
+test('tabs with separate storages are not notified of each other', async () => {
   await using app = await createTestApp()
   const { fetch } = networkTo(app)
-  const tab = () => createClient({ baseUrl: 'http://localhost', fetch, storage: inMemory() })
+  const tab = () =>
+    createClient({ baseUrl: 'http://localhost', fetch, storage: createMemoryStorage() })
   const [here, signedIn, signedOut] = [tab(), tab(), tab()]
   const heard: string[] = []
   await signedIn.startAsGuest()
@@ -166,7 +167,7 @@ async function serveSite(app: TestApp) {
     },
   })
 
-  const late = Bun.sleep(20_000).then(() => ({ failure: 'the page says nothing' }) as Outcome)
+  const late = Bun.sleep(20_000).then(() => ({ failure: 'the page does not report' }) as Outcome)
   return {
     url: `http://127.0.0.1:${server.port}`,
     outcome: Promise.race([promise, late]),

@@ -8,7 +8,7 @@ import { postJson } from '../support/requests.ts'
 const MANY = 3000
 /** How often the page reloads new events. */
 const REFRESH_MS = 5_000
-/** Records every text of the progress. */
+/** Records every progress message. */
 const recordStatus = `globalThis.statuses = new Set()
   const record = () => {
     for (const { textContent } of document.querySelectorAll('main [role=status]')) statuses.add(textContent)
@@ -123,8 +123,10 @@ browserTest('replays all matches with progress and can be stopped', async () => 
   const replay = page.getByRole('button', { name: 'Replay all matches' })
   await replay.click()
   await page.getByText(`Replayed ${MANY.toLocaleString('en')}, none failed.`).waitFor()
-  const said = await page.evaluate<string[]>('[...statuses]')
-  expect(said.filter((text) => /^[\d,]+ replayed, 0 failed$/.test(text)).length).toBeGreaterThan(2)
+  const messages = await page.evaluate<string[]>('[...statuses]')
+  expect(
+    messages.filter((text) => /^[\d,]+ replayed, 0 failed$/.test(text)).length,
+  ).toBeGreaterThan(2)
   await replay.click()
   const stop = page.getByRole('button', { name: 'Stop' })
   await stop.click()

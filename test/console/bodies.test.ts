@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { signInOperator } from '../support/operator.ts'
 
-const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 test('refuses deeply nested JSON', async () => {
@@ -37,7 +37,7 @@ test('asks for sign-in before it validates the body', async () => {
   for (const body of ['[]', 'null', '{"base":"x"}']) {
     const { status } = await app.ask('POST', '/console/api/settings/publish', {
       body,
-      headers: { ...OURS, ...JSON_TYPE },
+      headers: { ...SAME_ORIGIN, ...JSON_TYPE },
     })
     expect([body, status]).toEqual([body, 401])
   }
@@ -65,10 +65,13 @@ test('publishes a list of more than 250 kB', async () => {
 })
 
 function askLogin(app: TestApp, path: string, body: string, headers = JSON_TYPE) {
-  return app.ask('POST', `/console/api/door/${path}`, { body, headers: { ...OURS, ...headers } })
+  return app.ask('POST', `/console/api/door/${path}`, {
+    body,
+    headers: { ...SAME_ORIGIN, ...headers },
+  })
 }
 
-test('the console works where apps must seal what they send', async () => {
+test('the console works even if apps must seal their requests', async () => {
   await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
   const ann = await signInOperator(app)
   expect((await ann.ask('GET', 'overview')).status).toBe(200)

@@ -20,8 +20,8 @@ browserTest('a second editor sees the published changes and keeps their own', as
   await mine.getByLabel('Privacy url').fill('https://example.com/privacy/2')
   await review(mine)
   await press(mine, 'Publish 2 changes')
-  const told = mine.getByRole('dialog', { name: 'olga published while you were editing' })
-  expect(await textOf(told.locator('.changes'))).toBe(
+  const conflict = mine.getByRole('dialog', { name: 'olga published while you were editing' })
+  expect(await textOf(conflict.locator('.changes'))).toBe(
     'termsUrl: https://example.com/terms → https://example.com/terms/2',
   )
   expect(await readApp(SETTINGS)).toMatchObject({ underMaintenance: false })
@@ -191,8 +191,8 @@ independentTest('names the field of an invalid value', async () => {
   await page.getByRole('group', { name: 'iOS' }).getByLabel('Latest version').fill('two')
   await review(page)
   await press(page, 'Publish change')
-  const said = await textOf(page.locator('.message.bad'))
-  expect(said).toContain('ios.latestVersion must be a version such as 2.4.0')
+  const message = await textOf(page.locator('.message.bad'))
+  expect(message).toContain('ios.latestVersion must be a version such as 2.4.0')
   await context.close()
 })
 

@@ -7,11 +7,11 @@ type Role = 'reader' | 'operator' | 'owner'
 const SAFE = 'GET'
 const ACCESS = /^(anyone|self|reader|operator|owner)$/
 const MINUTE = 60_000
-const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
-const ELSEWHERE: [string, Record<string, string>][] = [
-  ['another site', { ...OURS, 'sec-fetch-site': 'cross-site' }],
-  ['another host of our site', { ...OURS, 'sec-fetch-site': 'same-site' }],
-  ['the address bar', { ...OURS, 'sec-fetch-site': 'none' }],
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+const FOREIGN_CALLERS: [string, Record<string, string>][] = [
+  ['another site', { ...SAME_ORIGIN, 'sec-fetch-site': 'cross-site' }],
+  ['another host of the same site', { ...SAME_ORIGIN, 'sec-fetch-site': 'same-site' }],
+  ['the address bar', { ...SAME_ORIGIN, 'sec-fetch-site': 'none' }],
   ['a foreign origin in an old browser', { origin: 'http://evil.example', host: 'localhost' }],
   ['another port in an old browser', { origin: 'http://localhost:8080', host: 'localhost' }],
   ['a hidden origin', { origin: 'null', host: 'localhost' }],
@@ -49,7 +49,7 @@ const LOGIN = [
   'POST door/sign-in',
 ]
 
-test('lists every route that needs a proof, an owner or no session', async () => {
+test('lists every route that needs a fresh proof, an owner or no session', async () => {
   await using app = await createTestApp()
   const all = routesOf(app)
   const named = (list: typeof all) => list.map(({ name }) => name).toSorted()
@@ -71,7 +71,7 @@ test('only login routes answer without a session', async () => {
   const { accessToken, refreshToken } = await app.register()
   const { cookie } = await signInOperator(app)
   const name = cookie.split('=')[0]
-  const strangers: Record<string, string>[] = [
+  const callers: Record<string, string>[] = [
     {},
     { authorization: `Bearer ${accessToken}` },
     { authorization: `Bearer ${cookie.split('=')[1]}` },
@@ -80,9 +80,9 @@ test('only login routes answer without a session', async () => {
     })),
     { cookie: cookie.replace('__Host-', '') },
   ]
-  for (const headers of strangers) {
-    const how = { headers: { ...OURS, ...headers } }
-    await each(app, routesOf(app), how, ({ isLogin }, { status, json }) => {
+  for (const headers of callers) {
+    const how = { headers: { ...SAME_ORIGIN, ...headers } }
+    await checkEach(app, routesOf(app), how, ({ isLogin }, { status, json }) => {
       if (!isLogin) expect([status, json.code]).toEqual([401, 'unauthenticated'])
       else expect(json.code).not.toBe('unauthenticated')
     })
@@ -97,11 +97,11 @@ test('refuses HEAD requests without a session', async () => {
   }
 })
 
-test.each(ELSEWHERE)('refuses changes from %s', async (_where, headers) => {
+test.each(FOREIGN_CALLERS)('refuses changes from %s', async (_where, headers) => {
   await using app = await createTestApp()
   const { cookie } = await signInOperator(app)
   const unsafe = routesOf(app).filter(({ isSafe }) => !isSafe)
-  await each(app, unsafe, { headers: { cookie, ...headers } }, (_route, { status, json }) => {
+  await checkEach(app, unsafe, { headers: { cookie, ...headers } }, (_route, { status, json }) => {
     expect([status, json.code]).toEqual([403, 'forbidden'])
     expect(json.message).toBe('This request did not come from the console.')
   })
@@ -115,7 +115,7 @@ test.each([
     { origin: 'https://api.example.com' },
   ],
 ])(
-  'accepts changes from a page of %s, also in an old browser',
+  'accepts changes from a page of %s, even in an old browser',
   async (_name, environment, headers) => {
     await using app = await createTestApp(environment)
     const { cookie } = await signInOperator(app)
@@ -129,10 +129,10 @@ test.each([
 test('a reader views everything and changes only their own account', async () => {
   await using app = await createTestApp()
   const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
-  await each(
+  await checkEach(
     app,
     repeatable(app),
-    asked(reader),
+    headersOf(reader),
     ({ path, tags, isSafe, isLogin, isOwnAccount }, { status, json }) => {
       const isSeen = (isSafe && !tags.includes('stepUp')) || path.includes('/preview/')
       if (isSeen || isLogin || isOwnAccount) return expect(status).not.toBe(403)
@@ -144,7 +144,7 @@ test('a reader views everything and changes only their own account', async () =>
 test('an operator can do everything except manage operators', async () => {
   await using app = await createTestApp()
   const operator = await signInOperator(app, { name: 'olga', role: 'operator' })
-  await each(app, repeatable(app), asked(operator), ({ tags, name }, { status, json }) => {
+  await checkEach(app, repeatable(app), headersOf(operator), ({ tags, name }, { status, json }) => {
     if (!tags.includes('owner')) return expect([name, status]).not.toEqual([name, 403])
     expect([status, json.message]).toEqual([403, 'Only owners can do this.'])
   })
@@ -157,28 +157,28 @@ test.each<Role>(['operator', 'owner'])(
     const browser = await signInOperator(app, { role })
     const isRefused = ({ json }: { json: { details?: { message: string }[] } | null }) =>
       json?.details?.some(({ message }) => message === 'step_up_required') === true
-    const demanding = async () => {
+    const findStepUpRoutes = async () => {
       const found: string[] = []
-      await each(app, repeatable(app), asked(browser), ({ name, tags }, answer) => {
+      await checkEach(app, repeatable(app), headersOf(browser), ({ name, tags }, answer) => {
         if (role === 'operator' && tags.includes('owner')) return
         if (isRefused(answer)) found.push(`${answer.status} ${name}`)
       })
       return found.toSorted()
     }
     app.clock.advance(10 * MINUTE - 1_000)
-    expect(await demanding()).toEqual([])
+    expect(await findStepUpRoutes()).toEqual([])
     app.clock.advance(MINUTE)
     const expected = role === 'owner' ? STEP_UP : STEP_UP.filter((name) => !OWNER.includes(name))
-    expect(await demanding()).toEqual(expected.map((name) => `403 ${name}`).toSorted())
+    expect(await findStepUpRoutes()).toEqual(expected.map((name) => `403 ${name}`).toSorted())
     await browser.ask('POST', 'me/proof', { json: { code: browser.codeNow() } })
-    expect(await demanding()).toEqual([])
+    expect(await findStepUpRoutes()).toEqual([])
   },
 )
 
 describe('outside CONSOLE_NETWORKS', () => {
   test('every route answers 404, whatever headers are sent', async () => {
     await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8, 192.0.2.7' })
-    await using caller = await visit(app, { 'x-forwarded-for': '10.0.0.1' })
+    await using caller = await listen(app, { 'x-forwarded-for': '10.0.0.1' })
     const nowhere = await caller.ask('GET', '/console/api/nowhere')
     for (const { method, path } of routesOf(app)) {
       const found = await caller.ask(method, path)
@@ -188,30 +188,30 @@ describe('outside CONSOLE_NETWORKS', () => {
 
   test('a wrong method and an unreadable body get 404 too', async () => {
     await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8' })
-    await using caller = await visit(app)
-    const asks = [
+    await using caller = await listen(app)
+    const replies = [
       await caller.ask('DELETE', '/console/api/me'),
       await caller.ask('OPTIONS', '/console/api/me'),
       await caller.ask('POST', '/console/api/door/sign-in', '{not json'),
     ]
-    expect(asks.map(({ status }) => status)).toEqual([404, 404, 404])
+    expect(replies.map(({ status }) => status)).toEqual([404, 404, 404])
   })
 })
 
 test('admits callers inside CONSOLE_NETWORKS', async () => {
   await using app = await createTestApp({ CONSOLE_NETWORKS: '127.0.0.0/8' })
-  await using caller = await visit(app)
+  await using caller = await listen(app)
   expect((await caller.ask('GET', '/console/api/door/state')).status).toBe(200)
   expect((await caller.ask('GET', '/console/api/me')).status).toBe(401)
 })
 
-test('does not take a forwarded request for a local one', async () => {
+test('does not treat a forwarded request as local', async () => {
   const environment = { CONSOLE_NETWORKS: '127.0.0.0/8' }
   await using app = await createTestApp(environment)
-  await using hidden = await visit(app, { 'x-real-ip': '203.0.113.9' })
+  await using hidden = await listen(app, { 'x-real-ip': '203.0.113.9' })
   expect((await hidden.ask('GET', '/console/api/door/state')).status).toBe(404)
   await using trusting = await createTestApp({ ...environment, TRUSTED_PROXIES: '127.0.0.1' })
-  await using named = await visit(trusting, { 'x-forwarded-for': '127.0.0.1' })
+  await using named = await listen(trusting, { 'x-forwarded-for': '127.0.0.1' })
   expect((await named.ask('GET', '/console/api/door/state')).status).toBe(200)
 })
 
@@ -222,7 +222,10 @@ test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(
     await using app = await createTestApp(environment as Record<string, string>)
     expect(routesOf(app)).toEqual([])
     for (const { method, path } of routesOf(shown)) {
-      expect([path, (await app.ask(method, path, { headers: OURS })).status]).toEqual([path, 404])
+      expect([path, (await app.ask(method, path, { headers: SAME_ORIGIN })).status]).toEqual([
+        path,
+        404,
+      ])
     }
   },
 )
@@ -240,10 +243,10 @@ function routesOf(app: TestApp) {
   return routes
     .filter(({ path }) => path.startsWith('/console/api'))
     .map(({ method, path, hooks }) => {
-      const place = path.replace('/console/api/', '')
+      const route = path.replace('/console/api/', '')
       return {
         method,
-        name: `${method} ${place}`,
+        name: `${method} ${route}`,
         path: path.replace(/:\w+/g, 'x'),
         tags: hooks.detail?.tags ?? [],
         isSafe: method === SAFE,
@@ -263,31 +266,31 @@ function repeatable(app: TestApp) {
   return routesOf(app).filter(({ name }) => !['GET live', 'POST me/sign-out'].includes(name))
 }
 
-async function each(
+async function checkEach(
   app: TestApp,
   routes: ConsoleRoute[],
   headers: How,
-  look: (route: ConsoleRoute, reply: Reply) => unknown,
+  check: (route: ConsoleRoute, reply: Reply) => unknown,
 ) {
   for (const route of routes) {
     const how = route.isSafe ? headers : { ...headers, json: {} }
-    look(route, await app.ask(route.method, route.path, how))
+    check(route, await app.ask(route.method, route.path, how))
   }
 }
 
-function asked({ cookie }: OperatorBrowser): How {
-  return { headers: { ...OURS, cookie } }
+function headersOf({ cookie }: OperatorBrowser): How {
+  return { headers: { ...SAME_ORIGIN, cookie } }
 }
 
 /** The app on a real port. */
-async function visit(app: TestApp, headers: Record<string, string> = {}) {
+async function listen(app: TestApp, headers: Record<string, string> = {}) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   return { ask, [Symbol.asyncDispose]: () => server.stop(true) }
 
   async function ask(method: string, path: string, body?: string) {
     const reply = await fetch(`http://127.0.0.1:${server.port}${path}`, {
       method,
-      headers: { ...headers, ...OURS, 'content-type': 'application/json' },
+      headers: { ...headers, ...SAME_ORIGIN, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body }),
     })
     const text = (await reply.text()).replace(/"requestId":"[^"]+"/, '')

@@ -10,7 +10,7 @@ const world = useConsole()
 independentTest('finds a user and signs out a device by keyboard alone', async () => {
   const { page, context } = await world.open()
   const { keyboard } = page
-  await begin(page)
+  await openOverview(page)
   await keyboard.press('/')
   await keyboard.type('bob@ex')
   await keyboard.press('Enter')
@@ -30,7 +30,7 @@ independentTest('finds a user and signs out a device by keyboard alone', async (
 independentTest('shortcuts open screens and focus their headings', async () => {
   const { page, context } = await world.open()
   const { keyboard } = page
-  await begin(page)
+  await openOverview(page)
   for (const [key, heading] of [
     ['p', 'People'],
     ['e', 'Billing events'],
@@ -66,7 +66,7 @@ independentTest('j and k move along a list and stop at its ends', async () => {
 
 independentTest('? lists the shortcuts, which are off while a dialog is open', async () => {
   const { page, context } = await world.open()
-  await begin(page)
+  await openOverview(page)
   await page.keyboard.press('?')
   const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await dialog.waitFor()
@@ -99,7 +99,7 @@ independentTest('shortcuts are off in text fields', async () => {
 
 independentTest('the skip link skips the navigation', async () => {
   const { page, context } = await world.open()
-  await begin(page)
+  await openOverview(page)
   const skip = page.getByRole('link', { name: 'Skip to content' })
   await skip.focus()
   const { x, y } = (await skip.boundingBox()) ?? { x: -1, y: -1 }
@@ -154,7 +154,7 @@ independentTest('the focus is always visible', async () => {
   await context.close()
 })
 
-async function begin(page: Page) {
+async function openOverview(page: Page) {
   await page.goto('/console')
   await waitUntilLoaded(page)
 }
@@ -171,5 +171,5 @@ async function tabTo(page: Page, wanted: string | RegExp) {
     const found = await focused(page)
     if (typeof wanted === 'string' ? found === wanted : wanted.test(found)) return
   }
-  throw new Error(`Tab does not lead to ${wanted}`)
+  throw new Error(`Tab does not reach ${wanted}`)
 }

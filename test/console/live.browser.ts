@@ -42,20 +42,20 @@ independentTest('filters lines by text and level', async () => {
   expect(shown.length).toBeGreaterThan(0)
   expect(shown.filter((line) => !line.includes('faqs'))).toEqual([])
   await page.getByLabel('Level').selectOption('error')
-  await page.getByText('No lines match yet.').waitFor()
+  await page.getByText('No matching lines yet.').waitFor()
   await context.close()
 })
 
 independentTest('reconnects after a proxy answered with an error', async () => {
   const { page, context } = await world.open()
-  let isAway = true
+  let isFailing = true
   await page.route('**/console/api/live', (route) =>
-    isAway ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
+    isFailing ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
   )
   await page.goto('/console/live')
   await page.getByText('connecting', { exact: true }).waitFor()
   await Bun.sleep(200)
-  isAway = false
+  isFailing = false
   await page.getByText('connected', { exact: true }).waitFor()
   await context.close()
 })
@@ -64,7 +64,7 @@ browserTest('reconnects after the server restarted', async () => {
   const { page, context } = await openLive()
   await world.console.stop()
   await page.getByText('connecting', { exact: true }).waitFor()
-  await world.console.startAgain()
+  await world.console.restart()
   await page.getByText('connected', { exact: true }).waitFor()
   await ask(RATES)
   await page.locator('.line-log', { hasText: 'currency' }).waitFor()

@@ -34,13 +34,13 @@ independentTest('signs in with the passkey created from an invitation', async ()
   await page.goto(link)
   await page.getByText('Hello bob.').waitFor()
   await page.getByRole('button', { name: 'Create a passkey' }).click()
-  await overview(page)
+  await waitForOverview(page)
   await page.getByRole('link', { name: 'bob' }).click()
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
-  await overview(page)
+  await waitForOverview(page)
   await page.reload()
-  await overview(page)
+  await waitForOverview(page)
   expect(faults).toEqual([])
   await page.context().close()
 })
@@ -49,20 +49,20 @@ independentTest('removes the token from the address and sends it to the server o
   const link = await world.console.linkFor('carol')
   const token = link.split('=').at(-1) ?? ''
   const { page } = await world.openSignedOut()
-  const told: string[] = []
+  const sent: string[] = []
   page.on('request', (request) =>
-    told.push(request.url(), JSON.stringify(request.headers()).replace(/"referer":""/, '')),
+    sent.push(request.url(), JSON.stringify(request.headers()).replace(/"referer":""/, '')),
   )
   await page.goto(link)
   await page.getByText('Hello carol.').waitFor()
   expect(page.url()).toBe(`${world.console.url}/console`)
-  const known =
+  const readableState =
     'JSON.stringify([location.href, document.referrer, { ...localStorage }, { ...sessionStorage }])'
-  const visited = 'JSON.stringify(navigation.entries().map(({ url }) => url))'
-  for (const expression of [known, visited]) {
+  const historyUrls = 'JSON.stringify(navigation.entries().map(({ url }) => url))'
+  for (const expression of [readableState, historyUrls]) {
     expect(await page.evaluate<string>(expression)).not.toContain(token)
   }
-  const requests = told.filter((text) => text !== link).join(' ')
+  const requests = sent.filter((text) => text !== link).join(' ')
   expect(requests).toContain('/console/api/door/link')
   expect(requests).not.toContain(token)
   await page.context().close()
@@ -73,11 +73,11 @@ independentTest('an invitation works once', async () => {
   const first = await world.openSignedOut()
   await first.page.goto(link)
   await first.page.getByRole('button', { name: 'Create a passkey' }).click()
-  await overview(first.page)
+  await waitForOverview(first.page)
   const second = await world.openSignedOut()
   await second.page.goto(link)
-  const said = await textOf(second.page.getByRole('alert'))
-  expect(said).toContain('it was used')
+  const message = await textOf(second.page.getByRole('alert'))
+  expect(message).toContain('it was used')
   expect(await second.page.getByRole('button').count()).toBe(0)
   await Promise.all([first.context.close(), second.context.close()])
 })
@@ -86,7 +86,7 @@ independentTest('a reset signs the operator out until the new link is used', asy
   const { page, context } = await world.openSignedOut()
   await page.goto(await world.console.linkFor('erin'))
   await page.getByRole('button', { name: 'Create a passkey' }).click()
-  await overview(page)
+  await waitForOverview(page)
   const link = await world.console.linkFor('erin', 'reset')
   await page.getByRole('link', { name: 'People' }).click()
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
@@ -96,7 +96,7 @@ independentTest('a reset signs the operator out until the new link is used', asy
   await page.goto(link)
   await page.getByText('Hello erin.').waitFor()
   await page.getByRole('button', { name: 'Create a passkey' }).click()
-  await overview(page)
+  await waitForOverview(page)
   await context.close()
 })
 
@@ -112,11 +112,11 @@ independentTest('signs in with a password and a one-time or recovery code', asyn
   const codes = await page.locator('.codes li').allTextContents()
   expect(new Set(codes).size).toBe(10)
   await page.getByRole('button', { name: 'I saved these codes' }).click()
-  await overview(page)
+  await waitForOverview(page)
   await context.clearCookies()
   await page.reload()
   await signIn(page, 'frank', codes[0])
-  await overview(page)
+  await waitForOverview(page)
   expect(faults).toEqual([])
   await context.clearCookies()
   await page.reload()
@@ -141,13 +141,13 @@ independentTest('asks for HTTPS when loaded over plain HTTP', async () => {
   const { page } = await world.openSignedOut()
   await page.goto(`http://${PLAIN_HOST}:${world.console.port}/console`)
   await page.getByRole('heading', { name: 'The console needs HTTPS' }).waitFor()
-  const said = await textOf(page.locator('main'))
-  for (const way of ['TLS_DOMAINS', 'ssh -L']) expect(said).toContain(way)
+  const message = await textOf(page.locator('main'))
+  for (const way of ['TLS_DOMAINS', 'ssh -L']) expect(message).toContain(way)
   expect(await page.getByRole('button').count()).toBe(0)
   await page.context().close()
 })
 
-async function overview(page: Page) {
+async function waitForOverview(page: Page) {
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await waitUntilLoaded(page)
 }

@@ -6,7 +6,7 @@ import { findOverflow, textOf, violationsIn, waitUntilLoaded } from '../support/
 import { phonePhoto } from '../support/pictures.ts'
 import { postJson } from '../support/requests.ts'
 
-/** Changes the title if it runs. `MARKUP` is also too wide for a phone. */
+/** Changes the page title if executed. `MARKUP` is also too wide for a phone. */
 const TAG = "<img src=x onerror=document.title='owned'>"
 const MARKUP = `${TAG}${'w'.repeat(50)}`
 const EVENT_ID = `${MARKUP}/../?#%25"'`
@@ -15,7 +15,7 @@ const MINUTE = 60_000
 let sent: Promise<string> | null = null
 const world = useConsole({ environment: { APP_NAME: MARKUP } })
 
-independentTest('shows foreign markup as text on every screen', async () => {
+independentTest('shows markup from users and providers as text on every screen', async () => {
   const id = await sendMarkup()
   const user = `/console/people/${id}`
   const { page, faults, context } = await world.open({ viewport: { width: 375, height: 800 } })
@@ -43,10 +43,11 @@ independentTest('shows foreign markup as text on every screen', async () => {
     await page.goto(path)
     await waitUntilLoaded(page)
     await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
-    if (!seen.test(await textOf(page.locator('main')))) wrong.push(`${path} does not show it`)
-    if (await hasRun(page)) wrong.push(`${path} runs it`)
+    if (!seen.test(await textOf(page.locator('main'))))
+      wrong.push(`${path} does not show the markup`)
+    if (await hasRun(page)) wrong.push(`${path} executes the markup`)
     const tooWide = await findOverflow(page)
-    if (tooWide) wrong.push(`${path} scrolls sideways: ${tooWide}`)
+    if (tooWide) wrong.push(`${path} scrolls horizontally: ${tooWide}`)
   }
   expect(wrong).toEqual([])
   expect(violationsIn(faults)).toEqual([])
@@ -89,7 +90,7 @@ independentTest('refuses an operator name with markup', async () => {
   await context.close()
 })
 
-independentTest('survives an address that cannot be decoded', async () => {
+independentTest('shows a page for an address that cannot be decoded', async () => {
   const { page, faults, context } = await world.open()
   await page.goto('/console/people/%E0%A4%A')
   await page.locator('main h1').waitFor()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { browserTest, useConsole } from '../support/console.ts'
 import { findOverflow } from '../support/console-browser.ts'
-import { type Shown, screensOf, show } from '../support/console-screens.ts'
+import { type ScreenCase, screensOf, show } from '../support/console-screens.ts'
 
 const AXE = join(import.meta.dir, '..', '..', 'node_modules', 'axe-core', 'axe.min.js')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -32,14 +32,14 @@ browserTest('every screen is accessible in light and dark', async () => {
     for (let shown = waiting.shift(); shown; shown = waiting.shift()) {
       const { page, faults } = shown.isSignedOut ? outside : inside
       const { name, expected } = shown
-      const wrong = await look(page, shown).catch((error) => [`is not shown: ${error}`])
+      const wrong = await checkScreen(page, shown).catch((error) => [`failed to load: ${error}`])
       const unexpected = faults.splice(0).filter((fault) => !expected?.test(fault))
       findings.push(...[...wrong, ...unexpected].map((one) => `${name}: ${one}`.slice(0, 900)))
     }
     await Promise.all([inside.context.close(), outside.context.close()])
   }
 
-  async function look(page: Page, shown: Shown): Promise<string[]> {
+  async function checkScreen(page: Page, shown: ScreenCase): Promise<string[]> {
     await page.setViewportSize({ width: 375, height: 800 })
     await show(page, shown)
     // Through the debugger, the page's CSP does not block it.

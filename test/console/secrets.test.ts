@@ -4,7 +4,7 @@ import { createTestApp, type TestApp } from '../support/app.ts'
 import { cookieIn, signInOperator } from '../support/operator.ts'
 import { createPasskey } from '../support/passkey.ts'
 
-const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
 
 test('the session cookie is host-only, secure, same-site and hidden from scripts', async () => {
   await using app = await createTestApp()
@@ -62,7 +62,7 @@ test('keeps secrets out of the log, the audit log and the database', async () =>
   await askLogin(app, 'link', { token: ann.token })
   await app.ask('POST', '/console/api/door/sign-in', {
     body: `{"password": "${ann.password}`,
-    headers: { ...OURS, 'content-type': 'application/json' },
+    headers: { ...SAME_ORIGIN, 'content-type': 'application/json' },
   })
   // Lines are written after the replies.
   const signIns = () => app.lines.join('').match(/door\/sign-in/g)?.length ?? 0
@@ -115,5 +115,5 @@ async function setUpWithTotp(app: TestApp): Promise<{ secret: string; sealed: st
 }
 
 function askLogin(app: TestApp, path: string, json: unknown = {}) {
-  return app.ask('POST', `/console/api/door/${path}`, { json, headers: OURS })
+  return app.ask('POST', `/console/api/door/${path}`, { json, headers: SAME_ORIGIN })
 }

@@ -11,7 +11,7 @@ test.each(IDS)('opens and replays an event with the id %p', async (id) => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   await deliver(app, { ...purchase(id), id })
-  // A browser resolves dots in a path before it asks.
+  // A browser resolves dots in a path before it sends the request.
   const { pathname } = new URL(`/console/api/events/${encodeSegment(id)}`, 'http://localhost')
   const event = await ann.read(pathname.replace('/console/api/', ''))
   expect([event.eventId, event.appUserId]).toEqual([id, id])

@@ -5,14 +5,14 @@ import { createTestApp } from '../support/app.ts'
 const CONSOLE = join(import.meta.dir, '../../src/console')
 const API = '/console/api/'
 
-test('the page of the console uses every route', async () => {
+test('the console app uses every console route', async () => {
   await using app = await createTestApp()
   const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(CONSOLE)]
   const page = (await Promise.all(files.map((path) => Bun.file(join(CONSOLE, path)).text()))).join()
-  const isNamed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(page)
+  const isUsed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(page)
   const paths = (app.app.routes as { path: string }[]).map(({ path }) => path)
   const routes = paths.filter((path) => path.startsWith(API)).map((path) => path.slice(API.length))
   expect(routes.length).toBeGreaterThan(50)
   const wordsOf = (route: string) => route.split('/').filter((word) => !word.startsWith(':'))
-  expect(routes.filter((route) => !wordsOf(route).every(isNamed))).toEqual([])
+  expect(routes.filter((route) => !wordsOf(route).every(isUsed))).toEqual([])
 })

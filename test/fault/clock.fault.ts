@@ -108,7 +108,7 @@ withFaketime(
     await using clock = fakeClock(homeport.folder)
     const first = await homeport.start(clock.environment)
     const guest = await requesterFor(first)('POST', '/api/auth/guest/v1')
-    await untilSampled()
+    await waitForSample()
     expect(await first.stop()).toBe(0)
     // Shortly before the job that deletes guests idle for 90 days.
     const night = new Date(Date.now() + 120 * DAY)
@@ -131,7 +131,7 @@ withFaketime(
 )
 
 /** A sample is written at the end of each minute. */
-async function untilSampled() {
+async function waitForSample() {
   await Bun.sleep(60_000 - (Date.now() % 60_000) + 3_000)
 }
 

@@ -33,7 +33,7 @@ test('38: an announced body of a gigabyte is refused unread', async () => {
   const before = await residentMemory(server.process.pid)
   const replies = await Promise.all(
     Array.from({ length: 20 }, () =>
-      answerTo(server, `${HEAD}Content-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(1e5)}`),
+      exchangeRaw(server, `${HEAD}Content-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(1e5)}`),
     ),
   )
   for (const reply of replies) expect(reply).toMatch(/^HTTP\/1\.1 413/)
@@ -50,7 +50,7 @@ test('41: 500 clients that send one header per second are closed, and others are
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n'),
   )
   const timer = setInterval(() => writeTo(sockets, 'X-a: y\r\n'), 1_000)
-  const closed = await untilClosed(sockets, 20_000)
+  const closed = await waitUntilClosed(sockets, 20_000)
   clearInterval(timer)
   console.log(`41: all closed after ${Math.round(closed)} ms`)
   expect(closed).toBeLessThan(15_000)
@@ -66,7 +66,7 @@ test('42: 1,000 clients that send one byte per second are closed, and others are
   )
   const timer = setInterval(() => writeTo(sockets, ' '), 1_000)
   const stopWatching = watchServer(server, () => ready(server), 10)
-  const closed = await untilClosed(sockets, 60_000)
+  const closed = await waitUntilClosed(sockets, 60_000)
   clearInterval(timer)
   const { p99 } = await stopWatching()
   console.log(`42: all closed after ${Math.round(closed)} ms, others within ${p99.toFixed(1)} ms`)
@@ -97,11 +97,14 @@ test('46: headers over 16 KB are refused, and the server keeps serving', async (
   const server = await homeport.start()
   for (const size of [17_000, 100_000, 1_000_000]) {
     expect(
-      await answerTo(server, `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(size)}\r\n\r\n`),
+      await exchangeRaw(
+        server,
+        `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(size)}\r\n\r\n`,
+      ),
     ).toMatch(/^(HTTP\/1\.1 431|$)/)
   }
   const many = Array.from({ length: 500 }, (_, at) => `X-${at}: y\r\n`).join('')
-  expect(await answerTo(server, `GET /health HTTP/1.1\r\nHost: x\r\n${many}\r\n`)).toMatch(
+  expect(await exchangeRaw(server, `GET /health HTTP/1.1\r\nHost: x\r\n${many}\r\n`)).toMatch(
     /^(HTTP\/1\.1 [24]|$)/,
   )
   expect(await isHealthy(server)).toBe(true)
@@ -129,7 +132,7 @@ function closeAll(sockets: Socket[]) {
 }
 
 /** Time in ms until the server has closed all of them. */
-async function untilClosed(sockets: Socket[], limit: number): Promise<number> {
+async function waitUntilClosed(sockets: Socket[], limit: number): Promise<number> {
   const start = performance.now()
   for (const socket of sockets) socket.resume()
   while (sockets.some((socket) => !socket.destroyed) && performance.now() - start < limit)
@@ -140,7 +143,7 @@ async function untilClosed(sockets: Socket[], limit: number): Promise<number> {
 }
 
 /** Everything received until the connection closes, or within two seconds. */
-function answerTo({ port }: Server, request: string): Promise<string> {
+function exchangeRaw({ port }: Server, request: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let text = ''
   const socket = connect(port, '127.0.0.1', () => socket.write(request))

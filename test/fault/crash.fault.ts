@@ -8,7 +8,7 @@ import { deliver, register, signIn } from '../support/requests.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
-/** On the disk, not in memory. */
+/** Must be on a disk, not in memory. */
 const FOLDER = await mkdtemp('/var/tmp/homeport-power-')
 const ENV = { RATE_LIMITS: 'off' }
 const MB = 1024 * 1024
@@ -72,14 +72,14 @@ withStrace(
   '3: with fsync disabled, the same power cuts lose acknowledged data',
   async () => {
     await using homeport = await installExecutable()
-    const pretend = injecting('retval=0:when=20+')
+    const wrapper = injectFsync('retval=0:when=20+')
     let losses = 0
     for (let cycle = 0; cycle < 5; cycle++) {
-      const { acknowledged, dataDir } = await cutPower(homeport, `lie${cycle}`, pretend)
+      const { acknowledged, dataDir } = await cutPower(homeport, `nosync${cycle}`, wrapper)
       const count = Object.values(acknowledged).flat().length
-      const isLost = lossIn(acknowledged, dataDir)
-      console.log(`3: of ${count} acknowledged ${isLost}`)
-      if (isLost !== 'none lost') losses++
+      const loss = describeLoss(acknowledged, dataDir)
+      console.log(`3: ${count} acknowledged, ${loss}`)
+      if (loss !== 'none lost') losses++
     }
     expect(losses).toBeGreaterThanOrEqual(1)
   },
@@ -90,7 +90,7 @@ withStrace(
   '4: when fsync fails the server exits, acknowledges nothing more and loses nothing acknowledged',
   async () => {
     await using homeport = await installExecutable()
-    const failing = injecting('error=EIO:when=60+')
+    const failing = injectFsync('error=EIO:when=60+')
     const server = await homeport.start(ENV, failing)
     const events: string[] = []
     const send = async (id: string) =>
@@ -145,13 +145,13 @@ withMemoryLimit(
 )
 
 /** Runs a program with its fsyncs replaced. */
-function injecting(what: string): string[] {
+function injectFsync(what: string): string[] {
   const quiet = ['-f', '-qq', '-o', '/dev/null']
   return ['strace', ...quiet, '-e', `inject=fsync,fdatasync:${what}`]
 }
 
 /** An unreadable disk counts as a loss. */
-function lossIn(acknowledged: Acknowledged, dataDir: string): string {
+function describeLoss(acknowledged: Acknowledged, dataDir: string): string {
   try {
     const { lost } = findLostRecords(acknowledged, dataDir)
     return lost.length === 0 ? 'none lost' : `${lost.length} lost`

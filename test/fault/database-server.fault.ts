@@ -17,15 +17,15 @@ test.each(['stopped', 'frozen'] as const)(
     await (state === 'stopped' ? database.stop('SIGQUIT') : database.signalAll('SIGSTOP'))
     const { exitCode, stderr } = await homeport.run(['restart'], environment)
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('keeps serving')])
-    await untilReadySays(503, server.url)
+    await waitForReadyStatus(503, server.url)
     const status = await homeport.run(['status'], environment)
     expect([status.exitCode, status.stderr]).toEqual([1, ''])
     for (const text of ['NOT READY since', 'database failing', `${database.url} does not answer`])
       expect(status.stdout).toContain(text)
-    const { stderr: said } = await homeport.run(['user', 'list'], environment)
-    expect(said).toContain('The database is unavailable')
+    const { stderr: userListError } = await homeport.run(['user', 'list'], environment)
+    expect(userListError).toContain('The database is unavailable')
     await (state === 'stopped' ? database.start() : database.signalAll('SIGCONT'))
-    await untilReadySays(200, server.url)
+    await waitForReadyStatus(200, server.url)
     expect((await deliver(server, 'E1')).code).toBe('ok')
     expect(await server.stop()).toBe(0)
   },
@@ -46,11 +46,11 @@ test('the start waits for a PostgreSQL server that is not up yet', async () => {
   expect(await server.stop()).toBe(0)
 }, 60_000)
 
-async function untilReadySays(status: number, url: string) {
+async function waitForReadyStatus(status: number, url: string) {
   for (let tries = 0; tries < 100; tries++) {
     const reply = await fetch(`${url}/ready`).catch(() => null)
     if (reply?.status === status) return
     await Bun.sleep(100)
   }
-  throw new Error(`/ready does not answer ${status}`)
+  throw new Error(`/ready did not answer ${status}`)
 }

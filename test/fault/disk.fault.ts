@@ -73,7 +73,7 @@ onOwnDisk(
 )
 
 onOwnDisk(
-  '5: on a full disk the checkpoint process stays silent; the server reports the failure',
+  '5: on a full disk the checkpoint process prints nothing; the server reports the failure',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -124,25 +124,25 @@ onOwnDisk(
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('400m')
-    const floor = 100 * MB
+    const minFree = 100 * MB
     const server = await homeport.start({
       DATA_DIR: join(disk, 'data'),
-      MIN_FREE_BYTES: String(floor),
+      MIN_FREE_BYTES: String(minFree),
       RATE_LIMITS: 'off',
     })
     const users = await Promise.all(
       Array.from({ length: 8 }, (_, at) => register(server, `p${at}@example.com`)),
     )
-    let least = Number.POSITIVE_INFINITY
+    let lowestFree = Number.POSITIVE_INFINITY
     let isOver = false
     const watching = (async () => {
       while (!isOver) {
         const { bavail, bsize } = await statfs(disk)
-        least = Math.min(least, bavail * bsize)
+        lowestFree = Math.min(lowestFree, bavail * bsize)
         await Bun.sleep(5)
       }
     })()
-    const held = Array.from({ length: 40 }, (_, at) => {
+    const uploads = Array.from({ length: 40 }, (_, at) => {
       const token = users[at % users.length]?.accessToken ?? ''
       return upload(server, token, 24 * MB, 400)
     })
@@ -151,15 +151,15 @@ onOwnDisk(
       hooks.push((await deliver(server, `E-${at}`)).status)
       await Bun.sleep(25)
     }
-    const statuses = (await Promise.all(held)).map(({ status }) => status)
+    const statuses = (await Promise.all(uploads)).map(({ status }) => status)
     isOver = true
     await watching
     console.log(
-      `7: ${statuses.filter((status) => status === 200).length} stored, ${statuses.filter((status) => status === 507).length} × 507, least free ${(least / MB).toFixed(1)} MB`,
+      `7: ${statuses.filter((status) => status === 200).length} stored, ${statuses.filter((status) => status === 507).length} × 507, lowest free ${(lowestFree / MB).toFixed(1)} MB`,
     )
     expect(hooks.every((status) => status === 200)).toBe(true)
     expect(statuses.every((status) => status === 200 || status === 507)).toBe(true)
-    expect(least).toBeGreaterThan(floor - 2 * MB)
+    expect(lowestFree).toBeGreaterThan(minFree - 2 * MB)
     await server.stop()
   },
   120_000,
@@ -256,7 +256,7 @@ async function fill(disk: string) {
   ])
 }
 
-/** Sends a text file over at least that many ms. A refusal may arrive before the end. */
+/** Sends a text file, spread over at least `over` ms. The server may refuse it before the end. */
 async function upload({ url }: Server, token: string, size: number, over = 0) {
   const parts = over === 0 ? 1 : 20
   const part = Buffer.alloc(size / parts, 'x')

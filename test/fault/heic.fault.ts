@@ -14,7 +14,7 @@ test('111: HEIC images of any dimensions stay within the limits of other images'
     ['12 megapixels', heicOf({ grid: [8, 12] })],
     ['48 megapixels', heicOf({ grid: [16, 23] })],
     ['62 megapixels', heicOf({ grid: [15, 32] })],
-    ['a lie of 62', heicOf({ size: [7_936, 7_808] })],
+    ['a false size of 62 megapixels', heicOf({ size: [7_936, 7_808] })],
   ] as const) {
     const start = performance.now()
     const stopWatching = watchWorkers(server)

@@ -8,8 +8,8 @@ type Two = Awaited<ReturnType<typeof startTwoExecutables>>
 
 const NOTHING_LOST = { events: [], emails: [], keys: [], rowsWithoutFile: [], names: [] }
 /** In ms. */
-const LONGEST_REPLY = 12_000
-const RECOVERY = 5_000
+const MAX_REPLY_MS = 12_000
+const MAX_RECOVERY_MS = 5_000
 
 const TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION']
 
@@ -125,7 +125,7 @@ test('killing an instance loses nothing, and the other keeps serving', async () 
   expect(lost).toEqual({ events: [], emails: [], keys: [], names: [] })
 }, 60_000)
 
-/** Causes `fault` under load. The servers must recover soon, with nothing wrong or lost. */
+/** Causes `fault` under load. The servers must recover in time, with nothing wrong or lost. */
 async function underLoad(
   { urls, postgres, databaseUrl, filesDir }: Two,
   name: string,
@@ -137,7 +137,7 @@ async function underLoad(
   await Bun.sleep(2_000)
   await fault()
   const endedAt = performance.now()
-  await Bun.sleep(mustRecover ? 3 * RECOVERY : 0)
+  await Bun.sleep(mustRecover ? 3 * MAX_RECOVERY_MS : 0)
   const recovery = Math.max(0, load.seen.lastFailureAt - endedAt)
   const figures = await load.stop()
   console.log(
@@ -147,6 +147,6 @@ async function underLoad(
   expect(lost).toEqual(NOTHING_LOST)
   expect(load.wrong.slice(0, 10)).toEqual([])
   expect(load.seen.unreachable).toBe(0)
-  expect(load.seen.longest).toBeLessThan(LONGEST_REPLY)
-  if (mustRecover) expect(recovery).toBeLessThan(RECOVERY)
+  expect(load.seen.longest).toBeLessThan(MAX_REPLY_MS)
+  if (mustRecover) expect(recovery).toBeLessThan(MAX_RECOVERY_MS)
 }

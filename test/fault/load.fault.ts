@@ -144,7 +144,7 @@ test('97: 500 events per second for a minute all get 200 within 100 ms', async (
 }, 180_000)
 
 /** Median time of `ask` for either name, in ms. */
-async function compareTimes(rounds: number, ask: (name: string) => Promise<void>, rest = 0) {
+async function compareTimes(rounds: number, ask: (name: string) => Promise<void>, pause = 0) {
   const times = { known: [] as number[], unknown: [] as number[] }
   for (let at = 0; at < rounds; at++) {
     // Alternate the order, so that load on the machine affects both equally.
@@ -153,7 +153,7 @@ async function compareTimes(rounds: number, ask: (name: string) => Promise<void>
       const start = performance.now()
       await ask(name)
       times[name].push(performance.now() - start)
-      if (rest > 0) await Bun.sleep(rest)
+      if (pause > 0) await Bun.sleep(pause)
     }
   }
   return { known: median(times.known), unknown: median(times.unknown) }

@@ -8,9 +8,9 @@ beforeAll(buildExecutable, 60_000)
 
 const WARM_UP = 20_000
 const REQUESTS = 100_000
-const AT_ONCE = 32
-/** The server releases memory after a quiet while. */
-const REST = 45_000
+const CONCURRENCY = 32
+/** The server releases memory after being idle for a while. */
+const QUIET_MS = 45_000
 /** Replies that depend on the client are cached by content. */
 const GREETING = { value: 'hi', rules: [{ when: { percent: 50 }, value: 'hello' }] }
 
@@ -31,14 +31,16 @@ test.each([
     const server = await homeport.start({ RATE_LIMITS: 'off', LOG_LEVEL: 'warn' })
     await importSettings(homeport)
     await sendAll(server, WARM_UP, 0, make)
-    await Bun.sleep(REST)
+    await Bun.sleep(QUIET_MS)
     const before = await residentMemory(server.process.pid)
     await sendAll(server, REQUESTS, WARM_UP, make)
     const busy = await residentMemory(server.process.pid)
-    await Bun.sleep(REST)
+    await Bun.sleep(QUIET_MS)
     const after = await residentMemory(server.process.pid)
     const [from, peak, left] = [before, busy, after].map((bytes) => Math.round(bytes / 1e6))
-    console.log(`${name}: ${from} MB before, ${peak} MB at the end, ${left} MB after a rest`)
+    console.log(
+      `${name}: ${from} MB before, ${peak} MB at the end, ${left} MB after a quiet period`,
+    )
     expect(after - before).toBeLessThan(20e6)
     await server.stop()
   },
@@ -52,20 +54,30 @@ async function importSettings({ folder, run }: Awaited<ReturnType<typeof install
   expect((await run(['settings', 'import', path, '--yes'])).exitCode).toBe(0)
 }
 
-type Made = { method: string; path: string; headers: Record<string, string>; body?: string }
+type TestRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
 
 const webhook = { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' }
 
-function ask(method: string, path: string, headers: Record<string, string>, json?: unknown): Made {
+function ask(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  json?: unknown,
+): TestRequest {
   if (json === undefined) return { method, path, headers }
   const body = JSON.stringify(json)
   return { method, path, headers: { 'content-type': 'application/json', ...headers }, body }
 }
 
-async function sendAll({ url }: Server, count: number, first: number, make: (at: number) => Made) {
+async function sendAll(
+  { url }: Server,
+  count: number,
+  first: number,
+  make: (at: number) => TestRequest,
+) {
   let next = first
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
+    Array.from({ length: CONCURRENCY }, async () => {
       while (next < first + count) {
         const { path, ...request } = make(next++)
         await (await fetch(`${url}${path}`, request)).arrayBuffer()

@@ -37,7 +37,7 @@ test("13: without a killed server's write-ahead log the start finds an older, co
     MIN_FREE_BYTES: '0',
   })
   const again = await homeport.start().catch(() => null)
-  console.log(`13: doctor ended with ${exitCode}, the server ${again ? 'starts' : 'refuses'}`)
+  console.log(`13: doctor exited with ${exitCode}, the server ${again ? 'starts' : 'refuses'}`)
   if (again === null) return
   expect((await deliver(again, 'E0')).status).toBe(200)
   await again.stop()

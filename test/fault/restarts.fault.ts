@@ -9,15 +9,15 @@ beforeAll(buildExecutable, 60_000)
 const RESTARTS = Number(process.env['RESTARTS'] ?? 20)
 const RATE = Number(process.env['RATE'] ?? 500)
 
-const ways = [
+const routes = [
   ['directly', null],
   ['behind nginx', startNginx],
   ['behind Caddy', startCaddy],
 ] as const
 
-test.each(ways)(
+test.each(routes)(
   '20 restarts lose no request of an agent that keeps connections open: %s',
-  async (way, startProxy) => {
+  async (route, startProxy) => {
     await using migration = await migrateSockets()
     await using homeport = await installExecutable()
     const server = await homeport.start({ LOG_LEVEL: 'warn' })
@@ -30,7 +30,7 @@ test.each(ways)(
     )
     const all = acknowledged.length + refused.length
     console.log(
-      `${way}: ${RESTARTS} restarts, ${all} requests, ${connections} connections, ${refused.length} lost, sockets migrate: ${migration.isOn}`,
+      `${route}: ${RESTARTS} restarts, ${all} requests, ${connections} connections, ${refused.length} lost, sockets migrate: ${migration.isOn}`,
     )
     for (const one of refused.slice(0, 20)) console.log(`  ${one}`)
     process.kill(pid, 'SIGTERM')

@@ -21,7 +21,7 @@ test('125: messages with an algorithm other than ECDH-ES are refused within 5 ms
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
-  const wishes: NonNullable<MessageParts['header']>[] = [
+  const badHeaders: NonNullable<MessageParts['header']>[] = [
     { alg: 'PBES2-HS256+A128KW', p2c: 1e9, p2s: 'AAAAAAAAAAAAAAAAAAAAAA' },
     { p2c: 1e9 },
     { alg: 'RSA1_5' },
@@ -29,10 +29,10 @@ test('125: messages with an algorithm other than ECDH-ES are refused within 5 ms
     { jku: 'http://192.0.2.1/keys' },
     { x5u: 'http://192.0.2.1/chain' },
   ]
-  for (const header of wishes) {
+  for (const header of badHeaders) {
     const message = seal({ header })
     const times: number[] = []
-    for (let at = 0; at < 50; at++) times.push(await timed(() => refused(server, message)))
+    for (let at = 0; at < 50; at++) times.push(await timed(() => expectRefusal(server, message)))
     console.log(`125: ${JSON.stringify(header)}: ${median(times).toFixed(2)} ms`)
     expect(median(times)).toBeLessThan(5)
   }
@@ -71,7 +71,7 @@ test('130: refusing a message takes the same time whatever is wrong inside it', 
   for (let round = 0; round < 1_000; round++) {
     for (const [kind, make] of Object.entries(kinds)) {
       const message = make()
-      times[kind]?.push(await timed(() => refused(server, message)))
+      times[kind]?.push(await timed(() => expectRefusal(server, message)))
     }
   }
   const medians = Object.entries(times).map(([kind, list]) => [kind, median(list)] as const)
@@ -120,7 +120,7 @@ test('131: anonymous clients that occupy all slots and send nothing lose them af
   const server = await homeport.start({ ...QUIET, TRUSTED_PROXIES: '127.0.0.1' })
   const client = createClient({ baseUrl: server.url, env: 'production' })
   await client.register({ email: 'ann@example.com', password: PASSWORD })
-  const strangers = await Promise.all(
+  const stalledClients = await Promise.all(
     Array.from({ length: 8 }, (_, at) => stall(server, `10.0.0.${at}`)),
   )
   const data = new TextEncoder().encode('at last')
@@ -128,7 +128,7 @@ test('131: anonymous clients that occupy all slots and send nothing lose them af
   const took = await timed(() => client.uploadAttachments({ type: 'supportTicket', files }))
   console.log(`131: an upload behind 8 stalled ones took ${(took / 1000).toFixed(1)} s`)
   expect(took).toBeLessThan(30_000)
-  for (const stranger of strangers) stranger.end()
+  for (const stalledClient of stalledClients) stalledClient.end()
 }, 120_000)
 
 test('132: 32 clients lose no operation while the key changes every second for a minute', async () => {
@@ -170,7 +170,7 @@ async function sealerFor({ url }: Server) {
   return createSealer(await readKeyForPayloads(url), () => new Date())
 }
 
-async function refused({ url }: Server, message: string) {
+async function expectRefusal({ url }: Server, message: string) {
   const headers = { env: 'production', payload: message }
   const reply = await fetch(url + PROFILE, { headers })
   expect(await reply.text()).toContain('"code":"encryption_invalid"')

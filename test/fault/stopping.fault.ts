@@ -4,17 +4,17 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('29: a stopping server cuts a stuck client after ten seconds', async () => {
+test('29: a stopping server disconnects a stuck client after ten seconds', async () => {
   await using homeport = await installExecutable()
-  const again = await homeport.start()
-  const stuck = connect(again.port, '127.0.0.1')
+  const server = await homeport.start()
+  const stuck = connect(server.port, '127.0.0.1')
   stuck.on('error', () => {})
   stuck.write(
     'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
   )
   await Bun.sleep(200)
   const start = performance.now()
-  expect(await again.stop()).toBe(0)
+  expect(await server.stop()).toBe(0)
   expect(performance.now() - start).toBeLessThan(12_000)
   stuck.destroy()
 }, 40_000)

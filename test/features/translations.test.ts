@@ -7,18 +7,18 @@ const SOURCES = [
   'src/platform/encryption/opener.ts',
   'src/{lib,usecases}/**/*.ts',
 ]
-/** What operators and billing providers read, texts with a key of their own, and examples. */
-const OTHERS =
+/** Texts for operators and billing providers, texts with their own keys, and examples. */
+const EXCLUDED_FILES =
   /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
-/** A literal, and the property or the function that it goes to. */
+/** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
-/** Documentation, and requests that only a mistake of a developer sends. */
+/** Documentation, and errors that only a developer's mistake causes. */
 const UNTRANSLATED = ['description:', 'summary:', 'malformed(']
-/** A whole sentence, or what a detail says of a field. */
-const SAID = /^(?:[A-Z].* .*\.|(?:must|is|was) .*)$/s
+/** A whole sentence, or the message of an error detail. */
+const USER_TEXT = /^(?:[A-Z].* .*\.|(?:must|is|was) .*)$/s
 const NUMBER = /\d[\d,.]*\d|\d/g
 
-/** What a user meets only where an app or a server is set up wrongly; `…` is a value. */
+/** Texts that a user sees only if an app or a server is misconfigured; `…` is a value. */
 const FOR_DEVELOPERS = [
   'Another process of the app has just refreshed this session: use the tokens that it stored.',
   'Another upload had this Idempotency-Key: use a new one for each upload.',
@@ -49,25 +49,25 @@ const FOR_DEVELOPERS = [
 test('every sentence that users see is translated', async () => {
   const keys = Object.keys(translations.de)
   const missing = (await sentences())
-    .filter(({ text, pattern }) => SAID.test(text) && !keys.some((key) => pattern.test(key)))
+    .filter(({ text, pattern }) => USER_TEXT.test(text) && !keys.some((key) => pattern.test(key)))
     .map(({ text }) => text)
   expect([...new Set(missing)].toSorted()).toEqual(FOR_DEVELOPERS.toSorted())
 })
 
-test('every translation is of a sentence in the code', async () => {
-  const said = await sentences()
+test('every translated sentence occurs in the code', async () => {
+  const inCode = await sentences()
   const stale = Object.keys(translations.de).filter(
-    (key) => !said.some(({ pattern }) => pattern.test(key)),
+    (key) => !inCode.some(({ pattern }) => pattern.test(key)),
   )
   expect(stale).toEqual([])
 })
 
-/** The literals of the sources, each as a pattern in which any text may stand for a placeholder. */
+/** The string literals of the sources, each with a pattern in which any text fits a placeholder. */
 async function sentences(): Promise<{ text: string; pattern: RegExp }[]> {
   const found: { text: string; pattern: RegExp }[] = []
   const paths = SOURCES.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync()])
   for (const path of paths) {
-    if (OTHERS.test(path)) continue
+    if (EXCLUDED_FILES.test(path)) continue
     const code = (await Bun.file(path).text()).replace(/^\s*(\/\/|\/?\*).*$/gm, '')
     for (const [, before = '', literal = ''] of code.matchAll(LITERAL)) {
       const text = literal.slice(1, -1).replace(/\$\{[^}]*\}/g, '…')

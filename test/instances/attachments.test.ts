@@ -4,7 +4,7 @@ import { createTestInstances, mapConcurrently, testInstances, times } from '../s
 
 type Instances = Awaited<ReturnType<typeof createTestInstances>>
 
-testInstances('uploads to both instances at once cannot pass the quota together', async () => {
+testInstances('concurrent uploads to both instances cannot exceed the quota', async () => {
   await using instances = await createTestInstances({ ATTACHMENT_QUOTA_COUNT: '3' })
   const { accessToken: token } = await instances.here.register()
   const replies = await mapConcurrently(times(20), () => upload(instances, token, 'x'))
@@ -13,7 +13,7 @@ testInstances('uploads to both instances at once cannot pass the quota together'
   expect(await filesOf(instances.here)).toHaveLength(3)
 })
 
-testInstances('an upload that comes to both at once under one key is stored once', async () => {
+testInstances('an upload sent to both instances with the same key is stored once', async () => {
   await using instances = await createTestInstances()
   const { accessToken: token } = await instances.here.register()
   for (const round of times(10)) {
@@ -29,7 +29,7 @@ testInstances('an upload that comes to both at once under one key is stored once
 })
 
 testInstances(
-  'the last upload within the quota is answered again under its key',
+  'a repeat of the last upload within the quota succeeds with its key',
   async () => {
     for (const _round of times(10)) {
       await using instances = await createTestInstances({ ATTACHMENT_QUOTA_COUNT: '1' })
@@ -45,7 +45,7 @@ testInstances(
   20_000,
 )
 
-testInstances('another upload under the same key is refused on the other instance', async () => {
+testInstances('a different upload with the same key is refused by the other instance', async () => {
   await using instances = await createTestInstances()
   const { accessToken: token } = await instances.here.register()
   for (const round of times(20)) {
@@ -61,23 +61,26 @@ testInstances('another upload under the same key is refused on the other instanc
   expect(await filesOf(instances.here)).toHaveLength(20)
 })
 
-testInstances('an account that goes during uploads to the other leaves nothing', async () => {
-  await using instances = await createTestInstances()
-  const { here, there } = instances
-  const { attachments, users } = here.services.db.tables
-  for (const round of times(10)) {
-    const { accessToken: token } = await here.register()
-    const uploads = times(10).map(() =>
-      uploadBody(there, token, 'x', 'text/plain', 'supportTicket'),
-    )
-    await Bun.sleep(round * 4)
-    expect((await here.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
-    for (const { status } of await Promise.all(uploads)) expect([200, 401]).toContain(status)
-  }
-  expect(await here.services.db.read.$count(users)).toBe(0)
-  expect(await here.services.db.read.$count(attachments)).toBe(0)
-  expect(await filesOf(here)).toEqual([])
-})
+testInstances(
+  'an account deleted during uploads to the other instance leaves no files',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const { attachments, users } = here.services.db.tables
+    for (const round of times(10)) {
+      const { accessToken: token } = await here.register()
+      const uploads = times(10).map(() =>
+        uploadBody(there, token, 'x', 'text/plain', 'supportTicket'),
+      )
+      await Bun.sleep(round * 4)
+      expect((await here.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+      for (const { status } of await Promise.all(uploads)) expect([200, 401]).toContain(status)
+    }
+    expect(await here.services.db.read.$count(users)).toBe(0)
+    expect(await here.services.db.read.$count(attachments)).toBe(0)
+    expect(await filesOf(here)).toEqual([])
+  },
+)
 
 function upload({ address }: Instances, token: string, text: string, key?: string) {
   const headers = key === undefined ? {} : { 'idempotency-key': key }

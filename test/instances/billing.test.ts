@@ -16,7 +16,7 @@ const NOW = ms(50)
 const DELIVERIES = 600
 
 testInstances(
-  '600 colliding deliveries with transfers and merges are all taken, and right',
+  '600 conflicting deliveries with transfers and merges all succeed with the right result',
   async () => {
     await using instances = await createTestInstances()
     const { address, both, here, clock } = instances
@@ -37,7 +37,7 @@ testInstances(
     const seconds = (performance.now() - start) / 1000
     const refused = statuses.filter((status) => status !== 200)
     console.log(
-      `${Math.round(DELIVERIES / seconds)} a second, ${refused.length} refused, longest ${Math.round(Math.max(...took))} ms`,
+      `${Math.round(DELIVERIES / seconds)} per second, ${refused.length} refused, longest ${Math.round(Math.max(...took))} ms`,
     )
     expect(refused).toEqual([])
     for (const { services } of both) await services.backlog.drain()
@@ -49,43 +49,43 @@ testInstances(
   60_000,
 )
 
-/** An event that most likely meets the others: there are few people and few subscriptions. */
+/** A random event that likely conflicts with others: there are few users and few purchases. */
 function anyEvent(at: number): EventFixture {
-  const type = one(TYPES)
+  const type = randomOf(TYPES)
   const day = () => Math.floor(Math.random() * 60)
   if (type === 'TRANSFER') {
     return {
       id: `E-${at}`,
       type,
       at: day(),
-      transferred_from: [one(IDS)],
-      transferred_to: [one(IDS)],
+      transferred_from: [randomOf(IDS)],
+      transferred_to: [randomOf(IDS)],
     }
   }
   return {
     id: `E-${at}`,
     type,
     at: day(),
-    app_user_id: one(IDS),
-    aliases: Math.random() < 0.02 ? [one(IDS)] : [],
-    environment: one(['PRODUCTION', 'PRODUCTION', 'SANDBOX']),
-    original_transaction_id: one(['1', '2', '3', '4', '5', '6']),
-    entitlement_ids: one([['pro'], ['gold'], ['pro', 'gold']]),
-    product_id: one(['a', 'b']),
+    app_user_id: randomOf(IDS),
+    aliases: Math.random() < 0.02 ? [randomOf(IDS)] : [],
+    environment: randomOf(['PRODUCTION', 'PRODUCTION', 'SANDBOX']),
+    original_transaction_id: randomOf(['1', '2', '3', '4', '5', '6']),
+    entitlement_ids: randomOf([['pro'], ['gold'], ['pro', 'gold']]),
+    product_id: randomOf(['a', 'b']),
     purchased_day: day(),
     expiration_day: Math.random() < 0.1 ? null : day() + 40,
-    grace_period_expiration_at_ms: one([null, ms(day())]),
-    cancel_reason: one(['UNSUBSCRIBE', 'BILLING_ERROR', 'CUSTOMER_SUPPORT']),
+    grace_period_expiration_at_ms: randomOf([null, ms(day())]),
+    cancel_reason: randomOf(['UNSUBSCRIBE', 'BILLING_ERROR', 'CUSTOMER_SUPPORT']),
   }
 }
 
-function one<T>(list: T[]): T {
+function randomOf<T>(list: T[]): T {
   return list[Math.floor(Math.random() * list.length)] as T
 }
 
 function logged(fixture: EventFixture): Logged {
   const event = readEvent(bodyOf(fixture), Buffer.from(''))
-  if (!event) throw new Error('the story has no event')
+  if (!event) throw new Error('the fixture has no event')
   return { ...event, orderedAt: ms(fixture.at) }
 }
 
@@ -96,8 +96,8 @@ async function accessByStore({ services }: TestApp): Promise<Record<string, stri
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      const lines = await projection.purchasesOf(customerId, environment)
-      const active = entitlementsOf(assessPurchases(lines, NOW)).filter(({ active }) => active)
+      const purchases = await projection.purchasesOf(customerId, environment)
+      const active = entitlementsOf(assessPurchases(purchases, NOW)).filter(({ active }) => active)
       access[`${user} ${environment}`] = active.map(({ id }) => id)
     }
   }
@@ -105,7 +105,7 @@ async function accessByStore({ services }: TestApp): Promise<Record<string, stri
 }
 
 testInstances(
-  'the first events of a purchase, delivered at once, are all taken',
+  'the first events of a purchase all succeed when delivered concurrently',
   async () => {
     await using instances = await createTestInstances()
     const types = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'RENEWAL', 'EXPIRATION']
@@ -125,8 +125,8 @@ testInstances(
     )
     const statuses = await mapConcurrently(fixture, async (event) => {
       const json = bodyOf(event)
-      const how = { token: WEBHOOK_TOKEN, json }
-      return (await instances.address.ask('POST', '/api/webhooks/billing/v1', how)).status
+      const options = { token: WEBHOOK_TOKEN, json }
+      return (await instances.address.ask('POST', '/api/webhooks/billing/v1', options)).status
     })
     expect(statuses.filter((status) => status !== 200)).toEqual([])
   },

@@ -13,10 +13,10 @@ testInstances(
     const { accessToken: token } = await app.register()
     const send = () =>
       uploadBody(app, token, 'x', 'text/plain', 'supportTicket', { 'idempotency-key': 'k' })
-    // The first use of a session writes to the database: do that before the proxy is armed.
+    // The first use of a session writes to the database: do that before the proxy drops replies.
     await app.ask('GET', '/api/user/profile/v1', { token })
     await app.services.outbox.flush()
-    proxy.loseAnswerTo('COMMIT')
+    proxy.dropReplyTo('COMMIT')
     expect((await send()).status).toBe(503)
     const again = await send()
     expect(again.status).toBe(200)
@@ -32,7 +32,7 @@ testInstances('does not repeat a change when the reply to its commit is lost', a
   const { app, proxy } = lossy
   const { db } = app.services
   let count = 0
-  proxy.loseAnswerTo('COMMIT')
+  proxy.dropReplyTo('COMMIT')
   const change = db.write(async (tx) => {
     count++
     await tx.insert(db.tables.contentVersions).values({ name: 'lost', version: 1 })
@@ -45,7 +45,7 @@ testInstances('does not repeat a change when the reply to its commit is lost', a
 testInstances('repeats a change when its connection is lost before the commit', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
-  proxy.loseAnswerTo('insert into "users"')
+  proxy.dropReplyTo('insert into "users"')
   const { user } = await app.register('ann@example.com')
   expect(user.email).toBe('ann@example.com')
 })
@@ -54,7 +54,7 @@ testInstances('a scheduled job still runs when the reply to its claim is lost', 
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const slot = new Date()
-  proxy.loseAnswerTo('a-job')
+  proxy.dropReplyTo('a-job')
   const claims = [
     await app.services.db.claimJob('a-job', slot),
     await app.services.db.claimJob('a-job', slot),
@@ -67,7 +67,7 @@ testInstances('reports rotated keys even when the reply to the rotation is lost'
   const { app, proxy } = lossy
   const ring = app.services.encryptionKeys
   const [before] = ring.published()
-  proxy.loseAnswerTo('encryption-keys')
+  proxy.dropReplyTo('encryption-keys')
   await ring.rotate(true)
   expect(ring.published()).toHaveLength(1)
   expect(ring.published()[0]?.kid).not.toBe(before?.kid)

@@ -16,7 +16,7 @@ testInstances('one of 20 registrations of the same address succeeds', async () =
   expect(statuses).toEqual([200, ...Array(19).fill(409)])
 })
 
-testInstances('a refresh token that is used at once on both has one successor', async () => {
+testInstances('a refresh token used concurrently on both instances has one successor', async () => {
   await using instances = await createTestInstances()
   const { refreshToken } = await instances.here.register()
   const replies = await mapConcurrently(times(20), () =>
@@ -35,7 +35,7 @@ testInstances('a session that ends on one instance is refused by the other at on
   expect((await profile()).status).toBe(401)
 })
 
-testInstances('a link of a mail works once, whichever instances it is opened on', async () => {
+testInstances('an e-mail link works once, regardless of the instance', async () => {
   await using smtp = await startSmtp()
   await using instances = await createTestInstances({ SMTP_URL: smtp.url })
   await instances.here.register(EMAIL)
@@ -55,7 +55,7 @@ testInstances('a link of a mail works once, whichever instances it is opened on'
   expect(reset.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
 })
 
-testInstances('a code of two-factor sign-in is accepted on one instance', async () => {
+testInstances('a two-factor code is accepted once across instances', async () => {
   await using instances = await createTestInstances({ RATE_LIMITS: 'off' })
   const { address, clock } = instances
   const { accessToken: token } = await address.register(EMAIL)
@@ -77,7 +77,7 @@ testInstances('a code of two-factor sign-in is accepted on one instance', async 
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
 })
 
-testInstances('wrong passwords are counted over both instances', async () => {
+testInstances('wrong passwords are counted across both instances', async () => {
   await using instances = await createTestInstances()
   await instances.here.register(EMAIL)
   const replies = await mapConcurrently(times(50), () =>

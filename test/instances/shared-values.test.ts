@@ -9,10 +9,10 @@ import { startSmtp } from '../support/smtp.ts'
 const SETTINGS = '/api/user/app_settings/v1'
 const PROFILE = '/api/user/profile/v1'
 const SECOND = 1_000
-/** What a machine with other work to do may add, in ms. */
+/** Extra time allowed on a busy machine, in ms. */
 const SLACK = 300
 
-testInstances('what is edited on one instance is seen on the other within a second', async () => {
+testInstances('edits on one instance are visible on the other within a second', async () => {
   const rates = await Bun.file('data/seed/rates.json').json()
   const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString().slice(0, 10)
   using feed = startFeed(() => new Response(ecbXml(tomorrow, { ...rates.rates, USD: 1.15 })))
@@ -43,46 +43,52 @@ testInstances('what is edited on one instance is seen on the other within a seco
   }
 })
 
-testInstances('who changes a setting reads it at once, however many others read', async () => {
-  await using instances = await createTestInstances()
-  const { here, both } = instances
-  let isOver = false
-  const readers = both.map(async ({ services }) => {
-    while (!isOver) {
-      await services.settings.read()
-      await Bun.sleep(0)
+testInstances(
+  'a changed setting can be read back at once, even with concurrent readers',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, both } = instances
+    let isOver = false
+    const readers = both.map(async ({ services }) => {
+      while (!isOver) {
+        await services.settings.read()
+        await Bun.sleep(0)
+      }
+    })
+    const read: string[] = []
+    for (const at of times(100)) {
+      const { supportEmail } = await here.services.settings.set({ supportEmail: `e${at}@a.test` })
+      read.push(supportEmail)
     }
-  })
-  const read: string[] = []
-  for (const at of times(100)) {
-    const { supportEmail } = await here.services.settings.set({ supportEmail: `e${at}@a.test` })
-    read.push(supportEmail)
-  }
-  isOver = true
-  await Promise.all(readers)
-  expect(read).toEqual(times(100).map((at) => `e${at}@a.test`))
-})
-
-testInstances('settings that both change at once are all kept', async () => {
-  await using instances = await createTestInstances()
-  const [here, there] = instances.both.map(({ services }) => services.settings)
-  for (const at of times(10)) {
-    const [email, link] = [`e${at}@a.test`, `2.${at}.0`]
-    await Promise.all([
-      here?.set({ supportEmail: email }),
-      there?.set({ 'ios.latestVersion': link }),
-    ])
-    await Bun.sleep(0)
-  }
-  await Bun.sleep(SECOND + SLACK)
-  for (const { services } of instances.both) {
-    const { supportEmail, ios } = await services.settings.read()
-    expect([supportEmail, ios.latestVersion]).toEqual(['e9@a.test', '2.9.0'])
-  }
-})
+    isOver = true
+    await Promise.all(readers)
+    expect(read).toEqual(times(100).map((at) => `e${at}@a.test`))
+  },
+)
 
 testInstances(
-  'a mail is sent once though both instances send',
+  'concurrent changes to different settings on both instances are all kept',
+  async () => {
+    await using instances = await createTestInstances()
+    const [here, there] = instances.both.map(({ services }) => services.settings)
+    for (const at of times(10)) {
+      const [email, link] = [`e${at}@a.test`, `2.${at}.0`]
+      await Promise.all([
+        here?.set({ supportEmail: email }),
+        there?.set({ 'ios.latestVersion': link }),
+      ])
+      await Bun.sleep(0)
+    }
+    await Bun.sleep(SECOND + SLACK)
+    for (const { services } of instances.both) {
+      const { supportEmail, ios } = await services.settings.read()
+      expect([supportEmail, ios.latestVersion]).toEqual(['e9@a.test', '2.9.0'])
+    }
+  },
+)
+
+testInstances(
+  'an e-mail is sent once although both instances send e-mails',
   async () => {
     await using smtp = await startSmtp()
     await using instances = await createTestInstances({ SMTP_URL: smtp.url })
@@ -100,7 +106,7 @@ testInstances(
   20_000,
 )
 
-testInstances('mails that go out slowly are sent once as well', async () => {
+testInstances('e-mails that take long to deliver are also sent once', async () => {
   await using instances = await createTestInstances()
   const { here, there, clock } = instances
   const sent: unknown[] = []
@@ -122,7 +128,7 @@ testInstances('mails that go out slowly are sent once as well', async () => {
   expect(sent.toSorted()).toEqual(times(20).toSorted())
 })
 
-testInstances('a timer runs on one of twelve', async () => {
+testInstances('a scheduled job is claimed by one of twelve instances', async () => {
   await using instances = await createTestInstances()
   for (const minute of times(10)) {
     const slot = new Date(Date.UTC(2026, 0, 1, 0, minute))
@@ -133,16 +139,19 @@ testInstances('a timer runs on one of twelve', async () => {
   }
 })
 
-testInstances('a timer that a wrong clock has run runs again at the right time', async () => {
-  await using instances = await createTestInstances()
-  const { db } = instances.here.services
-  const slot = new Date(Date.UTC(2026, 0, 1))
-  expect(await db.claimJob('sweep', new Date(Date.UTC(2027, 0, 1)))).toBe(true)
-  expect(await db.claimJob('sweep', slot)).toBe(true)
-  expect(await instances.there.services.db.claimJob('sweep', slot)).toBe(false)
-})
+testInstances(
+  'a job that ran early because of a wrong clock runs again at the right time',
+  async () => {
+    await using instances = await createTestInstances()
+    const { db } = instances.here.services
+    const slot = new Date(Date.UTC(2026, 0, 1))
+    expect(await db.claimJob('sweep', new Date(Date.UTC(2027, 0, 1)))).toBe(true)
+    expect(await db.claimJob('sweep', slot)).toBe(true)
+    expect(await instances.there.services.db.claimJob('sweep', slot)).toBe(false)
+  },
+)
 
-testInstances('a message that one instance has carried out is refused by the other', async () => {
+testInstances('a sealed message accepted by one instance is refused by the other', async () => {
   await using instances = await createTestInstances()
   const { here, there, address } = instances
   const { accessToken } = await here.register()
@@ -158,7 +167,7 @@ testInstances('a message that one instance has carried out is refused by the oth
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
 })
 
-testInstances('keys that one instance changes are known to the other within 2 s', async () => {
+testInstances('keys rotated on one instance are known to the other within 2 s', async () => {
   await using instances = await createTestInstances()
   const { here, there } = instances
   const { accessToken: token } = await here.register()
@@ -168,26 +177,26 @@ testInstances('keys that one instance changes are known to the other within 2 s'
   for (const ring of ['encryptionKeys', 'signingKeys'] as const) {
     await here.services[ring].rotate(false)
   }
-  await untilSame(here, there)
+  await waitForSameKeys(here, there)
   expect(await publishedBy(there)).toHaveLength(4)
   for (const ring of ['encryptionKeys', 'signingKeys'] as const) {
     await here.services[ring].rotate(true)
   }
-  await untilSame(here, there)
+  await waitForSameKeys(here, there)
   expect(await publishedBy(there)).toHaveLength(2)
   expect((await there.ask('GET', PROFILE, { token })).status).toBe(401)
   expect((await old.get(SETTINGS, message)).json.code).toBe('encryption_unknown_key')
 })
 
 testInstances(
-  'keys that both change at once end up the same on both',
+  'concurrent key rotations leave the same keys on both instances',
   async () => {
     await using instances = await createTestInstances()
     for (const _round of times(5)) {
       const changes = instances.both.map(({ services }) => services.signingKeys.rotate(true))
       const failed = (await Promise.allSettled(changes)).filter((one) => one.status === 'rejected')
       expect(failed.length).toBeLessThan(2)
-      await untilSame(instances.here, instances.there)
+      await waitForSameKeys(instances.here, instances.there)
     }
     const { accessToken: token } = await instances.here.register()
     expect((await instances.there.ask('GET', PROFILE, { token })).status).toBe(200)
@@ -196,7 +205,7 @@ testInstances(
 )
 
 /** Waits until both show the same keys. */
-async function untilSame(here: TestApp, there: TestApp) {
+async function waitForSameKeys(here: TestApp, there: TestApp) {
   const start = performance.now()
   while (!Bun.deepEquals(await publishedBy(here), await publishedBy(there))) {
     expect(performance.now() - start).toBeLessThan(2 * SECOND + SLACK)

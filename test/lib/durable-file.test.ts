@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeDurably } from '../../src/lib/durable-file.ts'
 
-test('leaves nothing of a file that cannot be written, and names it in the error', async () => {
+test('leaves no partial file if a write fails, and names the file in the error', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-durable-'))
   const path = join(folder, 'taken')
   await mkdir(join(path, 'by-a-folder'), { recursive: true })

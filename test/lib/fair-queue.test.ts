@@ -110,10 +110,10 @@ test('refuses the newest job of the address with the most jobs when the queue is
 test('removes an aborted job from the queue', async () => {
   const { ask, end, served } = makeQueue()
   void ask('@a', LARGE)
-  const patience = new AbortController()
-  const waiting = ask('@b', LARGE, patience.signal)
+  const controller = new AbortController()
+  const waiting = ask('@b', LARGE, controller.signal)
   void ask('@c', LARGE)
-  patience.abort()
+  controller.abort()
   await expect(waiting).rejects.toThrow('full')
   await end()
   expect(served).toEqual(['@a', '@c'])

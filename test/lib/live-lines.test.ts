@@ -35,7 +35,7 @@ test('sends new lines to a follower until it leaves, without affecting others', 
   expect(bob).toEqual(['line 1', 'line 2'])
 })
 
-test('closes all followers, also while some are leaving', () => {
+test('closes all followers, even while some are leaving', () => {
   const { lines } = createLines()
   const gone: string[] = []
   for (const name of ['ann', 'bob', 'eve']) {

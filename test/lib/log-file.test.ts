@@ -24,7 +24,7 @@ test('rotates a full log between lines and keeps a limited number of old ones', 
   )
 })
 
-test('keeps no old log when none is wanted', async () => {
+test('keeps no old log if the limit is 0', async () => {
   const log = createLogFile(path, { fullBytes: 100, kept: 0 })
   for (let number = 0; number < 25; number++) log.write(line(number))
   expect(await readdir(folder)).toEqual(['log'])
@@ -58,7 +58,7 @@ test('keeps writing to a full log that cannot be moved aside', async () => {
   const log = createLogFile(path, { fullBytes: 20, kept: 1 })
   log.write(line(1))
   log.write(line(2))
-  // Not even root can replace a directory by a file.
+  // Not even root can replace a directory with a file.
   await mkdir(join(folder, 'log.1', 'in the way'), { recursive: true })
   for (const number of [3, 4]) log.write(line(number))
   expect(await read('log')).toBe([1, 2, 3, 4].map(line).join(''))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { loadNative, setNativeDir } from '../../src/lib/native.ts'
 
-const STRANGER = 54_321
+const OTHER_USER_ID = 54_321
 const isRoot = process.getuid?.() === 0
 const folders: string[] = []
 
@@ -16,7 +16,7 @@ afterEach(() => {
 
 test.skipIf(!isRoot)('does not unpack into a directory that another user owns', async () => {
   const { folder, load } = await nativeFolder()
-  chownSync(folder, STRANGER, STRANGER)
+  chownSync(folder, OTHER_USER_ID, OTHER_USER_ID)
   expect(load).toThrow('belongs to another user')
   expect(readdirSync(folder)).toEqual([])
 })
@@ -25,7 +25,7 @@ test.skipIf(!isRoot)('does not load from a directory that another user has prepa
   const { folder, unpacked, load } = await nativeFolder()
   chmodSync(folder, 0o1777)
   mkdirSync(join(folder, unpacked))
-  chownSync(join(folder, unpacked), STRANGER, STRANGER)
+  chownSync(join(folder, unpacked), OTHER_USER_ID, OTHER_USER_ID)
   expect(load).toThrow('belongs to another user')
   expect(readdirSync(join(folder, unpacked))).toEqual([])
 })
@@ -34,13 +34,13 @@ test('does not load from a world-writable directory', async () => {
   const { folder, unpacked, load } = await nativeFolder()
   mkdirSync(join(folder, unpacked, 'lib'), { recursive: true })
   chmodSync(join(folder, unpacked, 'lib'), 0o777)
-  expect(load).toThrow('every user may write to')
+  expect(load).toThrow('is writable by every user')
   expect(readdirSync(join(folder, unpacked, 'lib'))).toEqual([])
 })
 
 test.skipIf(!isRoot)("root may use the directory of the data's owner", async () => {
-  const { folder, unpacked, load } = await nativeFolder(STRANGER)
-  chownSync(folder, STRANGER, STRANGER)
+  const { folder, unpacked, load } = await nativeFolder(OTHER_USER_ID)
+  chownSync(folder, OTHER_USER_ID, OTHER_USER_ID)
   expect(load).not.toThrow(/another user|every user/)
   expect(readdirSync(join(folder, unpacked, 'lib'))).toEqual(['addon.node'])
 })

@@ -3,14 +3,14 @@ import { onQuietAfterLoad } from '../../src/lib/quiet-time.ts'
 
 test('runs the work once after each busy period', async () => {
   // CPU time in ms at each check: 50 ms more is busy, nothing more is quiet.
-  const looks = [0, 0, 50, 100, 100, 100, 150, 150, 150]
+  const cpuTimes = [0, 0, 50, 100, 100, 100, 150, 150, 150]
   const done: number[] = []
-  let look = 0
-  const stop = onQuietAfterLoad(() => done.push(look), {
+  let checks = 0
+  const stop = onQuietAfterLoad(() => done.push(checks), {
     interval: 5,
-    cpuTime: () => looks[Math.min(look++, looks.length - 1)] ?? 0,
+    cpuTime: () => cpuTimes[Math.min(checks++, cpuTimes.length - 1)] ?? 0,
   })
-  while (look < looks.length + 3) await Bun.sleep(5)
+  while (checks < cpuTimes.length + 3) await Bun.sleep(5)
   stop()
   expect(done).toEqual([5, 8])
 })

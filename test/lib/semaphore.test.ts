@@ -3,12 +3,12 @@ import { createSemaphore } from '../../src/lib/semaphore.ts'
 
 const full = () => new Error('full')
 
-test('two pieces of work run at once, two wait in order, and a fifth is refused', async () => {
-  const inTurn = createSemaphore({ limit: 2, queueLimit: 2, onFull: full })
+test('two tasks run at once, two wait in order, and a fifth is refused', async () => {
+  const runLimited = createSemaphore({ limit: 2, queueLimit: 2, onFull: full })
   const started: number[] = []
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const work = (at: number) =>
-    inTurn(async () => {
+    runLimited(async () => {
       started.push(at)
       await ends[at]?.promise
     })
@@ -31,32 +31,32 @@ test('two pieces of work run at once, two wait in order, and a fifth is refused'
 })
 
 test('work that has waited for too long leaves the queue', async () => {
-  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 20, onFull: full })
+  const runLimited = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 20, onFull: full })
   const { promise, resolve } = Promise.withResolvers<void>()
-  const first = inTurn(() => promise)
+  const first = runLimited(() => promise)
   let hasStarted = false
-  const late = inTurn(async () => {
+  const late = runLimited(async () => {
     hasStarted = true
   })
   await expect(late).rejects.toThrow('full')
   resolve()
   await first
-  expect(await inTurn(async () => 'free')).toBe('free')
+  expect(await runLimited(async () => 'free')).toBe('free')
   expect(hasStarted).toBe(false)
 })
 
-test('work that would wait for too long by the average so far is refused without waiting', async () => {
+test('refuses work at once if it would wait too long, judging by past durations', async () => {
   let now = 0
   using _clock = spyOn(performance, 'now').mockImplementation(() => now)
-  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 60_000, onFull: full })
-  await inTurn(async () => {
+  const runLimited = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 60_000, onFull: full })
+  await runLimited(async () => {
     now += 40_000
   })
   const { promise, resolve } = Promise.withResolvers<void>()
-  const running = inTurn(() => promise)
-  const waiting = inTurn(async () => 'done')
-  // Two would wait for 80 seconds: the refusal comes before any timer could.
-  const refused = inTurn(async () => {}).catch(({ message }) => message)
+  const running = runLimited(() => promise)
+  const waiting = runLimited(async () => 'done')
+  // The second would wait for 80 seconds; the refusal comes before any timer could fire.
+  const refused = runLimited(async () => {}).catch(({ message }) => message)
   expect(await Promise.race([refused, Bun.sleep(0).then(() => 'waits')])).toBe('full')
   resolve()
   await running

@@ -8,10 +8,10 @@ import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
 type TableName = keyof TestApp['services']['db']['tables']
 
-/** Their column types tell times from numbers. */
+/** The SQLite column types distinguish times from numbers. */
 const SQLITE_TABLES = buildTables(sqliteColumns)
 const PROFILE = '/api/user/profile/v1'
-/** Tables whose rows name a user, and the column that does: by a foreign key, or as an app user id. */
+/** Tables with a user column, which is a foreign key or contains app user ids. */
 const USER_COLUMNS = Object.entries(SQLITE_TABLES).flatMap(([name, table]) => {
   const columns = getTableConfig(table as SQLiteTable).foreignKeys.flatMap((key) => {
     const { columns, foreignTable } = key.reference()
@@ -50,7 +50,7 @@ test('a table that is not deleted, exported or merged says why', async () => {
   }
 })
 
-test('only tables with a foreign key leave their deletion to it', async () => {
+test('only tables with a foreign key rely on it for deletion', async () => {
   await using app = await createTestApp()
   const left = Object.entries(userDataOf(app)).filter(([, one]) => one.deletion === byForeignKey)
   const keyed = OWNED.map(({ name }) => String(name))
@@ -66,7 +66,7 @@ test('deleting an account leaves no row that names the user', async () => {
     expect([name, await countRows(app, name, user._id)]).toEqual([name, 0])
 })
 
-test('what is exported of a table shows its rows', async () => {
+test('the export of each table contains its rows', async () => {
   await using app = await createTestApp()
   const { user } = await app.register()
   await fillTables(app, user._id)
@@ -81,7 +81,7 @@ test('what is exported of a table shows its rows', async () => {
   }
 })
 
-test('a guest who signs in leaves no row, and the account has the rows that are merged', async () => {
+test('a guest who signs in leaves no rows, and the account gets the merged ones', async () => {
   await using app = await createTestApp()
   const email = 'ann@example.com'
   const { user } = await app.register(email)
@@ -104,15 +104,15 @@ function userDataOf({ services }: TestApp): Record<string, UserTable> {
 async function fillTables({ services: { db } }: TestApp, userId: string) {
   for (const { name, column } of OWNED) {
     const columns = Object.entries(getTableColumns(SQLITE_TABLES[name]))
-    const needed = columns.filter(([, { notNull, hasDefault }]) => notNull && !hasDefault)
-    const row = Object.fromEntries(needed.map(([key, one]) => [key, valueFor(one as Column)]))
+    const required = columns.filter(([, { notNull, hasDefault }]) => notNull && !hasDefault)
+    const row = Object.fromEntries(required.map(([key, one]) => [key, valueFor(one as Column)]))
     await db.write(async (tx) => {
       await tx.insert(db.tables[name]).values({ ...row, [column]: userId } as never)
     })
   }
 }
 
-/** Times are integers to the database, in a type of our own. */
+/** Times are stored as integers, in a custom column type. */
 function valueFor(column: Column): unknown {
   const { dataType } = column
   if (dataType === 'number') return 1

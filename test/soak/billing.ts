@@ -10,14 +10,14 @@ const TYPES = ['RENEWAL', 'RENEWAL', 'CANCELLATION', 'UNCANCELLATION', 'BILLING_
 
 /** The billing provider: delivers each event until it is acknowledged. `events` are the ids of acknowledged ones. */
 export function createBilling(client: Client, users: Users) {
-  const { wrong, persist } = client
+  const { wrong, askWithRetries } = client
   const events = new Set<string>()
   // Long ago, so that no clock places an event in the future.
   const start = Date.now() - 100 * DAY
   let lastEvent: ReturnType<typeof eventOf> | null = null
   let isUp = Promise.withResolvers<void>()
   isUp.resolve()
-  return { events, deliver, deliverSwapped, repeat, readSubscription, goDown, comeBack, untilUp }
+  return { events, deliver, deliverSwapped, repeat, readSubscription, goDown, goUp, waitUntilUp }
 
   async function deliver(user: User) {
     const event = eventOf(user)
@@ -39,7 +39,8 @@ export function createBilling(client: Client, users: Users) {
   async function repeat() {
     if (!lastEvent) return
     const { code } = await post(lastEvent)
-    if (code !== 'duplicate') wrong.push(`${lastEvent.id} was delivered twice, and got ${code}`)
+    if (code !== 'duplicate')
+      wrong.push(`${lastEvent.id} was delivered twice, but the second delivery got ${code}`)
   }
 
   async function readSubscription(user: User) {
@@ -50,7 +51,9 @@ export function createBilling(client: Client, users: Users) {
     const found = purchase ? [Date.parse(purchase.expiresAt), purchase.willRenew] : [null, false]
     const { expiresAt, willRenew, events } = user.purchase
     if (found[0] !== expiresAt || found[1] !== willRenew)
-      wrong.push(`${user.email} has ${found}, not ${expiresAt},${willRenew} after ${events} events`)
+      wrong.push(
+        `${user.email} has ${found}, expected ${expiresAt},${willRenew} after ${events} events`,
+      )
   }
 
   /** Delivers nothing while the provider is down, then everything that has waited. */
@@ -58,11 +61,11 @@ export function createBilling(client: Client, users: Users) {
     isUp = Promise.withResolvers()
   }
 
-  function comeBack() {
+  function goUp() {
     isUp.resolve()
   }
 
-  function untilUp() {
+  function waitUntilUp() {
     return isUp.promise
   }
 
@@ -77,7 +80,12 @@ export function createBilling(client: Client, users: Users) {
 
   async function post(event: object) {
     const path = '/api/webhooks/billing/v1'
-    const reply = await persist({ method: 'POST', path, token: WEBHOOK_TOKEN, json: { event } })
+    const reply = await askWithRetries({
+      method: 'POST',
+      path,
+      token: WEBHOOK_TOKEN,
+      json: { event },
+    })
     users.succeeded(reply, 'a delivery')
     return { code: reply.json?.code as string, isRepeated: reply.isRepeated }
   }

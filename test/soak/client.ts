@@ -13,12 +13,12 @@ export type Request = {
 
 export type Client = ReturnType<typeof createClient>
 
-/** In ms: a request that takes longer counts as hanging; refused clients wait longer each time. */
-const HANGS_AFTER = 60_000
+/** In ms. A request that takes longer counts as hanging; the pause between retries doubles. */
+const REQUEST_TIMEOUT = 60_000
 const FIRST_PAUSE = 100
-const LONGEST_PAUSE = 1_000
+const MAX_PAUSE = 1_000
 /** The longest wait for an unavailable server, in ms. */
-const GIVES_UP_AFTER = 120_000
+const RETRY_TIMEOUT = 120_000
 
 const UNAVAILABLE = [0, 429, 503, 507]
 
@@ -29,7 +29,7 @@ const UNAVAILABLE = [0, 429, 503, 507]
 export function createClient(url: string) {
   const wrong: string[] = []
   const seen = { failures: 0, lastFailureAt: 0, lastFailure: '' }
-  return { wrong, seen, ask, persist }
+  return { wrong, seen, ask, askWithRetries }
 
   async function ask({ method, path, token, json, body, headers }: Request): Promise<Reply> {
     const isAbsolute = path.startsWith('http')
@@ -41,7 +41,7 @@ export function createClient(url: string) {
         ...headers,
       },
       body: json === undefined ? (body ?? null) : JSON.stringify(json),
-      signal: AbortSignal.timeout(HANGS_AFTER),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT),
     }).catch((error: Error) => {
       if (error.name === 'TimeoutError') wrong.push(`${method} ${path} hangs`)
     })
@@ -57,7 +57,7 @@ export function createClient(url: string) {
   }
 
   /** The first conclusive reply; `isRepeated` says that an earlier attempt may have taken effect. */
-  async function persist(request: Request): Promise<Reply & { isRepeated: boolean }> {
+  async function askWithRetries(request: Request): Promise<Reply & { isRepeated: boolean }> {
     const startedAt = performance.now()
     for (let pause = FIRST_PAUSE, isRepeated = false; ; pause *= 2, isRepeated = true) {
       const reply = await ask(request)
@@ -65,11 +65,11 @@ export function createClient(url: string) {
       seen.failures++
       seen.lastFailureAt = performance.now()
       seen.lastFailure = `${request.method} ${request.path}: ${reply.status}`
-      if (performance.now() - startedAt > GIVES_UP_AFTER) {
+      if (performance.now() - startedAt > RETRY_TIMEOUT) {
         wrong.push(`${request.method} ${request.path} got ${reply.status} for two minutes`)
         return { ...reply, isRepeated }
       }
-      await Bun.sleep(Math.min(pause, LONGEST_PAUSE))
+      await Bun.sleep(Math.min(pause, MAX_PAUSE))
     }
   }
 }

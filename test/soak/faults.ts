@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Billing } from './billing.ts'
 import type { World } from './world.ts'
 
-/** A fault, until the server has recovered: `run` throws if the server misbehaves. */
+/** A fault to inject. `run` ends once the fault is over, and throws if the server misbehaves. */
 export type Fault = {
   name: string
   /** Ends the server's process; another one starts. */
@@ -12,8 +12,8 @@ export type Fault = {
 }
 
 /** How long a fault lasts, in ms. */
-const LASTS = 5_000
-const LASTS_LONG = 15_000
+const DURATION = 5_000
+const LONG_DURATION = 15_000
 
 /** All faults possible on this machine, and why others are not. */
 export function faultsOf(world: World, billing: Billing) {
@@ -25,9 +25,9 @@ export function faultsOf(world: World, billing: Billing) {
     { name: 'migration to the same version', endsProcess: true, run: migrate },
     { name: 'process paused for 5 s', run: pause },
     { name: 'image worker killed', run: killImageWorker },
-    { name: 'database locked by another program', run: () => world.lock(LASTS) },
+    { name: 'database locked by another program', run: () => world.lock(DURATION) },
     { name: 'backup', run: backUp },
-    { name: 'external providers down', run: loseProviders },
+    { name: 'external providers down', run: takeProvidersDown },
   ]
   const missing: string[] = []
   if (disk) faults.push({ name: 'full disk', run: () => fillDisk(disk) })
@@ -39,7 +39,7 @@ export function faultsOf(world: World, billing: Billing) {
       { name: 'database connections killed', run: killBackends },
       { name: 'PostgreSQL restarted', run: () => restartPostgres('SIGINT') },
       { name: 'PostgreSQL crashed', run: () => restartPostgres('SIGQUIT') },
-      { name: 'PostgreSQL unresponsive for 5 s', run: silencePostgres },
+      { name: 'PostgreSQL unresponsive for 5 s', run: freezePostgres },
     )
   }
   return { faults, missing }
@@ -56,19 +56,19 @@ export function faultsOf(world: World, billing: Billing) {
 
   async function migrate() {
     expectZero(await world.stop('SIGTERM'), 'the server')
-    await mustRun('migrate')
+    await runOrThrow('migrate')
     await world.start()
   }
 
   async function pause() {
     process.kill(world.pid(), 'SIGSTOP')
-    await Bun.sleep(LASTS)
+    await Bun.sleep(DURATION)
     process.kill(world.pid(), 'SIGCONT')
   }
 
   /** Repeatedly, because each image gets a new worker. */
   async function killImageWorker() {
-    for (const start = Date.now(); Date.now() - start < LASTS; await Bun.sleep(50)) {
+    for (const start = Date.now(); Date.now() - start < DURATION; await Bun.sleep(50)) {
       Bun.spawnSync(['pkill', '-KILL', '-P', String(world.pid()), '-f', 'image-worker'])
     }
   }
@@ -76,21 +76,21 @@ export function faultsOf(world: World, billing: Billing) {
   /** A backup under load, verified completely. */
   async function backUp() {
     const path = join(world.folder, 'backup.tar')
-    await mustRun('backup', '--out', path)
-    await mustRun('restore', path, '--verify')
+    await runOrThrow('backup', '--out', path)
+    await runOrThrow('restore', path, '--verify')
     await rm(path)
   }
 
   /** Rates stay unchanged; events wait at the billing provider and arrive all at once. */
-  async function loseProviders() {
+  async function takeProvidersDown() {
     world.rates.isDown = true
     billing.goDown()
     const { exitCode } = await world.run('rates', 'refresh')
-    await Bun.sleep(LASTS_LONG)
+    await Bun.sleep(LONG_DURATION)
     world.rates.isDown = false
-    billing.comeBack()
+    billing.goUp()
     if (exitCode !== 1) throw new Error(`rates refresh ended with ${exitCode}, not 1`)
-    await mustRun('rates', 'refresh')
+    await runOrThrow('rates', 'refresh')
   }
 
   async function fillDisk(path: string) {
@@ -98,7 +98,7 @@ export function faultsOf(world: World, billing: Billing) {
     const { bavail, bsize } = await statfs(path)
     await Bun.$`fallocate -l ${bavail * bsize - bsize * 64} ${ballast}`.nothrow().quiet()
     await Bun.$`dd if=/dev/zero of=${ballast}.rest bs=4096`.nothrow().quiet()
-    await Bun.sleep(LASTS)
+    await Bun.sleep(DURATION)
     await rm(ballast, { force: true })
     await rm(`${ballast}.rest`, { force: true })
   }
@@ -107,12 +107,12 @@ export function faultsOf(world: World, billing: Billing) {
   async function jump() {
     isAhead = !isAhead
     await clock?.set(isAhead ? '+2h' : '-2h')
-    await Bun.sleep(LASTS_LONG)
+    await Bun.sleep(LONG_DURATION)
     await clock?.set('+0')
   }
 
   async function killBackends() {
-    for (const start = Date.now(); Date.now() - start < LASTS; await Bun.sleep(700)) {
+    for (const start = Date.now(); Date.now() - start < DURATION; await Bun.sleep(700)) {
       await postgres?.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
       )
@@ -125,13 +125,13 @@ export function faultsOf(world: World, billing: Billing) {
     await postgres?.start()
   }
 
-  async function silencePostgres() {
+  async function freezePostgres() {
     await postgres?.signalAll('SIGSTOP')
-    await Bun.sleep(LASTS)
+    await Bun.sleep(DURATION)
     await postgres?.signalAll('SIGCONT')
   }
 
-  async function mustRun(...args: string[]) {
+  async function runOrThrow(...args: string[]) {
     const { exitCode, stderr } = await world.run(...args)
     if (exitCode !== 0) throw new Error(`homeport ${args.join(' ')} on ${engine}: ${stderr.trim()}`)
   }

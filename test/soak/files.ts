@@ -10,7 +10,7 @@ const LOG_SIZE = 20_000
 
 /** Logs, which are stored unchanged, and images, which the server converts. */
 export async function createFiles(client: Client, users: Users) {
-  const { wrong, persist } = client
+  const { wrong, askWithRetries } = client
   const photo = await noise(400, 300).jpeg({ quality: 80 }).toBuffer()
   return { uploadLog, uploadPicture, read, remove }
 
@@ -54,13 +54,13 @@ export async function createFiles(client: Client, users: Users) {
 
   async function check(user: User, key: string) {
     const found = await users.askAs(user, { method: 'GET', path: `${PATH}/download?key=${key}` })
-    if (!users.succeeded(found, 'the address of a file')) return
-    const file = await persist({ method: 'GET', path: found.json.response.url })
+    if (!users.succeeded(found, 'a file URL')) return
+    const file = await askWithRetries({ method: 'GET', path: found.json.response.url })
     // The clock may have jumped past the expiry of the signed URL.
     if (file.status === 403 || file.status === 404) return
     if (!users.succeeded(file, 'a file')) return
-    const wanted = user.files.get(key)
+    const expected = user.files.get(key)
     const hash = Bun.CryptoHasher.hash('sha256', file.bytes, 'hex')
-    if (wanted && wanted !== hash) wrong.push(`${key} differs from the upload`)
+    if (expected && expected !== hash) wrong.push(`${key} differs from the upload`)
   }
 }

@@ -14,13 +14,13 @@ export type Account = Awaited<ReturnType<typeof verifyAcknowledged>>
 export async function verifyAcknowledged(world: World, allUsers: User[], parts: Parts) {
   const { client, users, billing } = parts
   const column = async (sql: string) => (await world.query(sql)).map(([value]) => String(value))
-  const wantedFiles = allUsers.flatMap(({ files }) => [...files.keys()])
+  const acknowledgedFiles = allUsers.flatMap(({ files }) => [...files.keys()])
   const rows = await column('SELECT key FROM attachments')
   const stored = await world.storedFiles()
   const account = {
     events: compare(billing.events, await column('SELECT event_id FROM billing_events')),
     users: compare(users.emails, await column('SELECT email FROM users')),
-    files: compare(wantedFiles, rows),
+    files: compare(acknowledgedFiles, rows),
     filesOnDisk: compare(rows, stored),
   }
   for (const user of allUsers) {
@@ -45,11 +45,11 @@ export async function verifyAcknowledged(world: World, allUsers: User[], parts: 
 
 /** How the stored values differ from the acknowledged ones. */
 function compare(acknowledged: Iterable<string>, found: string[]) {
-  const [wanted, there] = [new Set(acknowledged), new Set(found)]
+  const [expected, stored] = [new Set(acknowledged), new Set(found)]
   return {
-    acknowledged: wanted.size,
-    lost: [...wanted.difference(there)],
-    twice: found.length - there.size,
-    unknown: [...there.difference(wanted)],
+    acknowledged: expected.size,
+    lost: [...expected.difference(stored)],
+    twice: found.length - stored.size,
+    unknown: [...stored.difference(expected)],
   }
 }

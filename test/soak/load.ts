@@ -8,11 +8,11 @@ export type Load = Awaited<ReturnType<typeof startLoad>>
 type Action = { kind: string; share: number; run: (user: User) => Promise<unknown> }
 
 /** More concurrent actions would only wait. */
-const AT_ONCE = 150
+const MAX_CONCURRENT = 150
 const SETTINGS = '/api/user/app_settings/v1'
 
 /**
- * Starts `rate` actions per second at fixed times, whatever happened to earlier ones. Each user does one
+ * Starts `rate` actions per second at fixed times, even if earlier ones are still running. Each user does one
  * thing at a time. Times, in ms, count from when an action was due until it was done, including retries.
  */
 export async function startLoad(
@@ -21,7 +21,7 @@ export async function startLoad(
 ) {
   const { client, users, billing, files } = parts
   const { wrong } = client
-  const acts: Action[] = [
+  const actions: Action[] = [
     { kind: 'settings', share: 26, run: readSettings },
     { kind: 'profile', share: 12, run: users.readProfile },
     { kind: 'subscription', share: 12, run: billing.readSubscription },
@@ -32,14 +32,14 @@ export async function startLoad(
     { kind: 'refresh', share: 5, run: users.refresh },
     { kind: 'sign-in', share: 2, run: users.signIn },
     { kind: 'registration', share: 0.7, run: users.register },
-    { kind: 'register and delete', share: 0.3, run: comeAndGo },
+    { kind: 'register and delete', share: 0.3, run: registerAndDelete },
     { kind: 'log', share: 2, run: files.uploadLog },
     { kind: 'picture', share: 1.2, run: files.uploadPicture },
     { kind: 'file', share: 3, run: files.read },
     { kind: 'file deleted', share: 2.8, run: files.remove },
   ]
-  const all = acts.reduce((sum, { share }) => sum + share, 0)
-  const times = new Map<string, number[]>(acts.map(({ kind }) => [kind, []]))
+  const all = actions.reduce((sum, { share }) => sum + share, 0)
+  const times = new Map<string, number[]>(actions.map(({ kind }) => [kind, []]))
   const seen = { done: 0, skipped: 0 }
   let settingsTag = ''
   const idle: User[] = []
@@ -63,7 +63,7 @@ export async function startLoad(
 
   function startDue() {
     for (; (due / rate) * 1_000 <= performance.now() - startedAt; due++) {
-      const user = running.size < AT_ONCE ? takeAny() : undefined
+      const user = running.size < MAX_CONCURRENT ? takeIdleUser() : undefined
       if (user) start(pick(), user, startedAt + (due / rate) * 1_000)
       else seen.skipped++
     }
@@ -81,7 +81,7 @@ export async function startLoad(
     running.add(doing)
   }
 
-  function takeAny(): User | undefined {
+  function takeIdleUser(): User | undefined {
     const at = Math.floor(Math.random() * idle.length)
     const user = idle[at]
     const last = idle.pop()
@@ -91,30 +91,30 @@ export async function startLoad(
 
   function pick(): Action {
     let left = Math.random() * all
-    for (const act of acts) {
-      left -= act.share
-      if (left < 0) return act
+    for (const action of actions) {
+      left -= action.share
+      if (left < 0) return action
     }
-    return acts[0] as Action
+    return actions[0] as Action
   }
 
   async function readSettings() {
     const headers = { 'if-none-match': settingsTag }
-    const reply = await client.persist({ method: 'GET', path: SETTINGS, headers })
+    const reply = await client.askWithRetries({ method: 'GET', path: SETTINGS, headers })
     if (reply.status === 304) return
     if (users.succeeded(reply, 'the settings')) settingsTag = reply.tag
   }
 
-  async function comeAndGo() {
+  async function registerAndDelete() {
     const guest = await users.register()
     if (!guest) return
     await files.uploadLog(guest)
-    await users.leave(guest)
+    await users.deleteAccount(guest)
   }
 
   function whenProviderIsUp(run: (user: User) => Promise<unknown>) {
     return async (user: User) => {
-      await billing.untilUp()
+      await billing.waitUntilUp()
       await run(user)
     }
   }

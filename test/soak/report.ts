@@ -1,7 +1,7 @@
 import type { Outcome } from './run.ts'
 import { type Sample, type Slope, slopeOf } from './slopes.ts'
 
-const LISTED = 20
+const MAX_LISTED = 20
 
 /** The outcome as Markdown, also for docs/measurements.md. */
 export function report(outcome: Outcome): string {
@@ -18,7 +18,7 @@ export function report(outcome: Outcome): string {
     table(['process', 'median', 'growth per hour within a process'], sampleRows(outcome)),
     table(['error in the log', 'times'], [...errors]),
     `Wrong: ${wrong.length}.`,
-    ...wrong.slice(0, LISTED).map((text) => `- ${text}`),
+    ...wrong.slice(0, MAX_LISTED).map((text) => `- ${text}`),
     isClean ? 'The ledger is clean.' : 'THE LEDGER IS NOT CLEAN.',
   ].join('\n\n')
 }
@@ -35,8 +35,8 @@ function accountRows({ account }: Outcome) {
   ])
 }
 
-function faultRows({ faultsSeen }: Outcome) {
-  return [...Map.groupBy(faultsSeen, ({ name }) => name)].map(([name, seen]) => [
+function faultRows({ faultResults }: Outcome) {
+  return [...Map.groupBy(faultResults, ({ name }) => name)].map(([name, seen]) => [
     name,
     seen.length,
     seen.reduce((sum, { failures }) => sum + failures, 0),
@@ -56,16 +56,24 @@ function sampleRows({ samples }: Outcome) {
   const memory = (sample: Sample) => sample.memory / 1e6
   const descriptors = (sample: Sample) => sample.descriptors
   return [
-    ['resident memory, MB', middle(samples.map(memory)), told(slopeOf(samples, memory))],
-    ['descriptors', middle(samples.map(descriptors)), told(slopeOf(samples, descriptors))],
+    [
+      'resident memory, MB',
+      formatMedian(samples.map(memory)),
+      formatSlope(slopeOf(samples, memory)),
+    ],
+    [
+      'descriptors',
+      formatMedian(samples.map(descriptors)),
+      formatSlope(slopeOf(samples, descriptors)),
+    ],
   ]
 }
 
-function middle(values: number[]): string {
+function formatMedian(values: number[]): string {
   return (values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0).toFixed(0)
 }
 
-function told(slope: Slope | null): string {
+function formatSlope(slope: Slope | null): string {
   if (!slope) return 'no process ran long enough'
   return `${slope.perHour.toFixed(2)} ± ${slope.error.toFixed(2)}`
 }

@@ -19,13 +19,13 @@ export type SoakOptions = {
   /** Time between faults, in ms. */
   pause: number
   signal: AbortSignal
-  tell: (text: string) => void
+  logProgress: (text: string) => void
   /** Only these faults. */
   only?: string[]
 }
 
 /** `failures` counts refused and unanswered requests; `recovery` is the time of the last one after the fault's end, in ms. */
-export type FaultSeen = { name: string; failures: number; recovery: number }
+export type FaultResult = { name: string; failures: number; recovery: number }
 
 export type Outcome = Awaited<ReturnType<typeof runSoak>>
 
@@ -35,31 +35,31 @@ const ROUNDS = 4
 
 /** Runs the load, one fault after the other, process samples, and the final verification. */
 export async function runSoak(options: SoakOptions) {
-  const { engine, minutes, rate, users: count, pause, signal, tell } = options
+  const { engine, minutes, rate, users: count, pause, signal, logProgress } = options
   await using world = await openWorld(engine)
   const client = createClient(world.url)
   const users = createUsers(client)
   const billing = createBilling(client, users)
   const files = await createFiles(client, users)
   const { faults, missing } = faultsOf(world, billing)
-  for (const text of missing) tell(`skipped: ${text}`)
+  for (const text of missing) logProgress(`skipped: ${text}`)
   const load = await startLoad({ client, users, billing, files }, { rate, users: count })
   const startedAt = performance.now()
   const sampling = startSampling(world, startedAt)
   const chosen = faults.filter(({ name }) => options.only?.includes(name) ?? true)
-  const faultsSeen: FaultSeen[] = []
-  for (const fault of inTurns(chosen)) {
+  const faultResults: FaultResult[] = []
+  for (const fault of scheduleFaults(chosen)) {
     await Promise.race([Bun.sleep(pause / 2), aborted(signal)])
     const isOver = performance.now() - startedAt > minutes * MINUTE - pause / 2
     if (signal.aborted || isOver) break
-    faultsSeen.push(await suffer(fault))
+    faultResults.push(await injectFault(fault))
     await Promise.race([Bun.sleep(pause / 2), aborted(signal)])
-    tell(await progress(faultsSeen.at(-1) as FaultSeen))
+    logProgress(await progress(faultResults.at(-1) as FaultResult))
   }
   await load.stop()
   const elapsed = (performance.now() - startedAt) / MINUTE
   const samples = sampling.stop()
-  tell('the load is over; verifying everything acknowledged')
+  logProgress('the load is over; verifying everything acknowledged')
   const account = await verifyAcknowledged(world, load.allUsers, { client, users, billing })
   const errors = await world.errorsLogged()
   const isClean =
@@ -74,7 +74,7 @@ export async function runSoak(options: SoakOptions) {
     missing,
     account,
     isClean,
-    faultsSeen,
+    faultResults,
     samples,
     seen,
     times,
@@ -83,11 +83,11 @@ export async function runSoak(options: SoakOptions) {
     failures: client.seen.failures,
   }
 
-  async function suffer(fault: Fault): Promise<FaultSeen> {
+  async function injectFault(fault: Fault): Promise<FaultResult> {
     const before = client.seen.failures
-    if (fault.endsProcess) sampling.endLife()
+    if (fault.endsProcess) sampling.pauseSampling()
     await fault.run().catch((error) => client.wrong.push(`${fault.name}: ${error.message}`))
-    if (fault.endsProcess) sampling.startLife()
+    if (fault.endsProcess) sampling.resumeSampling()
     const endedAt = performance.now()
     // Requests refused during the fault are retried within two seconds.
     await Bun.sleep(Math.min(pause / 6, 5_000))
@@ -95,7 +95,7 @@ export async function runSoak(options: SoakOptions) {
     return { name: fault.name, failures: client.seen.failures - before, recovery }
   }
 
-  async function progress({ name, failures, recovery }: FaultSeen): Promise<string> {
+  async function progress({ name, failures, recovery }: FaultResult): Promise<string> {
     const minute = ((performance.now() - startedAt) / MINUTE).toFixed(1)
     const { memory, descriptors } = await measure(world.pid())
     return [
@@ -109,27 +109,27 @@ export async function runSoak(options: SoakOptions) {
 }
 
 /** Faults that end the process come in one round of four, so that a process lives long enough to judge its memory. */
-function* inTurns(faults: Fault[]): Generator<Fault> {
-  const kept = faults.filter(({ endsProcess }) => !endsProcess)
+function* scheduleFaults(faults: Fault[]): Generator<Fault> {
+  const nonFatal = faults.filter(({ endsProcess }) => !endsProcess)
   for (;;) {
     yield* faults
-    for (let round = 1; round < ROUNDS; round++) yield* kept
+    for (let round = 1; round < ROUNDS; round++) yield* nonFatal
     if (faults.length === 0) return
   }
 }
 
 function startSampling(world: World, startedAt: number) {
   const samples: Sample[] = []
-  let life = 0
-  let bornAt: number | null = startedAt
+  let generation = 0
+  let processStartedAt: number | null = startedAt
   const timer = setInterval(take, SAMPLE_EVERY)
   return {
-    endLife: () => {
-      bornAt = null
+    pauseSampling: () => {
+      processStartedAt = null
     },
-    startLife: () => {
-      life++
-      bornAt = performance.now()
+    resumeSampling: () => {
+      generation++
+      processStartedAt = performance.now()
     },
     stop: () => {
       clearInterval(timer)
@@ -138,12 +138,12 @@ function startSampling(world: World, startedAt: number) {
   }
 
   async function take() {
-    if (bornAt === null) return
-    const [now, of] = [performance.now(), life]
-    const age = (now - bornAt) / MINUTE
+    if (processStartedAt === null) return
+    const [now, of] = [performance.now(), generation]
+    const age = (now - processStartedAt) / MINUTE
     const measured = await measure(world.pid()).catch(() => null)
-    if (measured && of === life)
-      samples.push({ ...measured, life, age, minute: (now - startedAt) / MINUTE })
+    if (measured && of === generation)
+      samples.push({ ...measured, generation, age, minute: (now - startedAt) / MINUTE })
   }
 }
 

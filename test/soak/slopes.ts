@@ -1,6 +1,6 @@
-/** A sample of a process, in minutes since the start of the run; `life` counts processes. */
+/** A sample of a process: `minute` counts from the start of the run, `age` from the start of the process, `generation` counts processes. */
 export type Sample = {
-  life: number
+  generation: number
   minute: number
   age: number
   memory: number
@@ -18,19 +18,25 @@ const WARM_UP = 5
  */
 export function slopeOf(samples: Sample[], value: (sample: Sample) => number): Slope | null {
   const old = samples.filter(({ age }) => age >= WARM_UP)
-  const minutes = Map.groupBy(old, ({ life, minute }) => `${life}/${Math.floor(minute)}`)
+  const minutes = Map.groupBy(
+    old,
+    ({ generation, minute }) => `${generation}/${Math.floor(minute)}`,
+  )
   const points = [...minutes.values()].map((group) => ({
-    life: group[0]?.life ?? 0,
+    generation: group[0]?.generation ?? 0,
     x: (group[0]?.minute ?? 0) / 60,
     y: median(group.map(value)),
   }))
-  const lives = [...Map.groupBy(points, ({ life }) => life).values()]
-  const centred = lives.flatMap((life) => {
-    const [x, y] = [mean(life.map((point) => point.x)), mean(life.map((point) => point.y))]
-    return life.map((point) => ({ x: point.x - x, y: point.y - y }))
+  const generations = [...Map.groupBy(points, ({ generation }) => generation).values()]
+  const centred = generations.flatMap((generation) => {
+    const [x, y] = [
+      mean(generation.map((point) => point.x)),
+      mean(generation.map((point) => point.y)),
+    ]
+    return generation.map((point) => ({ x: point.x - x, y: point.y - y }))
   })
   const spread = sum(centred.map(({ x }) => x * x))
-  const freedom = centred.length - lives.length - 1
+  const freedom = centred.length - generations.length - 1
   if (spread === 0 || freedom < 1) return null
   const perHour = sum(centred.map(({ x, y }) => x * y)) / spread
   const residue = sum(centred.map(({ x, y }) => (y - perHour * x) ** 2))

@@ -18,11 +18,11 @@ test.skipIf(isOnPostgres)(
       pause: 1_200,
       signal: AbortSignal.timeout(20_000),
       only: ['kill -9'],
-      tell: () => {},
+      logProgress: () => {},
     })
     expect(outcome.wrong).toEqual([])
     expect(outcome.isClean).toBe(true)
-    expect(outcome.faultsSeen.map(({ name }) => name)).toContain('kill -9')
+    expect(outcome.faultResults.map(({ name }) => name)).toContain('kill -9')
     expect(outcome.account.events.acknowledged).toBeGreaterThan(10)
     expect(report(outcome)).toContain('The ledger is clean.')
   },
@@ -30,8 +30,8 @@ test.skipIf(isOnPostgres)(
 )
 
 test('the slope is measured within each process, with a standard error', () => {
-  const samples = [0, 1].flatMap((life) =>
-    Array.from({ length: 240 }, (_, at) => sampleOf(life, at / 12)),
+  const samples = [0, 1].flatMap((generation) =>
+    Array.from({ length: 240 }, (_, at) => sampleOf(generation, at / 12)),
   )
   const slope = slopeOf(samples, ({ memory }) => memory)
   expect(slope?.perHour).toBeCloseTo(6, 0)
@@ -44,7 +44,7 @@ test('a new process has no slope', () => {
 })
 
 /** Grows by 6 per hour with some noise, and starts higher in the second process. */
-function sampleOf(life: number, age: number): Sample {
-  const memory = 100 + 50 * life + age / 10 + Math.sin(age * 50) / 10
-  return { life, age, minute: life * 20 + age, memory, descriptors: 30 }
+function sampleOf(generation: number, age: number): Sample {
+  const memory = 100 + 50 * generation + age / 10 + Math.sin(age * 50) / 10
+  return { generation, age, minute: generation * 20 + age, memory, descriptors: 30 }
 }

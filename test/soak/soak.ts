@@ -31,7 +31,7 @@ const outcome = await runSoak({
   users: 200,
   pause: 60_000,
   signal: interruption.signal,
-  tell: (text) => console.log(text),
+  logProgress: (text) => console.log(text),
 })
 console.log(report(outcome))
 if (!outcome.isClean) process.exitCode = 1

@@ -20,15 +20,15 @@ const PROFILE = '/api/user/profile/v1'
 
 /** Users who register, sign in, change their names and delete their accounts. `emails` are those of existing users. */
 export function createUsers(client: Client) {
-  const { wrong, persist } = client
+  const { wrong, askWithRetries } = client
   const emails = new Set<string>()
   let registered = 0
-  return { emails, register, signIn, refresh, readProfile, rename, leave, askAs, succeeded }
+  return { emails, register, signIn, refresh, readProfile, rename, deleteAccount, askAs, succeeded }
 
   async function register(): Promise<User | null> {
     const email = `user-${++registered}-${crypto.randomUUID().slice(0, 8)}@example.com`
     const json = { email, password: PASSWORD }
-    const reply = await persist({ method: 'POST', path: '/api/auth/register/v1', json })
+    const reply = await askWithRetries({ method: 'POST', path: '/api/auth/register/v1', json })
     const isKnown = reply.isRepeated && reply.status === 409
     const made = isKnown ? await login(email) : reply
     if (!succeeded(made, 'a registration')) return null
@@ -47,21 +47,21 @@ export function createUsers(client: Client) {
 
   async function signIn(user: User) {
     const reply = await login(user.email)
-    if (succeeded(reply, 'a sign-in')) keep(user, reply)
+    if (succeeded(reply, 'a sign-in')) storeTokens(user, reply)
   }
 
   /** After a lost reply, retries with the same token, as an app does. */
   async function refresh(user: User) {
     const json = { refreshToken: user.refreshToken }
-    const reply = await persist({ method: 'POST', path: '/api/auth/refresh/v1', json })
-    if (succeeded(reply, 'a refresh')) keep(user, reply)
+    const reply = await askWithRetries({ method: 'POST', path: '/api/auth/refresh/v1', json })
+    if (succeeded(reply, 'a refresh')) storeTokens(user, reply)
   }
 
   async function readProfile(user: User) {
     const reply = await askAs(user, { method: 'GET', path: PROFILE })
     if (!succeeded(reply, 'a profile')) return
     const { name } = reply.json.response.profile
-    if (name !== user.name) wrong.push(`${user.email} has the name ${name}, not ${user.name}`)
+    if (name !== user.name) wrong.push(`${user.email} has the name ${name}, expected ${user.name}`)
   }
 
   async function rename(user: User) {
@@ -72,8 +72,8 @@ export function createUsers(client: Client) {
   }
 
   /** The token is void once an earlier attempt took effect. */
-  async function leave(user: User) {
-    const reply = await persist({ method: 'DELETE', path: PROFILE, token: user.token })
+  async function deleteAccount(user: User) {
+    const reply = await askWithRetries({ method: 'DELETE', path: PROFILE, token: user.token })
     const isGone = reply.isRepeated && reply.status === 401
     if (isGone || succeeded(reply, 'a deletion')) emails.delete(user.email)
     const again = await login(user.email)
@@ -82,19 +82,19 @@ export function createUsers(client: Client) {
 
   /** Sends a request with the access token, refreshing an expired one first. */
   async function askAs(user: User, request: Omit<Request, 'token'>) {
-    const reply = await persist({ ...request, token: user.token })
+    const reply = await askWithRetries({ ...request, token: user.token })
     if (reply.json?.code !== 'token_expired') return reply
     await refresh(user)
-    const again = await persist({ ...request, token: user.token })
+    const again = await askWithRetries({ ...request, token: user.token })
     return { ...again, isRepeated: reply.isRepeated || again.isRepeated }
   }
 
   function login(email: string) {
     const json = { email, password: PASSWORD }
-    return persist({ method: 'POST', path: '/api/auth/login/v1', json })
+    return askWithRetries({ method: 'POST', path: '/api/auth/login/v1', json })
   }
 
-  function keep(user: User, { json }: Reply) {
+  function storeTokens(user: User, { json }: Reply) {
     user.token = json.response.accessToken
     user.refreshToken = json.response.refreshToken
   }

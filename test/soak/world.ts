@@ -90,7 +90,7 @@ export async function openWorld(engine: Engine) {
     return client.query(statement).values() as unknown[][]
   }
 
-  /** Another program holds the write lock for that many ms. */
+  /** Holds the write lock for `ms`, as another program might. */
   async function lock(ms: number) {
     if (postgres) {
       await using sql = new SQL({ url: postgres.url, max: 1 })

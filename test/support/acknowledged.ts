@@ -5,10 +5,10 @@ import { PASSWORD } from './app.ts'
 import type { Server } from './executable.ts'
 import { deliver, postJson, uploadText } from './requests.ts'
 
-/** What the server has answered with success, so that it must be there whatever happens. */
+/** The ids of writes that the server acknowledged, which must never be lost. */
 export type Acknowledged = { events: string[]; emails: string[]; keys: string[] }
 
-/** Delivers events, registers people and uploads files without a pause until it is stopped; `name` makes them new. */
+/** Continuously delivers events, registers users and uploads files until stopped; `name` makes the ids unique. */
 export function writeAll(server: Server, token: string, name: string) {
   const acknowledged: Acknowledged = { events: [], emails: [], keys: [] }
   let isOver = false
@@ -16,7 +16,7 @@ export function writeAll(server: Server, token: string, name: string) {
   const done = Promise.all(writers.map(repeat))
   return { acknowledged, stop, done }
 
-  /** What is acknowledged from now on does not count. */
+  /** Writes acknowledged after this are not recorded. */
   function stop() {
     isOver = true
   }
@@ -46,14 +46,14 @@ export function writeAll(server: Server, token: string, name: string) {
   }
 }
 
-/** What of it is not in a data directory that nobody uses, and what is wrong with its database. */
+/** Acknowledged records missing from an unused data directory, and problems of its database. */
 export function findLostRecords({ events, emails, keys }: Acknowledged, dataDir: string) {
   using client = new Database(join(dataDir, 'homeport.db'))
-  const known = (sql: string) => new Set(client.query(sql).values().flat())
+  const columnSet = (sql: string) => new Set(client.query(sql).values().flat())
   const [eventIds, addresses, stored] = [
-    known('SELECT event_id FROM billing_events'),
-    known('SELECT email FROM users'),
-    known('SELECT key FROM attachments'),
+    columnSet('SELECT event_id FROM billing_events'),
+    columnSet('SELECT email FROM users'),
+    columnSet('SELECT key FROM attachments'),
   ]
   const isThere = (key: string) => existsSync(join(dataDir, 'files', key.slice(0, 1), key))
   return {

@@ -16,8 +16,8 @@ const KEYS = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 x509.cryptoProvider.set(crypto)
 
 /**
- * A certificate authority that speaks ACME (RFC 8555): it checks nonces, signatures and URLs of every message, and asks
- * for challenges at `httpPort` of this machine. `state.lifetime` of new certificates in ms; `failing`: it refuses everything.
+ * An ACME certificate authority (RFC 8555). It checks the nonce, signature and URL of every message, and requests
+ * challenges on local port `httpPort`. `state.lifetime` of new certificates is in ms; if `failing`, it refuses all requests.
  */
 export async function startAcmeServer(httpPort: number) {
   const state = { failing: false, lifetime: 90 * 24 * 3_600_000, issued: 0, accounts: 0 }
@@ -49,28 +49,28 @@ export async function startAcmeServer(httpPort: number) {
       return reply(Object.fromEntries(names.map((name) => [of(name), `${base}/${name}`])))
     }
     if (pathname === '/new-nonce') return reply(null)
-    const signed = await verified(request)
+    const signed = await verify(request)
     if (signed === null) return problem(400, 'badNonce')
     if (signed instanceof Response) return signed
-    const [, what = '', id = ''] = pathname.split('/')
-    if (what === 'new-account') return newAccount(signed)
-    if (what === 'new-order') return newOrder(signed)
+    const [, resource = '', id = ''] = pathname.split('/')
+    if (resource === 'new-account') return newAccount(signed)
+    if (resource === 'new-order') return newOrder(signed)
     const order = orders.get(id)
     if (!order || order.kid !== signed.kid) return problem(403, 'unauthorized')
-    if (what === 'chal') await challenge(order, signed)
-    if (what === 'finalize') await finalize(order, String(signed.payload['csr']))
-    if (what === 'cert') return reply(order.certificate)
+    if (resource === 'chal') await challenge(order, signed)
+    if (resource === 'finalize') await finalize(order, String(signed.payload['csr']))
+    if (resource === 'cert') return reply(order.certificate)
     return reply(
-      what === 'authz'
+      resource === 'authz'
         ? authorization(id, order)
-        : what === 'chal'
+        : resource === 'chal'
           ? challengeOf(id, order)
-          : shown(id, order),
+          : orderBody(id, order),
     )
   }
 
-  /** Null for a nonce that is not ours or came before. */
-  async function verified(request: Request): Promise<Signed | null | Response> {
+  /** Null for an unknown or reused nonce. */
+  async function verify(request: Request): Promise<Signed | null | Response> {
     const jws = (await request.json()) as FlattenedJWSInput
     const head = JSON.parse(Buffer.from(String(jws.protected), 'base64url').toString())
     if (!nonces.delete(head.nonce)) return null
@@ -97,7 +97,7 @@ export async function startAcmeServer(httpPort: number) {
     const domains = (payload['identifiers'] as { value: string }[]).map(({ value }) => value)
     const token = randomBytes(16).toString('base64url')
     orders.set(id, { status: 'pending', domains, token, kid, certificate: '' })
-    return reply(shown(id, orders.get(id) as Order), 201, { location: `${base}/order/${id}` })
+    return reply(orderBody(id, orders.get(id) as Order), 201, { location: `${base}/order/${id}` })
   }
 
   async function challenge(order: Order, { jwk }: Signed) {
@@ -114,17 +114,17 @@ export async function startAcmeServer(httpPort: number) {
   }
 
   async function finalize(order: Order, csr: string) {
-    const asked = new x509.Pkcs10CertificateRequest(Buffer.from(csr, 'base64url'))
-    const extension = asked.extensions.find(({ type }) => type === ALTERNATIVE_NAMES)
+    const request = new x509.Pkcs10CertificateRequest(Buffer.from(csr, 'base64url'))
+    const extension = request.extensions.find(({ type }) => type === ALTERNATIVE_NAMES)
     const names = extension ? new x509.SubjectAlternativeNameExtension(extension.rawData) : null
     const same = String(names?.names.items.map(({ value }) => value)) === String(order.domains)
-    if (order.status !== 'ready' || !names || !same || !(await asked.verify())) return
+    if (order.status !== 'ready' || !names || !same || !(await request.verify())) return
     const certificate = await x509.X509CertificateGenerator.create({
       subject: `CN=${order.domains[0]}`,
       issuer: root.subject,
       notBefore: new Date(Date.now() - 1_000),
       notAfter: new Date(Date.now() + state.lifetime),
-      publicKey: asked.publicKey,
+      publicKey: request.publicKey,
       signingKey: keys.privateKey,
       signingAlgorithm: KEYS,
       extensions: [names],
@@ -134,7 +134,7 @@ export async function startAcmeServer(httpPort: number) {
     state.issued++
   }
 
-  function shown(id: string, { status, domains }: Order) {
+  function orderBody(id: string, { status, domains }: Order) {
     const identifiers = domains.map((value) => ({ type: 'dns', value }))
     const links = { finalize: `${base}/finalize/${id}`, certificate: `${base}/cert/${id}` }
     return { status, identifiers, authorizations: [`${base}/authz/${id}`], ...links }

@@ -13,8 +13,8 @@ import { sealingClient } from './sealing.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
 export const PASSWORD = 'correct horse battery'
-/** Accounts are made by the hundred here; one test has the real cost. */
-const CHEAP: PasswordCost = { memoryCost: 64, timeCost: 1 }
+/** Tests create hundreds of accounts; one test covers the real cost. */
+const CHEAP_HASHING: PasswordCost = { memoryCost: 64, timeCost: 1 }
 
 export type Ask = {
   token?: string
@@ -23,10 +23,10 @@ export type Ask = {
   headers?: Record<string, string>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape
 export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: string; json: any }
 
-/** How requests go out: as they are, or sealed by the client. */
+/** How requests are sent: plain, or sealed as by the client. */
 export type Mode = 'plain' | 'sealed'
 
 type World = {
@@ -36,7 +36,7 @@ type World = {
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
   mode?: Mode
-  /** The database and the clock of another instance, whose tests look after them. */
+  /** The database and clock shared with another instance; the caller disposes of them. */
   shared?: { database: TestDatabase; clock: Clock }
 }
 
@@ -46,14 +46,14 @@ export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 
 let template: Promise<Map<string, Uint8Array>> | null = null
 
-/** The files of a data directory as the first start leaves it. Each test gets a copy of them. */
+/** The files of a data directory after the first start. Each test gets a copy. */
 async function makeTemplate(): Promise<Map<string, Uint8Array>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-template-'))
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', MIN_FREE_BYTES: '0' })
   await (await openData(config, createLog('error')))[Symbol.asyncDispose]()
   const files = new Map<string, Uint8Array>()
   for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
-    // The log of the database is empty.
+    // The write-ahead log is empty after a clean shutdown.
     if (!entry.isFile() || /-(wal|shm)$/.test(entry.name)) continue
     const path = join(entry.parentPath, entry.name)
     files.set(relative(dataDir, path), await Bun.file(path).bytes())
@@ -68,8 +68,8 @@ async function copyTemplate(dataDir: string) {
 }
 
 /**
- * The whole application on a data directory of its own, with a clock that tests move. A test that
- * leaves an error in the log fails, unless it has called `expectErrors`.
+ * The whole application on its own data directory, with a clock that tests control. A test that
+ * logs an error fails, unless it has called `expectErrors`.
  */
 export async function createTestApp(
   environment: Record<string, string> = {},
@@ -113,41 +113,41 @@ export async function createTestApp(
   return opened
 
   function open() {
-    return openData(config, log, { now: () => clock.now, passwordCost: CHEAP, ...world })
+    return openData(config, log, { now: () => clock.now, passwordCost: CHEAP_HASHING, ...world })
   }
 
-  /** Ends the services and starts them anew, as another process would find what they have stored. */
+  /** Stops the services and starts them again, as a new process on the stored data. */
   async function restart() {
     await data[Symbol.asyncDispose]()
     data = await open()
     Object.assign(opened, { app: createApp(data.services), services: data.services })
   }
 
-  async function ask(method: string, path: string, how: Ask = {}): Promise<Answer> {
-    const { token, json, body = json === undefined ? undefined : JSON.stringify(json) } = how
+  async function ask(method: string, path: string, options: Ask = {}): Promise<Answer> {
+    const { token, json, body = json === undefined ? undefined : JSON.stringify(json) } = options
     const request = new Request(`http://localhost${path}`, {
       method,
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-        ...how.headers,
+        ...options.headers,
       },
       ...(body === undefined ? {} : { body }),
     })
-    // A test that says its own env sends just that.
-    const isSealed = mode === 'sealed' && how.headers?.['env'] === undefined
-    const { status, headers, text } = await (isSealed ? send(request) : plainly(request))
+    // A test that sets the env header sends the request unchanged.
+    const isSealed = mode === 'sealed' && options.headers?.['env'] === undefined
+    const { status, headers, text } = await (isSealed ? send(request) : sendPlain(request))
     const isJson = headers.get('content-type')?.startsWith('application/json')
     return { status, headers, text, json: isJson && text !== '' ? JSON.parse(text) : null }
   }
 
-  async function plainly(request: Request) {
+  async function sendPlain(request: Request) {
     const response = await opened.app.handle(request)
     const { status, headers } = response
     return { status, headers, text: await response.clone().text() }
   }
 
-  /** Makes an account and returns its session. */
+  /** Creates an account and returns its session. */
   async function register(email = `${crypto.randomUUID()}@example.com`, headers = {}) {
     const { json } = await ask('POST', '/api/auth/register/v1', {
       json: { email, password: PASSWORD },
@@ -173,7 +173,7 @@ export async function createTestApp(
   }
 }
 
-/** A clock that tests move. */
+/** A clock that tests control. */
 export function createClock(): Clock {
   const clock = { now: new Date(), advance }
   return clock

@@ -7,7 +7,7 @@ import type { installExecutable } from './executable.ts'
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Entries = Map<string, Uint8Array<ArrayBuffer>>
 
-/** A backup of new, almost empty data, written without a server. Returns its path. */
+/** Writes a backup of new, almost empty data without a server. Returns its path. */
 export async function makeBackup(
   { run, folder }: Homeport,
   environment: Record<string, string> = {},
@@ -20,9 +20,9 @@ export async function makeBackup(
   return path
 }
 
-/** Changes an archive as somebody would who knows its format: all sums are those of the new contents. */
+/** Changes an archive as an attacker who knows its format would: all checksums match the new contents. */
 export async function repack(from: string, to: string, change: (entries: Entries) => void) {
-  // Behind the tar are the 64 characters of the seal.
+  // The tar is followed by a checksum of 64 characters.
   const sealed = await Bun.file(from).bytes()
   const read = await unpackTar(sealed.subarray(0, -64))
   const entries: Entries = new Map(
@@ -43,7 +43,7 @@ export async function repack(from: string, to: string, change: (entries: Entries
   await Bun.write(to, Buffer.concat([tar, Buffer.from(sha256(tar))]))
 }
 
-/** Writes an archive as versions did that did not sign. */
+/** Writes an archive in the format of versions that did not sign backups. */
 export async function makeUnsigned(from: string, to: string) {
   await repack(from, to, (entries) => {
     changeInfo(entries, ({ signedBy: _, ...info }) => ({ ...info, format: 1 }))

@@ -15,7 +15,7 @@ export function uploadForm(
   return app.ask('POST', `${PATH}?${new URLSearchParams(query)}`, { token, body: form })
 }
 
-/** Uploads one file as the whole body of the request. */
+/** Uploads one file as the raw request body. */
 export function uploadBody(
   app: TestApp,
   token: string,
@@ -35,7 +35,7 @@ export function fetchFile(app: TestApp, url: string, headers: Record<string, str
   return app.app.handle(new Request(url, { headers }))
 }
 
-/** The names of all files that are stored. */
+/** The names of all stored files. */
 export async function filesOf(app: TestApp): Promise<string[]> {
   const folder = join(app.dataDir, 'files')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])

@@ -1,8 +1,8 @@
 import type { BillingEvent } from '../../src/features/billing/inbox/event.ts'
 
 /**
- * A naive second implementation of the rules in `docs/billing.md`. It shares no code with the first one, and works out
- * the active entitlements of each user and environment at `now` from the whole log.
+ * A naive second implementation of the rules in `docs/billing.md`. It shares no code with the server, and computes
+ * each user's active entitlements per environment at `now` from the whole log.
  */
 export type Logged = BillingEvent & { orderedAt: number }
 
@@ -23,7 +23,7 @@ export function accessByModel(
   users: string[],
   now: number,
 ): Record<string, string[]> {
-  const sorted = [...log].sort((a, b) => order(a, b))
+  const sorted = [...log].sort((a, b) => compareEvents(a, b))
   const groups = identityGroups(log)
   const groupOf = (id: string) => groups.find((group) => group.has(id)) ?? new Set([id])
   const purchases = new Map<string, Logged[]>()
@@ -39,8 +39,8 @@ export function accessByModel(
         ([key, events]) =>
           key.startsWith(environment) && ownerGroup(events, sorted, groupOf)?.has(user),
       )
-      const active = own.filter(([, events]) => end(events) > now)
-      const names = active.flatMap(([, events]) => entitlements(events))
+      const active = own.filter(([, events]) => accessEndsAt(events) > now)
+      const names = active.flatMap(([, events]) => grantedEntitlements(events))
       result[`${user} ${environment}`] = [...new Set(names)].sort()
     }
   }
@@ -51,7 +51,7 @@ function isAboutPurchase({ type }: Logged) {
   return PURCHASE_TYPES.flat().includes(type)
 }
 
-function order(a: Logged, b: Logged) {
+function compareEvents(a: Logged, b: Logged) {
   const rank = (event: Logged) => PURCHASE_TYPES.findIndex((types) => types.includes(event.type))
   if (a.orderedAt !== b.orderedAt) return a.orderedAt < b.orderedAt ? -1 : 1
   if ((a.purchasedAt ?? 0) !== (b.purchasedAt ?? 0))
@@ -103,31 +103,31 @@ function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Se
   return owner
 }
 
-/** The last purchase event decides what is granted, else the first event. */
-function basis(events: Logged[]): Logged {
+/** The last purchase event, or else the first event, determines the entitlements. */
+function lastPurchaseEvent(events: Logged[]): Logged {
   const purchases = events.filter(({ type }) => PURCHASE_TYPES[0]?.includes(type))
   return (purchases.at(-1) ?? events[0]) as Logged
 }
 
-function since(events: Logged[]): Logged[] {
-  return events.slice(events.indexOf(basis(events)))
+function eventsSincePurchase(events: Logged[]): Logged[] {
+  return events.slice(events.indexOf(lastPurchaseEvent(events)))
 }
 
-function entitlements(events: Logged[]): string[] {
-  let names = basis(events).entitlementIds
-  for (const event of since(events)) {
+function grantedEntitlements(events: Logged[]): string[] {
+  let names = lastPurchaseEvent(events).entitlementIds
+  for (const event of eventsSincePurchase(events)) {
     if (event.type === 'REFUND_REVERSED' && event.entitlementIds.length > 0)
       names = event.entitlementIds
   }
   return names
 }
 
-function end(events: Logged[]): number {
-  const start = basis(events)
+function accessEndsAt(events: Logged[]): number {
+  const start = lastPurchaseEvent(events)
   let date = start.expiresAt ?? Number.POSITIVE_INFINITY
   let grace = 0
   let cut = Number.POSITIVE_INFINITY
-  for (const event of since(events)) {
+  for (const event of eventsSincePurchase(events)) {
     const isOld =
       start.purchasedAt !== null &&
       event.purchasedAt !== null &&

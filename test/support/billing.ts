@@ -63,9 +63,9 @@ export function purchase(user: string, fields: Record<string, unknown> = {}): Ev
 
 export async function deliver(app: TestApp, fixture: EventFixture | object) {
   const json = 'at' in fixture ? bodyOf(fixture as EventFixture) : fixture
-  const answer = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
-  if (answer.status !== 200) throw new Error(`the delivery failed: ${answer.text}`)
-  return answer.json.code as string
+  const reply = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+  if (reply.status !== 200) throw new Error(`the delivery failed: ${reply.text}`)
+  return reply.json.code as string
 }
 
 /** Delivers without HTTP, for tests with thousands of events. */

@@ -5,8 +5,8 @@ const { location, localStorage } = globalThis as unknown as {
   location: { search: string }
   localStorage: Storage
 }
-const asked = new URLSearchParams(location.search)
-const [api = '', env = ''] = [asked.get('api') ?? '', asked.get('env') ?? '']
+const parameters = new URLSearchParams(location.search)
+const [api = '', env = ''] = [parameters.get('api') ?? '', parameters.get('env') ?? '']
 const outcome = await journey(api, env, localStorage).catch((error) => ({
   failure: String(error?.stack ?? error),
 }))

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A browser of this machine, or null: the tests that need one are left out without it. */
+/** The path of an installed browser, or null: then tests that need one are skipped. */
 export const CHROMIUM = Bun.which('chromium') ?? Bun.which('google-chrome')
 
 const FLAGS = [
@@ -16,11 +16,11 @@ const FLAGS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
   '--disable-popup-blocking',
-  // Tests open tabs in the background, whose timers would run once a second.
+  // Tests open background tabs, whose timers would be throttled to once per second.
   '--disable-background-timer-throttling',
 ]
 
-/** Opens a page in a new profile until the answered object is disposed of. */
+/** Opens a page in a new profile until the returned object is disposed. */
 export async function openPage(url: string) {
   const profile = await mkdtemp(join(tmpdir(), 'homeport-browser-'))
   const browser = Bun.spawn([CHROMIUM ?? '', ...FLAGS, `--user-data-dir=${profile}`, url], {
@@ -36,13 +36,13 @@ export async function openPage(url: string) {
   }
 }
 
-/** The client as a browser loads it. */
+/** Bundles a script for the browser. */
 export async function bundle(entry: string): Promise<string> {
   const built = await Bun.build({ entrypoints: [entry], target: 'browser', minify: true })
   return (await built.outputs[0]?.text()) ?? ''
 }
 
-/** A page that is clicked and typed into, until it is disposed of. */
+/** Opens a page that tests can click and type into, until it is disposed. */
 export function openView() {
   return new Bun.WebView({
     width: 1280,
@@ -51,7 +51,7 @@ export function openView() {
   })
 }
 
-/** Clicks an element as soon as it is there, wherever on the page it is. */
+/** Clicks an element once it exists, even if it is outside the viewport. */
 export async function press(view: Bun.WebView, selector: string) {
   await untilShown(view, selector)
   await view.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)

@@ -2,7 +2,7 @@ import { KeyObject } from 'node:crypto'
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { type Certificate, parseCertificate } from '../../src/cli/tls/certificate.ts'
 
-/** A certificate that only itself vouches for. */
+/** Creates a self-signed certificate. */
 export async function selfSigned(domain: string): Promise<Certificate> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

@@ -3,10 +3,10 @@ import { dataCommands } from '../../src/cli/data-commands.ts'
 import type { Options } from '../../src/lib/command.ts'
 import type { TestApp } from './app.ts'
 
-/** Who types commands in tests. */
+/** The local user who runs commands in tests. */
 export const LOCAL_USER = 'root'
 
-/** Carries a command out as it is typed. Returns its outcome, and what is printed for people. */
+/** Runs a command as if typed in a shell. Returns its outcome and its text output. */
 export async function typeCommand(
   { services }: TestApp,
   name: string,
@@ -16,13 +16,13 @@ export async function typeCommand(
   const command = dataCommands.find((one) => one.name === name)
   if (!command) throw new Error(`there is no command ${name}`)
   const input = (await command.input?.(args, options)) ?? null
-  // What was typed goes over a socket as JSON.
-  const outcome = await executeCommand(command, services, overTheWire(input), LOCAL_USER)
-  const printed = command.print(overTheWire(outcome))
+  // Input and outcome are sent over a socket as JSON.
+  const outcome = await executeCommand(command, services, throughJson(input), LOCAL_USER)
+  const printed = command.print(throughJson(outcome))
   // biome-ignore lint/suspicious/noExplicitAny: commands have outcomes of every shape
-  return { outcome: overTheWire(outcome) as any, printed }
+  return { outcome: throughJson(outcome) as any, printed }
 }
 
-function overTheWire(value: unknown): unknown {
+function throughJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null))
 }

@@ -5,10 +5,10 @@ export type ConsoleBrowser = Awaited<ReturnType<typeof openBrowser>>
 
 /** Long, because the other tests slow the machine down. */
 const TIMEOUT_MS = 10_000
-/** A host name other than localhost that leads to this machine. */
+/** A host name other than localhost that resolves to this machine. */
 export const PLAIN_HOST = 'plain.example'
 
-const POLICY = 'refused by the policy:'
+const POLICY = 'refused by the CSP:'
 const reportViolations = `addEventListener('securitypolicyviolation', (event) =>
   console.error('${POLICY}', event.effectiveDirective, event.blockedURI, event.sample))`
 
@@ -77,7 +77,7 @@ export async function textOf(element: Locator): Promise<string> {
   return ((await element.textContent()) ?? '').replace(/\s+/g, ' ').trim()
 }
 
-/** The innermost elements that make a page scroll sideways; empty if it does not. */
+/** The innermost elements that make a page scroll horizontally; empty if it does not. */
 export function findOverflow(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     if (document.documentElement.scrollWidth <= innerWidth) return ''

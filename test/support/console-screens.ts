@@ -5,7 +5,7 @@ import { PLAIN_HOST, waitUntilLoaded } from './console-browser.ts'
 type World = ReturnType<typeof useConsole>
 
 /** A screen in one of its states. `prepare` brings the page from its address to that state. */
-export type Shown = {
+export type ScreenCase = {
   name: string
   path: string
   prepare?: (page: Page) => Promise<unknown>
@@ -16,14 +16,14 @@ export type Shown = {
   expected?: RegExp
 }
 
-const REFUSED = /^Failed to load resource/
+const FAILED_REQUEST = /^Failed to load resource/
 /** The header only works over https. */
 const HTTPS_ONLY = /^The Cross-Origin-Opener-Policy header has been ignored/
 const HOURS = 3_600_000
-const LINES = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
+const METRICS = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
 
 /** Every screen, dialog and empty state. */
-export async function screensOf({ ask, console, open }: World): Promise<Shown[]> {
+export async function screensOf({ ask, console, open }: World): Promise<ScreenCase[]> {
   const { users } = await ask('people?q=ann@example.com')
   const { events } = await ask('events?outcome=failed')
   const ann = `/console/people/${users[0].id}`
@@ -36,7 +36,7 @@ export async function screensOf({ ask, console, open }: World): Promise<Shown[]>
     { name: 'search results', path: '/console/people?q=ann' },
     { name: 'no search results', path: '/console/people?q=nobody' },
     { name: 'account', path: ann },
-    { name: 'unknown user', path: '/console/people/none', expected: REFUSED },
+    { name: 'unknown user', path: '/console/people/none', expected: FAILED_REQUEST },
     { name: 'subscription', path: `${ann}/subscription`, prepare: openAll },
     { name: 'files of a user', path: `${ann}/files` },
     { name: 'event', path: `/console/events/${events[0].eventId}` },
@@ -57,7 +57,7 @@ export async function screensOf({ ask, console, open }: World): Promise<Shown[]>
       prepare: (page) => page.keyboard.press('?'),
     },
     { name: 'error message', path: '/console/rates', prepare: refuseRates },
-    { name: 'failed load', path: '/console/rates', prepare: failToLoad, expected: REFUSED },
+    { name: 'failed load', path: '/console/rates', prepare: failToLoad, expected: FAILED_REQUEST },
     { name: 'menu', path: '/console', prepare: press('Menu'), width: 375 },
     { name: 'login', path: '/console', isSignedOut: true },
     {
@@ -69,7 +69,7 @@ export async function screensOf({ ask, console, open }: World): Promise<Shown[]>
     { name: 'set-up', path: setUp, isSignedOut: true },
     { name: 'set-up by password', path: setUp, prepare: choosePassword, isSignedOut: true },
     { name: 'recovery codes', path: setUp, prepare: showCodes, isSignedOut: true },
-    { name: 'used link', path: '/console#setup=used', isSignedOut: true, expected: REFUSED },
+    { name: 'used link', path: '/console#setup=used', isSignedOut: true, expected: FAILED_REQUEST },
     {
       name: 'plain http',
       path: `http://${PLAIN_HOST}:${console.port}/console`,
@@ -79,7 +79,7 @@ export async function screensOf({ ask, console, open }: World): Promise<Shown[]>
   ]
 }
 
-/** The addresses of the navigation: a new screen is tested without being named here. */
+/** The paths in the navigation, so that new screens are tested without being listed here. */
 async function navigationOf(open: World['open']): Promise<string[]> {
   const { page, context } = await open()
   await page.goto('/console')
@@ -110,14 +110,14 @@ async function reviewChange(page: Page) {
   await press('Review and publish')(page)
 }
 
-/** Serves two hours of samples, for which a test cannot wait. */
+/** Serves two hours of samples, because a test cannot wait for real ones. */
 async function drawCharts(page: Page) {
   const now = Date.now()
   const samples = Array.from({ length: 120 }, (_, at) => ({
     at: new Date(now - 2 * HOURS + at * 60_000).toISOString(),
-    ...Object.fromEntries(LINES.map((name, line) => [name, (at % 17) * 10 ** line])),
+    ...Object.fromEntries(METRICS.map((name, line) => [name, (at % 17) * 10 ** line])),
   }))
-  await page.route('**/console/api/metrics*', (route) => route.fulfill(answer(samples)))
+  await page.route('**/console/api/metrics*', (route) => route.fulfill(apiReply(samples)))
   await page.reload()
   await page.locator('canvas').nth(4).waitFor()
 }
@@ -126,7 +126,7 @@ async function drawCharts(page: Page) {
 async function askForProof(page: Page) {
   const old = new Date(Date.now() - HOURS).toISOString()
   const response = { provenAt: old, now: new Date().toISOString() }
-  await page.route('**/console/api/me', (route) => route.fulfill(answer(response)))
+  await page.route('**/console/api/me', (route) => route.fulfill(apiReply(response)))
   await press('Export')(page)
   await page.getByRole('dialog').waitFor()
   await page.unrouteAll()
@@ -134,7 +134,7 @@ async function askForProof(page: Page) {
 
 async function refuseRates(page: Page) {
   const response = { outcome: 'refused', reason: 'the provider does not answer' }
-  await page.route('**/console/api/rates/refresh', (route) => route.fulfill(answer(response)))
+  await page.route('**/console/api/rates/refresh', (route) => route.fulfill(apiReply(response)))
   await press('Refresh now')(page)
   await page.getByText('Rates not updated').waitFor()
 }
@@ -148,7 +148,7 @@ async function failToLoad(page: Page) {
 
 async function showNoOperators(page: Page) {
   const state = { appName: 'homeport', hasOperators: false, isSignedIn: false }
-  await page.route('**/console/api/door/state', (route) => route.fulfill(answer(state)))
+  await page.route('**/console/api/door/state', (route) => route.fulfill(apiReply(state)))
   await page.reload()
 }
 
@@ -159,24 +159,24 @@ async function choosePassword(page: Page) {
 
 async function showCodes(page: Page) {
   const recoveryCodes = Array.from({ length: 10 }, (_, at) => `abcd${at}fghjk`)
-  const done = answer({ recoveryCodes })
+  const done = apiReply({ recoveryCodes })
   await page.route('**/console/api/door/set-up', (route) => route.fulfill(done))
   await choosePassword(page)
   await press('Set password')(page)
   await page.getByText('abcd9fghjk').waitFor()
 }
 
-function answer(response: unknown) {
+function apiReply(response: unknown) {
   return { contentType: 'application/json', body: JSON.stringify({ code: 'ok', response }) }
 }
 
-/** Pages that were not changed since they were loaded. */
+/** Pages whose state has not changed since they were loaded. */
 const untouched = new WeakSet<Page>()
 
-/** Shows a screen. Simple ones are reached by a link, others by loading the page again. */
-export async function show(page: Page, { path, prepare, isSignedOut }: Shown) {
+/** Shows a screen. Simple ones are opened by client-side navigation, others by a page load. */
+export async function show(page: Page, { path, prepare, isSignedOut }: ScreenCase) {
   const isPlain = !prepare && !isSignedOut && !path.includes('?')
-  if (isPlain && untouched.has(page)) await follow(page, path)
+  if (isPlain && untouched.has(page)) await navigate(page, path)
   else await load(page, path)
   await waitUntilLoaded(page)
   untouched.delete(page)
@@ -193,7 +193,7 @@ async function load(page: Page, path: string) {
 }
 
 /** Changes the address without loading the page, as its links do. */
-async function follow(page: Page, path: string) {
+async function navigate(page: Page, path: string) {
   await page.evaluate(`history.pushState(null, '', '${path}')
     dispatchEvent(new PopStateEvent('popstate'))
     new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)

@@ -12,7 +12,7 @@ const TEST_TIMEOUT_MS = 240_000
 /** More concurrent pages are slower in total. */
 const MAX_CONCURRENT = 3
 
-let free = MAX_CONCURRENT
+let freeSlots = MAX_CONCURRENT
 const waiting: (() => void)[] = []
 
 /** A test that needs a browser; skipped without Chromium. */
@@ -22,18 +22,18 @@ export function browserTest(name: string, run: () => Promise<void>) {
 
 /** A browser test that can run at the same time as its neighbours. */
 export function independentTest(name: string, run: () => Promise<void>) {
-  test.concurrent.skipIf(CHROMIUM === null)(name, () => inTurn(run), TEST_TIMEOUT_MS)
+  test.concurrent.skipIf(CHROMIUM === null)(name, () => withSlot(run), TEST_TIMEOUT_MS)
 }
 
-async function inTurn(run: () => Promise<void>) {
-  if (free > 0) free--
+async function withSlot(run: () => Promise<void>) {
+  if (freeSlots > 0) freeSlots--
   else await new Promise<void>((resolve) => waiting.push(resolve))
   try {
     await run()
   } finally {
     const next = waiting.shift()
     if (next) next()
-    else free++
+    else freeSlots++
   }
 }
 
@@ -42,7 +42,7 @@ export function useConsole({
   args = ['serve', '--demo'],
   environment = {},
   isEmpty = false,
-}: Starting & { isEmpty?: boolean } = {}) {
+}: StartOptions & { isEmpty?: boolean } = {}) {
   const stack = new AsyncDisposableStack()
   let started: { console: Console; browser: ConsoleBrowser; cookie: string } | null = null
   beforeAll(async () => {
@@ -73,7 +73,7 @@ export function useConsole({
   async function open(options: BrowserContextOptions = {}) {
     const opened = await openSignedOut(options)
     const [name = '', value = ''] = world().cookie.split('=')
-    // Localhost gets secure cookies over http too, but they can be set for https only.
+    // Localhost receives secure cookies over http too, but they can be set only for https.
     const place = { url: 'https://localhost', secure: true, httpOnly: true }
     await opened.context.addCookies([{ name, value, sameSite: 'Strict', ...place }])
     return opened
@@ -91,10 +91,10 @@ export function useConsole({
   }
 }
 
-type Starting = { args?: string[]; environment?: Record<string, string> }
+type StartOptions = { args?: string[]; environment?: Record<string, string> }
 
 /** The executable, started so that a local browser can open its console. */
-export async function startConsole({ args = [], environment = {} }: Starting = {}) {
+export async function startConsole({ args = [], environment = {} }: StartOptions = {}) {
   await buildExecutable()
   const homeport = await installExecutable()
   const settings = { RATE_LIMITS: 'off', ...environment }
@@ -109,18 +109,18 @@ export async function startConsole({ args = [], environment = {} }: Starting = {
     signUp,
     ask,
     stop: () => server.stop(),
-    startAgain,
+    restart,
     [Symbol.asyncDispose]: homeport[Symbol.asyncDispose],
   }
 
-  async function startAgain() {
+  async function restart() {
     server = await homeport.start({ ...settings, PORT: String(port) }, [], args)
   }
 
   /** Adds or resets an operator by command and returns the printed link. */
   async function linkFor(name: string, command: 'add' | 'reset' = 'add'): Promise<string> {
-    const sure = command === 'reset' ? ['--yes'] : []
-    const { stdout, stderr } = await homeport.run(['operators', command, name, ...sure])
+    const confirmation = command === 'reset' ? ['--yes'] : []
+    const { stdout, stderr } = await homeport.run(['operators', command, name, ...confirmation])
     const link = /\S+#setup=\S+/.exec(stdout)?.[0]
     if (!link) throw new Error(stderr)
     return link

@@ -3,18 +3,18 @@ import { test } from 'bun:test'
 import { SQL } from 'bun'
 import { createLog } from '../../src/lib/log.ts'
 
-/** A PostgreSQL server that tests run on in the place of SQLite; see `test/postgres.ts`. */
+/** The PostgreSQL server that tests use instead of SQLite; see `test/postgres.ts`. */
 const SERVER = process.env['TEST_DATABASE_URL']
 
 export const isOnPostgres = SERVER !== undefined
 
-/** What an instance on a database of its own is started with; nothing on SQLite. */
+/** The environment of an instance with its own database; empty on SQLite. */
 export type TestDatabase = { environment: Record<string, string> } & AsyncDisposable
 
-/** Variables of an instance on SQLite, where tests run on a server. */
+/** Variables that run an instance on SQLite even if tests use PostgreSQL. */
 export const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
 
-/** A test of what only SQLite has, or only PostgreSQL; `reason` says what. */
+/** A test that is skipped on PostgreSQL; `reason` says why. */
 export function onSqlite(_reason: string) {
   return test.skipIf(isOnPostgres)
 }
@@ -27,7 +27,7 @@ export function sqliteClientOf({ services }: { services: { db: object } }): Data
 let admin: SQL | null = null
 let template: Promise<string> | null = null
 
-/** A database for one test: empty, or as the first start leaves it. */
+/** Creates a database for one test: empty, or with the data of a first start. */
 export async function createTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
   if (SERVER === undefined) return { environment: {}, [Symbol.asyncDispose]: async () => {} }
   template ??= makeTemplate()

@@ -8,17 +8,17 @@ import { WEBHOOK_TOKEN } from './app.ts'
 import { createTestDatabase } from './databases.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
-/** Not `dist/homeport`, which is for servers: this one accepts releases that tests sign. */
+/** Not `dist/homeport`: this build accepts releases that tests sign. */
 const FOLDER = join(ROOT, 'dist', 'test')
 const EXECUTABLE = join(FOLDER, 'homeport')
-/** The private key of those releases, made by each build. */
+/** The private key of those releases, created by each build. */
 export const RELEASE_KEY = join(FOLDER, 'release-key.pem')
-/** After so many ms a build was broken off. */
-const BUILD_TIME = 60_000
+/** A build lock older than this, in ms, was left by an interrupted build. */
+const STALE_LOCK_MS = 60_000
 
 export type Server = Awaited<ReturnType<Awaited<ReturnType<typeof installExecutable>>['start']>>
 
-/** Builds the executable where it is older than its sources; tests that run side by side build it once. */
+/** Builds the executable if it is older than its sources; concurrent test processes build it only once. */
 export async function buildExecutable() {
   const lock = join(FOLDER, 'building')
   await mkdir(FOLDER, { recursive: true })
@@ -28,7 +28,7 @@ export async function buildExecutable() {
       .catch(() => false))
   ) {
     const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }))
-    if (Date.now() - mtimeMs > BUILD_TIME) await rm(lock, { recursive: true, force: true })
+    if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true })
     await Bun.sleep(50)
   }
   try {
@@ -41,7 +41,7 @@ export async function buildExecutable() {
 async function isBuilt(): Promise<boolean> {
   const built = await stat(EXECUTABLE).catch(() => null)
   if (!built) return false
-  // In braces, a folder inside of a folder matches nothing (Bun 1.4).
+  // A nested folder inside braces matches nothing (Bun 1.4).
   const folders = ['src', 'scripts', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
   const sources = ['bun.lock', 'package.json', ...folders]
   for (const pattern of sources) {
@@ -56,7 +56,7 @@ async function isBuilt(): Promise<boolean> {
   return true
 }
 
-/** A private key that releases can be signed with. */
+/** Creates a private key to sign releases with. */
 export function newReleaseKey(): string {
   return generateKeyPairSync('ed25519', {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -75,14 +75,14 @@ async function build() {
   if ((await build.exited) !== 0) throw new Error(await new Response(build.stderr).text())
 }
 
-/** Links cost nothing, but not from one disk to another: a copy lies where the data does, until `preload.ts` removes it. */
+/** Hard links are free but cannot cross disks, so the link points to a copy in the temporary folder, which `preload.ts` removes. */
 async function linkExecutable(path: string) {
   const copy = join(tmpdir(), `homeport-executable-${process.pid}`)
   if (!existsSync(copy)) copyFileSync(EXECUTABLE, copy)
   await link(copy, path)
 }
 
-/** The executable alone in an empty folder, as an operator has it. */
+/** The executable alone in an empty folder, as after an installation. */
 export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
   await linkExecutable(join(folder, 'homeport'))
@@ -98,7 +98,7 @@ export async function installExecutable() {
     await rm(folder, { recursive: true, force: true })
   }
 
-  /** Runs a command to its end, with `input` on its standard input. */
+  /** Runs a command until it exits, with `input` on its standard input. */
   async function run(args: string[], environment: Record<string, string> = {}, input = '') {
     const command = Bun.spawn([join(folder, 'homeport'), ...args], {
       cwd: folder,
@@ -124,7 +124,7 @@ export async function installExecutable() {
     const port = Number(environment['PORT'] ?? freePort())
     const { process, stop } = await launch({ ...environment, PORT: String(port) }, wrapper, args)
     const url = `http://127.0.0.1:${port}`
-    await untilReady(url, process)
+    await waitUntilReady(url, process)
     return { url, port, process, stop }
   }
 
@@ -134,10 +134,10 @@ export async function installExecutable() {
       if ((await Bun.file(join(folder, 'log')).text()).includes(text)) return
       await Bun.sleep(20)
     }
-    throw new Error(`the log does not say "${text}"`)
+    throw new Error(`the log does not contain "${text}"`)
   }
 
-  /** Starts the server and waits for nothing. */
+  /** Starts the server without waiting for it. */
   async function launch(
     environment: Record<string, string>,
     wrapper: string[] = [],
@@ -167,14 +167,14 @@ export async function installExecutable() {
   }
 }
 
-async function untilReady(url: string, process: Bun.Subprocess) {
+async function waitUntilReady(url: string, process: Bun.Subprocess) {
   for (let tries = 0; tries < 500; tries++) {
-    if (process.exitCode !== null) throw new Error(`the server ended with ${process.exitCode}`)
+    if (process.exitCode !== null) throw new Error(`the server exited with ${process.exitCode}`)
     const reply = await fetch(`${url}/ready`).catch(() => null)
     if (reply?.ok) return
     await Bun.sleep(10)
   }
-  throw new Error('the server does not get ready')
+  throw new Error('the server did not become ready')
 }
 
 export function freePort(): number {

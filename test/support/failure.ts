@@ -3,14 +3,14 @@ import { Value } from '@sinclair/typebox/value'
 import { Failure } from '../../src/platform/http/envelope.ts'
 import type { Answer, TestApp } from './app.ts'
 
-/** Expects the one error shape, with this status. */
+/** Expects an error reply in the standard format, with this status. */
 export function expectFailure(answer: Answer, status: number) {
   expect([answer.status, answer.text]).toEqual([status, answer.text])
   expect(answer.headers.get('content-type')).toStartWith('application/json')
   expect([...Value.Errors(Failure, answer.json)]).toEqual([])
 }
 
-/** Routes `/throws/0` and so on, whose handlers throw one of `thrown` each. */
+/** Adds routes `/throws/0` and so on; each throws one of `thrown`. */
 export function throwAt({ app }: TestApp, thrown: unknown[]) {
   for (const [at, error] of thrown.entries()) {
     app.get(`/throws/${at}`, () => {

@@ -1,10 +1,10 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Debian's package `libfaketime`; null where it is not installed. */
+/** The library of Debian's package `libfaketime`, or null if it is not installed. */
 export const FAKETIME = await findFaketime()
 
-/** A clock for one program alone, set by how much it differs: `+1d`, `-60` in seconds. */
+/** A clock for one program, set by its offset: `+1d`, or `-60` in seconds. */
 export function fakeClock(folder: string) {
   const file = join(folder, 'clock')
   const environment = {

@@ -1,4 +1,4 @@
-/** A rates provider on loopback: it answers what `reply` makes of a request. */
+/** A rates provider on loopback; `reply` creates its replies. */
 export function startFeed(reply: (request: Request) => Response | Promise<Response>) {
   const asked: Headers[] = []
   const server = Bun.serve({
@@ -16,7 +16,7 @@ export function startFeed(reply: (request: Request) => Response | Promise<Respon
   }
 }
 
-/** A file as the European Central Bank publishes it. */
+/** Rates in the XML format of the European Central Bank. */
 export function ecbXml(date: string, rates: Record<string, number | string>): string {
   const cubes = Object.entries(rates)
     .map(([currency, rate]) => `\t\t\t<Cube currency='${currency}' rate='${rate}'/>`)

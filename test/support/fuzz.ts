@@ -6,7 +6,7 @@ type Json = any
 type Operation = { method: string; path: string; spec: Json }
 type Outcome = { sent: number; statuses: Record<number, number>; faults: string[] }
 
-const NAUGHTY = [
+const HOSTILE_STRINGS = [
   '',
   ' ',
   '\u0000',
@@ -43,7 +43,7 @@ const VALUES = [
   {},
   [[[]]],
   { __proto__: { a: 1 } },
-  ...NAUGHTY,
+  ...HOSTILE_STRINGS,
 ]
 const TYPES = [
   'application/json',
@@ -57,8 +57,8 @@ const TYPES = [
 ]
 
 /**
- * Sends so many requests, made from the interface's own document and then spoilt, as a stranger, as somebody signed in
- * and as the billing provider. `faults`: replies of 500 and above, and those that the document does not describe.
+ * Sends `count` requests, generated from the OpenAPI document and then corrupted: anonymous, as a signed-in user,
+ * and as the billing provider. `faults` are replies with 5xx, and those that the document does not describe.
  */
 export async function fuzz(app: TestApp, count: number, seed: number): Promise<Outcome> {
   const random = randomFrom(seed)
@@ -77,10 +77,11 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
       user.accessToken,
       WEBHOOK_TOKEN,
       user.refreshToken,
-      pick(NAUGHTY),
+      pick(HOSTILE_STRINGS),
     ])
     const target =
-      path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(plain(pick(NAUGHTY)))) + queryOf(spec)
+      path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(plain(pick(HOSTILE_STRINGS)))) +
+      queryOf(spec)
     const { headers, body } = bodyOf(spec)
     const authorization =
       token === undefined ? {} : { authorization: `Bearer ${headerSafe(token)}` }
@@ -112,7 +113,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
   function queryOf({ parameters = [] }: Json): string {
     const given = parameters.filter((one: Json) => one.in === 'query' && random() < 0.6)
     const pairs = given.map(({ name, schema }: Json) => [name, plain(valueFor(schema))])
-    if (random() < 0.1) pairs.push([plain(pick(NAUGHTY)), plain(pick(NAUGHTY))])
+    if (random() < 0.1) pairs.push([plain(pick(HOSTILE_STRINGS)), plain(pick(HOSTILE_STRINGS))])
     const query = new URLSearchParams(pairs).toString()
     return query === '' ? '' : `?${query}`
   }
@@ -144,7 +145,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
     return { [name]: headerSafe(plain(pick(VALUES))) }
   }
 
-  /** Mostly what the schema asks for, sometimes something else. */
+  /** Mostly a valid value for the schema, sometimes another one. */
   function valueFor(given: Json): unknown {
     const schema = resolve(given)
     if (random() < 0.08) return pick(VALUES)
@@ -155,7 +156,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
       const names = Object.keys(schema.properties ?? {})
       const kept = names.filter((name) => random() < (schema.required?.includes(name) ? 0.95 : 0.5))
       const entries = kept.map((name) => [name, valueFor(schema.properties[name])])
-      if (random() < 0.05) entries.push([pick(NAUGHTY), pick(VALUES)])
+      if (random() < 0.05) entries.push([pick(HOSTILE_STRINGS), pick(VALUES)])
       return Object.fromEntries(entries)
     }
     if (schema.type === 'array')
@@ -164,7 +165,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
     if (schema.type === 'integer' || schema.type === 'number') {
       return pick([schema.minimum ?? 0, schema.maximum ?? 100, 1, 7, -1, 1.5])
     }
-    return schema.example !== undefined && random() < 0.7 ? schema.example : pick(NAUGHTY)
+    return schema.example !== undefined && random() < 0.7 ? schema.example : pick(HOSTILE_STRINGS)
   }
 
   function resolve(schema: Json): Json {
@@ -187,7 +188,7 @@ function operationsOf({ paths }: Json): Operation[] {
   )
 }
 
-/** Says what is wrong with a reply by its description, or null. */
+/** Returns a function that compares a reply with its description and returns the fault, or null. */
 function checkerOf({ components }: Json) {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'document', components })
@@ -211,12 +212,12 @@ function plain(value: unknown): string {
   return (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()
 }
 
-/** What a client can send at all. */
+/** Removes characters that no client can send in a header. */
 function headerSafe(text: string): string {
   return text.replaceAll(/[^\x21-\x7e]/g, '') || 'x'
 }
 
-/** Numbers from 0 to 1 that are the same for a seed (mulberry32). */
+/** Random numbers from 0 to 1, reproducible by seed (mulberry32). */
 function randomFrom(seed: number) {
   let state = seed
   return () => {

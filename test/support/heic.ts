@@ -10,13 +10,13 @@ export type HeicShape = {
   turns?: number
   /** `imir`: 0 swaps top and bottom, 1 left and right. */
   mirror?: 0 | 1
-  /** The picture is a grid of so many columns and rows, as phones write it. */
+  /** Stores the picture as a grid of tiles, as phones do. */
   grid?: [columns: number, rows: number]
-  /** The size that the header tells, instead of the true one. */
+  /** A false size for the header. */
   size?: [width: number, height: number]
-  /** Another picture comes first; the primary one is the second. */
+  /** Whether the primary picture is the second one in the file. */
   isSecond?: boolean
-  /** A TIFF block as of Exif. */
+  /** A TIFF block with Exif data. */
   exif?: Buffer
   iccProfile?: Buffer
 }
@@ -103,7 +103,7 @@ function metaOf(items: Item[], primary: number, properties: Buffer[], dataOffset
   )
 }
 
-/** The first box of a type, wherever it is. */
+/** The first box of a type at any depth. */
 function boxIn(file: Buffer, type: string): Buffer {
   const start = file.indexOf(type) - 4
   return file.subarray(start, start + file.readUInt32BE(start))

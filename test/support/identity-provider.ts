@@ -10,7 +10,7 @@ const ISSUERS: Record<ProviderName, string> = {
 }
 export const CLIENT_ID = 'com.example.app'
 
-/** Google and Apple on loopback: their keys, which rotate, and Apple's grants. */
+/** Google and Apple on loopback, with keys that can rotate, and Apple's token endpoints. */
 export async function startIdentityProvider() {
   const key = { current: await keyOf(1) }
   const published = [key.current]
@@ -23,7 +23,7 @@ export async function startIdentityProvider() {
     async fetch(request) {
       const { pathname } = new URL(request.url)
       asked.push(pathname)
-      if (endless.isOn) return new Response(fill(endless), { status: endless.status })
+      if (endless.isOn) return new Response(endlessBody(endless), { status: endless.status })
       if (pathname === '/keys') return Response.json({ keys: published.map(({ jwk }) => jwk) })
       const form = new URLSearchParams(await request.text())
       if (form.get('client_secret')?.split('.').length !== 3)
@@ -57,7 +57,7 @@ export async function startIdentityProvider() {
     published.push(key.current)
   }
 
-  /** An id token of `provider`; `claims` and `header` override what it would say. */
+  /** An id token of `provider`; `claims` and `header` override its default content. */
   function mint(
     provider: ProviderName,
     claims: Record<string, unknown>,
@@ -71,8 +71,8 @@ export async function startIdentityProvider() {
   }
 }
 
-/** A body of 256 MiB, which stands for one without an end. */
-function fill(count: { sent: number }) {
+/** A body of 256 MiB, which simulates an endless one. */
+function endlessBody(count: { sent: number }) {
   const chunk = Buffer.alloc(2 ** 20, 32)
   return new ReadableStream({
     async pull(controller) {
@@ -84,7 +84,7 @@ function fill(count: { sent: number }) {
   })
 }
 
-/** Keys of RSA take long to make: all providers of a process have the same. */
+/** Generating RSA keys is slow, so all providers of a process share them. */
 const keys: ReturnType<typeof newKey>[] = []
 
 function keyOf(number: number) {

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { createClock, createTestApp, type TestApp } from './app.ts'
 import { createTestDatabase, isOnPostgres } from './databases.ts'
 
-/** A test with several instances on one database: SQLite has one. */
+/** A test with several instances on one database; skipped on SQLite, which supports only one. */
 export const testInstances = test.skipIf(!isOnPostgres)
 
-/** How many clients there are at most. */
+/** Maximum number of concurrent clients. */
 const CLIENTS = 64
 
-/** Two applications on one database, with one clock and one folder of files. */
+/** Two applications that share a database, a clock and a folder of files. */
 export async function createTestInstances(
   environment: Record<string, string> = {},
   world: Omit<Parameters<typeof createTestApp>[1], 'shared'> = {},
@@ -35,7 +35,7 @@ export async function createTestInstances(
   }
 }
 
-/** What stands before the instances: each request goes to one of them at random. */
+/** A load balancer: sends each request to a random instance. */
 function addressOf(both: readonly TestApp[]): TestApp {
   const any = () => both[Math.floor(Math.random() * both.length)] as TestApp
   return { ...(both[0] as TestApp), ask: (...request) => any().ask(...request) }
@@ -48,7 +48,7 @@ async function shareFiles(from: TestApp, to: TestApp) {
   await symlink(common, own)
 }
 
-/** Does `work` for each item as so many clients would: at once, and in turn where there are more items. */
+/** Runs `work` for all items, up to `CLIENTS` at a time. */
 export async function mapConcurrently<Item, Result>(
   items: Item[],
   work: (item: Item) => Promise<Result>,
@@ -62,7 +62,7 @@ export async function mapConcurrently<Item, Result>(
   return results
 }
 
-/** Numbers from 0. */
+/** The numbers from 0 to `count - 1`. */
 export function times(count: number): number[] {
   return Array.from({ length: count }, (_, at) => at)
 }

@@ -1,13 +1,13 @@
 import { createClient, type Storage } from '../../src/client/client.ts'
 
-/** What an app does on its first day, on any platform; each step answers what it has seen. */
+/** A typical first session of an app, on any platform. Returns the results of its steps. */
 export async function journey(baseUrl: string, env: string, storage: Storage) {
   const client = createClient({ baseUrl, env, storage, device: 'canary-device' })
   const email = `canary-${env}@example.com`
   const login = { email, password: 'canary-password' }
   const made = await client.register({ ...login, name: 'canary-name' })
   const progress: number[] = []
-  // More than one packet, so that there is a progress to tell of.
+  // Larger than one packet, so that progress is reported.
   const data = new TextEncoder().encode('canary-content '.repeat(100_000))
   const [stored] = await client.uploadAttachments({
     type: 'supportTicket',

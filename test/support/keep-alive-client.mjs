@@ -1,5 +1,5 @@
-// Run by Node, whose agent keeps connections and never sends a request twice.
-// node keep-alive-client.mjs <url> <rate> <sockets> <token>: sends until its input ends, then prints what became of all.
+// Runs in Node, whose agent keeps connections alive and never retries a request.
+// node keep-alive-client.mjs <url> <rate> <sockets> <token>: sends requests until its input ends, then prints their outcomes.
 import http from 'node:http'
 import https from 'node:https'
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Stands between an instance and the database at `url`. What it is told to lose is done, and never answered. */
+/** A proxy between an instance and the database at `url` that can drop the reply to a statement. */
 export async function startLossyProxy(url: string) {
   const target = new URL(url)
   const [host, port] = [target.hostname, Number(target.port)]
@@ -34,10 +34,10 @@ export async function startLossyProxy(url: string) {
   await promise
   target.hostname = '127.0.0.1'
   target.port = String((proxy.address() as { port: number }).port)
-  return { url: target.href, loseAnswerTo, [Symbol.dispose]: dispose }
+  return { url: target.href, dropReplyTo, [Symbol.dispose]: dispose }
 
-  /** Breaks the connection in place of the answer to the next statement that has `text`. */
-  function loseAnswerTo(text: string) {
+  /** Closes the connection instead of replying to the next statement that contains `text`. */
+  function dropReplyTo(text: string) {
     phrase = text
   }
 

@@ -3,7 +3,7 @@ import { sha256 } from '../../src/lib/crypto.ts'
 import type { Ask, TestApp } from './app.ts'
 import { rawSealForKey } from './raw-jose.ts'
 
-/** What a message says other than an honest client would. */
+/** The parts of a message that differ from those of the real client. */
 export type MessageParts = {
   head?: Record<string, unknown>
   header?: Record<string, unknown>
@@ -14,7 +14,7 @@ export type MessageParts = {
 
 const PROFILE = '/api/user/profile/v1'
 
-/** Messages made by hand, without our own client, and their delivery to a test application. */
+/** Creates messages without our own client, and sends them to a test application. */
 export async function messagesFor(app: TestApp) {
   const { json } = await app.ask('GET', '/.well-known/jwks.json', { headers: { env: 'test' } })
   const publicKey = keyForPayloads(json.keys)
@@ -23,20 +23,23 @@ export async function messagesFor(app: TestApp) {
 
   /** Delivers a message in the body, `X-Request-Id` fixed so that replies can be compared. */
   function post(method: string, path: string, message: Ask['body'] | string, how: Ask = {}) {
-    const headers = { ...fixed, 'content-type': 'application/jose', ...how.headers }
+    const headers = { ...fixedHeaders, 'content-type': 'application/jose', ...how.headers }
     return app.ask(method, path, { ...how, body: message as string, headers })
   }
 
   /** Delivers a message in the header `Payload`. */
   function get(path: string, message: string, how: Ask = {}) {
-    return app.ask('GET', path, { ...how, headers: { ...fixed, payload: message, ...how.headers } })
+    return app.ask('GET', path, {
+      ...how,
+      headers: { ...fixedHeaders, payload: message, ...how.headers },
+    })
   }
 }
 
 type KeySet = { keys: PublicKey[] }
 type PublicKey = { use: string; kid: string; kty?: string }
 
-/** The key that a server shows for payloads. */
+/** The public key that a server publishes for payloads. */
 export async function readKeyForPayloads(url: string): Promise<PublicKey> {
   const { keys } = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as KeySet
   return keyForPayloads(keys)
@@ -77,13 +80,13 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
     return rawSealForKey(message, publicKey, ephemeral)
   }
 
-  /** A message that changes the name of the person whom `token` stands for. */
-  function patchName(token: string, name: string, words: MessageParts = {}): string {
+  /** A message that changes the name of the user with `token`. */
+  function patchName(token: string, name: string, parts: MessageParts = {}): string {
     const ath = sha256(token)
-    const head = { htm: 'PATCH', htu: PROFILE, ath, at: token, ...words.head }
+    const head = { htm: 'PATCH', htu: PROFILE, ath, at: token, ...parts.head }
     const body = JSON.stringify({ profile: { name } })
-    return seal({ body, ...words, head, header: { cty: 'application/json', ...words.header } })
+    return seal({ body, ...parts, head, header: { cty: 'application/json', ...parts.header } })
   }
 }
 
-const fixed = { env: 'production', 'x-request-id': 'fixed' }
+const fixedHeaders = { env: 'production', 'x-request-id': 'fixed' }

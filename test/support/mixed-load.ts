@@ -5,19 +5,19 @@ import type { PostgresServer } from './postgres-server.ts'
 
 type Reply = { status: number; json: unknown }
 
-/** Names are numbers that grow: the last one that was acknowledged, and the last one that was sent. */
-type Person = { token: string; known: number; sent: number }
+/** Names are increasing numbers: `known` is the last acknowledged one, `sent` the last one sent. */
+type LoadUser = { token: string; known: number; sent: number }
 
-/** In ms: nobody waits for longer, and a request that takes longer hangs. */
-const HANGS_AFTER = 60_000
+/** In ms. A request that takes longer counts as hanging. */
+const REQUEST_TIMEOUT = 60_000
 
 /**
- * Reads and writes of every kind by so many clients, each request to one of `urls` at random, until it is stopped.
- * `wrong` collects answers that are false, or neither a success nor 503.
+ * Sends reads and writes of every kind from `clients` concurrent clients to random `urls`, until stopped.
+ * `wrong` collects incorrect replies, and those other than 200 and 503.
  */
 export async function startMixedLoad(urls: string[], clients: number) {
   const acknowledged = { events: [] as string[], emails: [] as string[], keys: [] as string[] }
-  const names = new Map<string, Person>()
+  const names = new Map<string, LoadUser>()
   const seen = {
     ok: 0,
     unavailable: 0,
@@ -29,7 +29,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
   const wrong: string[] = []
   const run = crypto.randomUUID().slice(0, 8)
   let isOver = false
-  for (let at = 0; at < clients / 8; at++) await addPerson(`${run}-person-${at}@example.com`)
+  for (let at = 0; at < clients / 8; at++) await addUser(`${run}-user-${at}@example.com`)
   const startedAt = performance.now()
   const done = Promise.all(Array.from({ length: clients }, (_, at) => repeat(at)))
   return { acknowledged, names, seen, wrong, stop }
@@ -38,12 +38,12 @@ export async function startMixedLoad(urls: string[], clients: number) {
     isOver = true
     await done
     const seconds = (performance.now() - startedAt) / 1000
-    return `${Math.round(seen.ok / seconds)} a second, ${seen.ok} answered, ${seen.unavailable} refused, ${seen.unreachable} unreachable, longest ${Math.round(seen.longest)} ms`
+    return `${Math.round(seen.ok / seconds)} per second, ${seen.ok} answered, ${seen.unavailable} refused, ${seen.unreachable} unreachable, longest ${Math.round(seen.longest)} ms`
   }
 
   async function repeat(client: number) {
     const work = [deliver, deliver, deliver, readSettings, rename, readName, upload, deliver]
-    // Hashing passwords takes all cores: one client does.
+    // Password hashing uses all cores, so only one client registers users.
     const kind = client === 0 ? register : (work[client % work.length] ?? deliver)
     for (let count = 0; !isOver; count++) {
       const isAnswered = await kind(`${run}-${client}-${count}`, client)
@@ -56,7 +56,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
     const reply = await post('/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
     return succeeded(reply, 'delivery', () => {
       acknowledged.events.push(id)
-      // What was not acknowledged never comes again here.
+      // Unacknowledged events are never repeated here.
       if ((reply.json as { code: string }).code === 'duplicate') wrong.push(`${id} is a duplicate`)
     })
   }
@@ -73,30 +73,30 @@ export async function startMixedLoad(urls: string[], clients: number) {
   }
 
   async function rename(_id: string, client: number) {
-    const person = personOf(client)
-    const name = ++person.sent
+    const user = userOf(client)
+    const name = ++user.sent
     const body = { profile: { name: String(name) } }
-    const reply = await ask('PATCH', '/api/user/profile/v1', person.token, body)
+    const reply = await ask('PATCH', '/api/user/profile/v1', user.token, body)
     return succeeded(reply, 'renaming', () => {
-      person.known = name
+      user.known = name
     })
   }
 
-  /** What was sent and not acknowledged may be the name or not. */
+  /** Any name sent since the last acknowledged one is possible. */
   async function readName(_id: string, client: number) {
-    const person = personOf(client)
-    const { known } = person
-    const reply = await ask('GET', '/api/user/profile/v1', person.token)
+    const user = userOf(client)
+    const { known } = user
+    const reply = await ask('GET', '/api/user/profile/v1', user.token)
     return succeeded(reply, 'profile', () => {
       const { name } = (reply.json as { response: { profile: { name: string } } }).response.profile
-      if (Number(name) < known || Number(name) > person.sent)
-        wrong.push(`profile has ${name}, not ${known} to ${person.sent}`)
+      if (Number(name) < known || Number(name) > user.sent)
+        wrong.push(`profile has ${name}, expected ${known} to ${user.sent}`)
     })
   }
 
-  /** An upload that failed comes again under its key, as the client sends it. */
+  /** A failed upload is retried with the same idempotency key, as the client does. */
   async function upload(id: string, client: number) {
-    const { token } = personOf(client)
+    const { token } = userOf(client)
     for (let tries = 0; !isOver && tries < 10; tries++) {
       const reply = await ask('POST', '/api/user/attachments/v1?type=supportTicket', token, id, {
         'content-type': 'text/plain',
@@ -112,12 +112,12 @@ export async function startMixedLoad(urls: string[], clients: number) {
     return false
   }
 
-  /** Each person has one client that renames, and others. */
-  function personOf(client: number): Person {
-    return [...names.values()][Math.floor(client / 8)] as Person
+  /** Each user is shared by eight clients, one of which renames it. */
+  function userOf(client: number): LoadUser {
+    return [...names.values()][Math.floor(client / 8)] as LoadUser
   }
 
-  async function addPerson(email: string) {
+  async function addUser(email: string) {
     const reply = await post('/api/auth/register/v1', { email, password: PASSWORD })
     const { accessToken: token } = (reply.json as { response: { accessToken: string } }).response
     await ask('PATCH', '/api/user/profile/v1', token, { profile: { name: '0' } })
@@ -135,7 +135,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
     seen.lastFailure = what
     if (status === 503) seen.unavailable++
     else if (status === 0) seen.unreachable++
-    else wrong.push(`${what} answered ${status} ${JSON.stringify(json)}`)
+    else wrong.push(`${what} got ${status} ${JSON.stringify(json)}`)
     return false
   }
 
@@ -156,7 +156,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
     const reply = await fetch(url + path, {
       method,
       headers: { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-      signal: AbortSignal.timeout(HANGS_AFTER),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT),
       ...(body === undefined ? {} : { body: text }),
     })
       .then(async (found) => ({ status: found.status, json: await found.json() }))
@@ -171,7 +171,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
 
 type Load = Awaited<ReturnType<typeof startMixedLoad>>
 
-/** What was answered with success and is not in the database at `url`, or not in a folder of files. */
+/** Acknowledged writes that are missing from the database at `url` or from the folder of files. */
 export async function findLostWrites(
   { acknowledged, names }: Load,
   { query }: PostgresServer,
@@ -194,9 +194,9 @@ export async function findLostWrites(
     keys: acknowledged.keys.filter((key) => !keys.has(key) || !isStored(key)),
     rowsWithoutFile: [...keys].filter((key) => !isStored(key)),
     names: profiles.flatMap(({ email, name }) => {
-      const person = names.get(String(email))
-      const isPossible = !person || (Number(name) >= person.known && Number(name) <= person.sent)
-      return isPossible ? [] : [`${name}, not ${person.known} to ${person.sent}`]
+      const user = names.get(String(email))
+      const isPossible = !user || (Number(name) >= user.known && Number(name) <= user.sent)
+      return isPossible ? [] : [`${name}, expected ${user.known} to ${user.sent}`]
     }),
   }
 }

@@ -4,10 +4,10 @@ import { PASSWORD, type TestApp } from './app.ts'
 
 const BASE = 'http://localhost'
 
-/** What somebody on the way makes of a request, or of the reply to it. */
+/** How an intermediary changes a request or its reply. */
 export type Interceptor = {
   request?: (request: Request) => Request | Promise<Request>
-  /** Throwing is a reply that is lost. */
+  /** Throwing simulates a lost reply. */
   reply?: (reply: Response, request: Request) => Response | Promise<Response>
 }
 
@@ -15,7 +15,7 @@ export type Interceptor = {
 export function networkTo(app: TestApp) {
   const network = {
     interceptor: {} as Interceptor,
-    /** The path of each request that went through. */
+    /** The path of each request. */
     seen: [] as string[],
     fetch: send as Fetch,
   }
@@ -32,7 +32,7 @@ export function networkTo(app: TestApp) {
   }
 }
 
-/** A request as a server gets it: with the length of its body. */
+/** A request as the server receives it, with a Content-Length. */
 export function onTheWire(url: string, init: RequestInit = {}): Request {
   const request = new Request(url, init)
   const { body } = init
@@ -43,7 +43,7 @@ export function onTheWire(url: string, init: RequestInit = {}): Request {
   return request
 }
 
-/** A client that seals, unless `more` says otherwise, and how often it was told that it is signed out. */
+/** A client, sealed by default, and how often it was notified of a sign-out. */
 export function clientOf(app: TestApp, more: Partial<ClientOptions> = {}) {
   const network = networkTo(app)
   const signedOut = { times: 0 }
@@ -61,7 +61,7 @@ export async function signedIn(app: TestApp, more: Partial<ClientOptions> = {}) 
   return made
 }
 
-/** A reply that nobody has sealed. */
+/** An unsealed reply. */
 export function plainReply(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), { status })
 }

@@ -6,7 +6,7 @@ const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost
 
 export type OperatorBrowser = Awaited<ReturnType<typeof signInOperator>>
 
-/** Sets an operator up with a password and TOTP, as a browser does, and asks on as the one who is signed in. */
+/** Sets up an operator with a password and TOTP, as a browser does. Returns a signed-in client. */
 export async function signInOperator(
   app: TestApp,
   { name = 'ann', role = 'owner' }: { name?: string; role?: 'reader' | 'operator' | 'owner' } = {},
@@ -32,10 +32,10 @@ export async function signInOperator(
     read,
   }
 
-  function ask(method: string, path: string, how: Ask = {}) {
+  function ask(method: string, path: string, options: Ask = {}) {
     return app.ask(method, `/console/api/${path}`, {
-      ...how,
-      headers: { ...(method === 'GET' ? {} : SAME_ORIGIN), cookie, ...how.headers },
+      ...options,
+      headers: { ...(method === 'GET' ? {} : SAME_ORIGIN), cookie, ...options.headers },
     })
   }
 
@@ -47,7 +47,7 @@ export async function signInOperator(
   }
 }
 
-/** The pair that a browser sends back. */
+/** The `name=value` pair that a browser sends back. */
 export function cookieIn(setCookie: string | null): string {
   return setCookie?.split(';')[0] ?? ''
 }

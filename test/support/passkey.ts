@@ -54,7 +54,7 @@ export function createPasskey(origin = 'http://localhost') {
       data,
     ])
     const clientDataJSON = clientData('webauthn.create', options, overrides)
-    return shown({ clientDataJSON, attestationObject })
+    return encodeCredential({ clientDataJSON, attestationObject })
   }
 
   /** Answers `navigator.credentials.get`. */
@@ -63,7 +63,7 @@ export function createPasskey(origin = 'http://localhost') {
     const data = authenticatorData(overrides, 0)
     const signed = Buffer.concat([data, sha256(clientDataJSON)])
     const signature = sign('sha256', signed, privateKey)
-    return shown({ clientDataJSON, authenticatorData: data, signature })
+    return encodeCredential({ clientDataJSON, authenticatorData: data, signature })
   }
 
   function authenticatorData(
@@ -77,12 +77,12 @@ export function createPasskey(origin = 'http://localhost') {
   }
 
   function clientData(type: string, options: Options, overrides: Overrides): Buffer {
-    const said = { type, challenge: options.challenge, origin, crossOrigin: false }
-    const { challenge = said.challenge, origin: at = said.origin } = overrides
-    return Buffer.from(JSON.stringify({ ...said, challenge, origin: at }))
+    const defaults = { type, challenge: options.challenge, origin, crossOrigin: false }
+    const { challenge = defaults.challenge, origin: at = defaults.origin } = overrides
+    return Buffer.from(JSON.stringify({ ...defaults, challenge, origin: at }))
   }
 
-  function shown(parts: Record<string, Buffer>) {
+  function encodeCredential(parts: Record<string, Buffer>) {
     const encoded = Object.entries(parts).map(([name, part]) => [name, part.toString('base64url')])
     return {
       id,

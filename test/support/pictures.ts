@@ -1,9 +1,9 @@
 import sharp from 'sharp'
 import { encodePng } from '../../src/lib/png.ts'
 
-/** A JPEG as a phone makes it: lying on its side (orientation 6), with GPS data and an ICC profile. */
+/** A JPEG like those of phones: rotated (orientation 6), with GPS data and an ICC profile. */
 export async function phonePhoto(width = 400, height = 300): Promise<Buffer> {
-  // Noise of full size takes seconds.
+  // Generating full-size noise would take seconds.
   return noise(400, 300)
     .resize(width, height, { fit: 'fill' })
     .withExif({
@@ -15,7 +15,7 @@ export async function phonePhoto(width = 400, height = 300): Promise<Buffer> {
     .toBuffer()
 }
 
-/** A picture that no compression makes much smaller. */
+/** An image that compresses badly. */
 export function noise(width: number, height: number) {
   return sharp({
     create: {
@@ -28,7 +28,7 @@ export function noise(width: number, height: number) {
   })
 }
 
-/** A PNG of a single colour whose header promises so many pixels in a few bytes. */
+/** A single-colour square PNG: many pixels in a few bytes. */
 export async function bombPng(side: number): Promise<Buffer> {
   return sharp({
     create: { width: side, height: side, channels: 3, background: '#fff' },
@@ -38,7 +38,7 @@ export async function bombPng(side: number): Promise<Buffer> {
     .toBuffer()
 }
 
-/** A grey PNG of one bit a pixel, of any shape: its rows are equal, so that it has few bytes. */
+/** A 1-bit PNG of any dimensions: its rows are equal, so that it has few bytes. */
 export function bombOf(width: number, height: number): Buffer {
   const row = 1 + Math.ceil(width / 8)
   return encodePng({ width, height, bitDepth: 1, colorType: 0 }, Buffer.alloc(row * height))

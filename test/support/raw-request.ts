@@ -1,4 +1,4 @@
-/** Sends a head as it is written, a line end behind each of its lines, and returns the reply. */
+/** Sends a raw request head, whose lines must end with CRLF, and returns the reply. */
 export async function rawRequest(port: number, head: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let reply = ''

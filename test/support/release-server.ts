@@ -10,7 +10,7 @@ x509.cryptoProvider.set(crypto)
 
 type Version = { version: string; commit: string; date: string }
 
-/** Serves a folder over https, with a certificate that those trust who take `authority` for one. */
+/** Serves a folder over https; clients that trust `authority` accept its certificate. */
 export async function startReleaseServer() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-release-'))
   const keys = await crypto.subtle.generateKey(KEYS, true, ['sign', 'verify'])
@@ -47,7 +47,7 @@ export async function startReleaseServer() {
     },
   }
 
-  /** Writes the sums of all files of the folder, signed by `privateKey`, and `install.sh`, as a release has them. */
+  /** Writes `install.sh` and the checksums of all files in the folder, signed with `privateKey`, as in a release. */
   async function publish(version: Version, privateKey: string | null) {
     const names = (await readdir(folder)).filter((name) => name.startsWith('homeport-'))
     const sums = new Map<string, string>()

@@ -5,8 +5,8 @@ import type { installExecutable } from './executable.ts'
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Outcome = { acknowledged: string[]; refused: string[]; connections: number }
 
-/** Asks `url` steadily by a keep-alive agent. The function that it returns stops it and tells what became of all. */
-export function askSteadily(url: string, rate: number) {
+/** Sends requests to `url` at a steady rate with a keep-alive agent. The returned function stops it and returns the outcomes. */
+export function requestSteadily(url: string, rate: number) {
   const script = join(import.meta.dir, 'keep-alive-client.mjs')
   const client = Bun.spawn(['node', script, url, String(rate), '32', WEBHOOK_TOKEN], {
     stdin: 'pipe',
@@ -20,13 +20,13 @@ export function askSteadily(url: string, rate: number) {
   }
 }
 
-/** Restarts the server while `url` is asked, and tells what became of the requests and who serves now. */
+/** Restarts the server under load on `url`. Returns the outcomes of the requests and the new server's pid. */
 export async function restartUnderLoad(
   homeport: Homeport,
   url: string,
   { restarts, rate, pause }: { restarts: number; rate: number; pause: number },
 ) {
-  const stopAsking = askSteadily(url, rate)
+  const stopRequests = requestSteadily(url, rate)
   await Bun.sleep(pause)
   let pid = 0
   for (let done = 0; done < restarts; done++) {
@@ -35,5 +35,5 @@ export async function restartUnderLoad(
     pid = JSON.parse(stdout).pid
     await Bun.sleep(pause)
   }
-  return { ...(await stopAsking()), pid }
+  return { ...(await stopRequests()), pid }
 }

@@ -1,13 +1,13 @@
 import type { Ask, TestApp } from './app.ts'
 import type { startIdentityProvider } from './identity-provider.ts'
 
-/** A route of the interface, with a good, a bad and an oversize request. */
+/** A route of the API, with a valid, an invalid and an oversized request. */
 export type RouteCase = {
   method: string
   path: string
   access: 'public' | 'user' | 'webhook'
   good: Ask
-  /** Changes the good request to what works for one user, and for nobody else. */
+  /** Changes the valid request so that it succeeds only for one user. */
   prepare?: (given: Given) => Promise<Ask & { path?: string }>
   bad?: Ask & { path?: string; status: number }
   oversize?: Ask
@@ -22,7 +22,7 @@ type Given = {
 
 export const LONG = 'x'.repeat(70_000)
 
-/** What anybody may read. */
+/** A public read. */
 export function publicRead(path: string): RouteCase {
   const bad = { headers: { env: 'two words' }, status: 400 }
   return { method: 'GET', path, access: 'public', good: {}, bad }

@@ -1,6 +1,6 @@
 import type { RouteCase } from './route-case.ts'
 
-/** Every route of the interface. The cases of a feature are in `routes.cases.ts` beside its tests. */
+/** Every route of the API. A feature's cases are in `routes.cases.ts` beside its tests. */
 export const routes: RouteCase[] = await collectCases()
 
 async function collectCases() {

@@ -10,35 +10,35 @@ type Stored = { bytes: Buffer; lastModified: Date }
 const PAGE = 100
 const MINUTE = 60 * 1000
 
-/** What goes wrong: for the next so many requests, or while it is set. */
+/** Faults to inject: numbers count the next affected requests, other values apply while set. */
 const NO_FAULTS = {
-  /** Answers with 500. */
+  /** Requests that get 500. */
   failing: 0,
-  /** Answers with 503 SlowDown. */
+  /** Requests that get 503 SlowDown. */
   slowDown: 0,
-  /** Bodies that end in the middle, either way. */
+  /** Bodies that are cut off, in either direction. */
   cut: 0,
-  /** Uploads of which a byte changes on the way. */
+  /** Uploads with a byte changed in transit. */
   corrupt: 0,
   /** Requests are never answered. */
   hangs: false,
-  /** A download waits for this after its first piece. */
+  /** A download waits for this promise after each piece. */
   held: null as null | Promise<void>,
-  /** How far the clock of the store is ahead, in ms. */
+  /** How far the store's clock is ahead, in ms. */
   ahead: 0,
-  /** The ms between the pieces of a body, either way. */
+  /** Pause between the pieces of a body in either direction, in ms. */
   pause: 0,
-  /** In how many pieces a body is sent. */
+  /** Number of pieces in which a body is sent. */
   pieces: 8,
-  /** Replies with this status and headers have no end. */
+  /** Sends endless replies with this status and these headers. */
   endless: null as null | { status: number; headers: Record<string, string> },
 }
-/** A client that takes more has no limit. */
+/** A client that reads more than this has no limit. */
 const ENDLESS_BYTES = 256 * 1024 * 1024
 
 /**
- * An S3 store in memory on loopback that checks signatures, for path-style addresses. It stands on node:http,
- * since a reply of `Bun.serve` cannot announce more than it sends.
+ * An in-memory S3 store on loopback with path-style URLs, which checks signatures. It uses node:http,
+ * because a reply of `Bun.serve` cannot declare a larger Content-Length than it sends.
  */
 export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   const objects = new Map<string, Stored>()
@@ -176,11 +176,11 @@ function reply(response: ServerResponse, status: number, body?: string, headers:
 }
 
 function refuse(response: ServerResponse, status: number, code: string) {
-  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>The test says ${code}.</Message></Error>`
+  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>Injected error ${code}.</Message></Error>`
   reply(response, status, response.req.method === 'HEAD' ? undefined : body)
 }
 
-/** AWS Signature Version 4, in the query or in the headers: the error's code, or null where it is good. */
+/** Checks AWS Signature Version 4 in the query or headers. Returns an error code, or null if valid. */
 function refusalOf(
   request: IncomingMessage,
   account: Required<S3Options>,
@@ -192,7 +192,7 @@ function refusalOf(
   const [accessKeyId, ...scope] = signed.credential.split('/')
   const age = now - timeOf(signed.date)
   if (accessKeyId !== account.accessKeyId) return 'InvalidAccessKeyId'
-  // Not a number is not within the life either.
+  // Written so that NaN is refused too.
   if (!(age <= signed.life && age >= -15 * MINUTE)) return 'AccessDenied'
   const canonical = [
     request.method,
@@ -237,7 +237,7 @@ function signedInHeaders({ headers }: IncomingMessage) {
   }
 }
 
-/** Of `20260131T235959Z`. */
+/** Parses a date such as `20260131T235959Z`. */
 function timeOf(date: string): number {
   return Date.parse(date.replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:'))
 }

@@ -11,7 +11,7 @@ import { startS3 } from './s3-server.ts'
 
 export const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
 
-/** An S3 store on loopback, and files in it with caches in a folder of their own. */
+/** An S3 store on loopback, and file storages on it with caches in a temporary folder. */
 export async function startStore() {
   const s3 = await startS3(ACCOUNT)
   const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
@@ -46,7 +46,7 @@ export async function startStore() {
     return staged
   }
 
-  /** As another instance has them, with a cache of its own. */
+  /** The files as seen by another instance, with its own cache. */
   function others(settings: Settings = {}) {
     return files({ cacheFolder: path('other'), ...settings })
   }
@@ -57,7 +57,7 @@ export async function startStore() {
   }
 }
 
-/** Why the store is unavailable. */
+/** Expects `work` to fail because the store is unavailable, and returns the cause. */
 export async function causeOf(work: Promise<unknown>): Promise<string> {
   const error = await work.catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })

@@ -5,7 +5,7 @@ import { onTheWire } from './network.ts'
 
 const BASE = 'http://localhost'
 
-/** Sends requests sealed, by the client's own transport; `handle` stands for the network. */
+/** Seals requests with the client's own transport; `handle` replaces the network. */
 export function sealingClient(handle: (request: Request) => Promise<Response>, now: () => number) {
   const fetch: Fetch = (url, init) => handle(onTheWire(url, init))
   const transmit = createTransmit(fetch)

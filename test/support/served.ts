@@ -1,6 +1,6 @@
 import type { TestApp } from './app.ts'
 
-/** The application on a port of loopback, where requests have an address. */
+/** Serves the application on a loopback port, so that requests have a client address. */
 export function serveApp(app: TestApp) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   return {

@@ -5,8 +5,8 @@ export type Received = { to: string; subject: string; text: string; raw: string 
 type Refusal = { code: number; text: string }
 
 /**
- * A mail server on loopback. It keeps what it gets. While it is `failing` it takes none for now; `refusals` says which
- * senders and recipients it refuses, by the start of the address; while it is `held` mails are not answered until the promise resolves.
+ * A mail server on loopback that stores received e-mails. While `failing`, it rejects all temporarily; `refusals` lists
+ * refused senders and recipients by address prefix; `held` delays the reply to each e-mail until the promise resolves.
  */
 export async function startSmtp() {
   const mails: Received[] = []
@@ -57,14 +57,14 @@ export async function startSmtp() {
     else done(refusal ? smtpError(refusal) : null)
   }
 
-  /** Waits for a mail to `to`, takes it out and returns it. */
+  /** Waits for an e-mail to `to`, removes it from the list and returns it. */
   async function next(to: string): Promise<Received> {
     for (let tries = 0; tries < 200; tries++) {
       const at = mails.findIndex((mail) => mail.to === to)
       if (at >= 0) return mails.splice(at, 1)[0] as Received
       await Bun.sleep(10)
     }
-    throw new Error(`no mail came to ${to}`)
+    throw new Error(`no e-mail to ${to} arrived`)
   }
 }
 
@@ -72,10 +72,10 @@ function smtpError({ code, text }: Refusal): Error {
   return Object.assign(new Error(text), { responseCode: code })
 }
 
-/** The token in the link of a mail. */
+/** The token in the link of an e-mail. */
 export function tokenIn({ text }: Received): string {
   const token = /[?&]token=([\w-]+)/.exec(text)?.[1]
-  if (!token) throw new Error('the mail has no link')
+  if (!token) throw new Error('the e-mail has no link')
   return token
 }
 

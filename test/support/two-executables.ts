@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { installExecutable } from './executable.ts'
 import { startPostgres } from './postgres-server.ts'
 
-/** Two executables on a PostgreSQL server of their own, with one folder of files. */
+/** Starts two servers that share a new PostgreSQL server and a folder of files. */
 export async function startTwoExecutables(environment: Record<string, string> = {}) {
   await using opening = new AsyncDisposableStack()
   const postgres = opening.use(await startPostgres())

@@ -3,9 +3,9 @@ import { residentMemory } from '../bench/servers.ts'
 import type { Server } from './executable.ts'
 
 /**
- * Asks `probe` of a server again and again while something else goes on, with `pause` ms between. What
- * is answered ends it: how often it was asked, the longest time and the 99th
- * percentile in ms, and the peak of memory in bytes.
+ * Calls `probe` repeatedly in the background, with `pause` ms in between. The returned function
+ * stops it and returns the number of calls, the longest time and the 99th
+ * percentile in ms, and the server's peak memory in bytes.
  */
 export function watchServer({ process }: Server, probe: () => Promise<void>, pause: number) {
   const times: number[] = []
@@ -31,7 +31,7 @@ export function watchServer({ process }: Server, probe: () => Promise<void>, pau
   }
 }
 
-/** The memory of all image workers of a server, at most, in bytes. */
+/** Records the peak memory of a server's largest image worker, in bytes, until the returned function is called. */
 export function watchWorkers({ process }: Server) {
   let isOver = false
   let peak = 0
@@ -50,7 +50,7 @@ export function watchWorkers({ process }: Server) {
   }
 }
 
-/** The most memory that the image worker of this process had, in bytes, and how long it has worked, in ms. */
+/** The peak memory of this process's image worker in bytes, and its CPU time in ms. */
 export function usedByWorker() {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(process.pid), '-f', 'image-worker'])
   const of = (file: string) => readFileSync(`/proc/${stdout.toString().trim()}/${file}`, 'utf8')

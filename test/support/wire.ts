@@ -1,5 +1,5 @@
-/** A proxy between an app and a server, which writes down all that passes: what a middlebox sees. */
-export function startWire(target: string) {
+/** A proxy between an app and a server that records all traffic, as a middlebox would see it. */
+export function startRecordingProxy(target: string) {
   const seen: string[] = []
   const server = Bun.serve({
     port: 0,

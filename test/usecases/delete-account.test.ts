@@ -40,9 +40,9 @@ test('keeps nothing of a deleted user, and the log has at most the id', async ()
   await using world = await startWorld()
   const { here, there, s3 } = world
   for (let at = 0; at < 20; at++) await here.register()
-  const { token, userId, salt } = await liveAsCanary(world)
+  const { token, userId, salt } = await storeCanary(world)
   for (let at = 0; at < 20; at++) await here.register()
-  expect(await placesOf(world, [CANARY, userId, salt])).not.toEqual([])
+  expect(await locationsOf(world, [CANARY, userId, salt])).not.toEqual([])
 
   expect((await here.ask('DELETE', PROFILE, { token })).status).toBe(200)
   setSystemTime(Date.now() + 61_000)
@@ -50,10 +50,10 @@ test('keeps nothing of a deleted user, and the log has at most the id', async ()
   setSystemTime()
   await here.services.db.emptyLog()
   for (let tries = 0; tries < 100; tries++) {
-    if ((await placesOf(world, [CANARY, userId, salt])).length === 0) break
+    if ((await locationsOf(world, [CANARY, userId, salt])).length === 0) break
     await Bun.sleep(50)
   }
-  expect(await placesOf(world, [CANARY, userId, salt])).toEqual([])
+  expect(await locationsOf(world, [CANARY, userId, salt])).toEqual([])
   expect(await here.services.outbox.count()).toBe(40)
   expect([...s3.objects.keys()]).toEqual([])
   const lines = [...here.lines, ...there.lines]
@@ -61,7 +61,7 @@ test('keeps nothing of a deleted user, and the log has at most the id', async ()
   expect(lines.some((line) => line.includes(userId))).toBe(true)
 }, 30_000)
 
-test('deletes the snapshot from before a migration after 30 days', async () => {
+test('deletes a pre-migration snapshot after 30 days', async () => {
   await using app = await createTestApp()
   const folder = join(app.dataDir, 'snapshots')
   const now = Date.now()
@@ -105,7 +105,7 @@ async function startWorld() {
 }
 
 /** Stores the canary everywhere a user can store something. */
-async function liveAsCanary({ here, there }: World) {
+async function storeCanary({ here, there }: World) {
   const headers = { device: `first ${CANARY}` }
   const { accessToken: token, user } = await here.register(EMAIL, headers)
   const json = { email: EMAIL, password: 'correct horse battery' }
@@ -131,7 +131,10 @@ async function liveAsCanary({ here, there }: World) {
 }
 
 /** The files and tables that contain one of `needles`. */
-async function placesOf({ here, there, databaseUrl }: World, needles: string[]): Promise<string[]> {
+async function locationsOf(
+  { here, there, databaseUrl }: World,
+  needles: string[],
+): Promise<string[]> {
   const found = (await Promise.all([here, there].map((app) => filesWith(app, needles)))).flat()
   if (databaseUrl === null) return found
   await using sql = new SQL({ url: databaseUrl, max: 1 })

@@ -16,7 +16,7 @@ test.each(STORES)('warns of a store at %s: %p', (endpoint, isExposed) => {
   const sentence = describeInsecureStore(readConfig({}, { FILES_URL, ...keys }))
   expect(sentence !== null).toBe(isExposed)
   if (sentence !== null)
-    expect(sentence).toStartWith(`FILES_URL leads to ${new URL(endpoint).host}`)
+    expect(sentence).toStartWith(`FILES_URL points to ${new URL(endpoint).host}`)
 })
 
 test('does not warn of Amazon S3 or local files', () => {

@@ -30,21 +30,23 @@ test('the export contains everything that deleting the account removes', async (
   await deliver(app, { ...purchase(user._id, other), id: 'E-sandbox' })
 
   const before = await countRows()
-  const held = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
-  expect(held.account).toMatchObject({ hasPassword: true, emailVerifiedAt: null })
-  expect(held.devices.map(({ device }: { device: string }) => device).toSorted()).toEqual([
+  const exported = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
+  expect(exported.account).toMatchObject({ hasPassword: true, emailVerifiedAt: null })
+  expect(exported.devices.map(({ device }: { device: string }) => device).toSorted()).toEqual([
     'old tablet',
     'phone',
   ])
-  expect(held.pending).toContainEqual({
+  expect(exported.pending).toContainEqual({
     purpose: 'change-email',
     email: 'new@example.com',
     expiresAt: expect.any(String),
   })
-  expect(held.billingIds.toSorted()).toEqual(['$anonymous', user._id].toSorted())
-  const bodies = held.billingEvents.map(({ body }: { body: string }) => JSON.parse(body).event.id)
+  expect(exported.billingIds.toSorted()).toEqual(['$anonymous', user._id].toSorted())
+  const bodies = exported.billingEvents.map(
+    ({ body }: { body: string }) => JSON.parse(body).event.id,
+  )
   expect(bodies).toEqual(['E-anonymous', 'E-own', 'E-sandbox'])
-  expect(held.attachments[0].variants).toHaveLength(1)
+  expect(exported.attachments[0].variants).toHaveLength(1)
 
   await app.ask('DELETE', '/api/user/profile/v1', { token })
   const after = await countRows()
@@ -55,16 +57,16 @@ test('the export contains everything that deleting the account removes', async (
     }),
   )
   expect(removed).toEqual({
-    users: [held.user].length,
-    sessions: held.sessions.length,
+    users: [exported.user].length,
+    sessions: exported.sessions.length,
     // The sessions' tokens.
     refreshTokens: 1,
-    identities: held.identities.length,
-    oneTimeTokens: held.pending.length,
-    knownDevices: held.devices.length,
-    attachments: held.attachments.length,
-    variants: held.attachments[0].variants.length,
-    uploadRetries: held.idempotencyKeys.length,
+    identities: exported.identities.length,
+    oneTimeTokens: exported.pending.length,
+    knownDevices: exported.devices.length,
+    attachments: exported.attachments.length,
+    variants: exported.attachments[0].variants.length,
+    uploadRetries: exported.idempotencyKeys.length,
   })
   expect((await app.ask('GET', PATH, { token })).status).not.toBe(200)
 
@@ -80,12 +82,12 @@ test('the export includes sandbox purchases', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
-  const held = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
-  expect(held.subscription.subscriptions).toEqual([])
-  expect(held.sandboxSubscription.subscriptions).toHaveLength(1)
+  const exported = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
+  expect(exported.subscription.subscriptions).toEqual([])
+  expect(exported.sandboxSubscription.subscriptions).toHaveLength(1)
 })
 
-test('the export of a transferred purchase says nothing about its former owner', async () => {
+test('the export of a transferred purchase reveals nothing about its former owner', async () => {
   await using app = await createTestApp()
   const ann = await app.register('ann@example.com')
   const bob = await app.register('bob@example.com')

@@ -29,17 +29,17 @@ export class ArchiveError extends Error {
 const INFO = 'backup.json'
 /** In the format of `sha256sum --check`. */
 const SUMS = 'SHA256SUMS'
-/** One line per key: its id and its HMAC-SHA256 over the two other texts. */
+/** One line per key: its id and its HMAC-SHA256 of the two other texts. */
 const SIGNATURES = 'SIGNATURES'
-/** Our own texts are far smaller. */
-const TEXT_LIMIT = 64 * 1024
+/** The texts that we write are far smaller. */
+const MAX_TEXT_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const SEAL_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
  * A tar archive of `sources`. It begins with `about` and ends with the SHA-256 of every file and the signatures of
- * `keys`. A seal follows: the SHA-256 of all bytes before. Files are read while the archive is read; a file that gets
- * shorter in the meantime is an error.
+ * `keys`. A seal follows: the SHA-256 of all preceding bytes. Files are read while the archive is read; a file that
+ * shrinks in the meantime is an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
@@ -86,15 +86,15 @@ export function packArchive(
 }
 
 /**
- * Reads an archive to its end and passes its files to `take`, which must read each to its end. `onInfo` is called
+ * Reads an archive to its end and passes its files to `onFile`, which must read each to its end. `onInfo` is called
  * first, with whether the archive claims a signature by one of `keys`, and may throw. Throws `ArchiveError` when a byte
- * differs from what was written or signed; discard the files that were taken until then.
+ * differs from what was written or signed; the caller must then discard the files passed so far.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,
   keys: InstallationKey[],
   onInfo: (info: ArchiveInfo, isOwn: boolean) => void,
-  take: (file: ArchivedFile) => Promise<void>,
+  onFile: (file: ArchivedFile) => Promise<void>,
 ): Promise<ArchiveInfo> {
   const sums = new Bun.CryptoHasher('sha256')
   let sumsBytes = 0
@@ -130,7 +130,7 @@ export async function unpackArchive(
       else if (sumsHash !== null || type !== 'file') throw damaged()
       else {
         const hasher = new Bun.CryptoHasher('sha256')
-        await take({ name, size, content: hashed(body, hasher) })
+        await onFile({ name, size, content: hashed(body, hasher) })
         const line = Buffer.from(`${hasher.digest('hex')}  ${name}\n`)
         sums.update(line)
         sumsBytes += line.byteLength
@@ -151,12 +151,12 @@ export async function unpackArchive(
   return info
 }
 
-/** The signed text: its two hashes cover everything that is read of an archive. */
+/** The signed text: its two hashes cover everything that is read from an archive. */
 function signedText(infoText: string, sumsHash: string): string {
   return `${sha256(infoText, 'hex')} ${sumsHash}`
 }
 
-/** Makes text from a foreign archive safe to print on a terminal. */
+/** Makes text from an untrusted archive safe to print on a terminal. */
 export function printable(text: string): string {
   return text.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?')
 }
@@ -172,7 +172,7 @@ function readInfo(text: string): ArchiveInfo {
 }
 
 async function readText(body: ReadableStream<Uint8Array>, size: number): Promise<string> {
-  if (size > TEXT_LIMIT) throw damaged()
+  if (size > MAX_TEXT_BYTES) throw damaged()
   return new Response(body).text()
 }
 
@@ -190,7 +190,7 @@ function sealing() {
   })
 }
 
-/** Removes the seal and throws at the end when it does not match the bytes before. */
+/** Removes the seal. Throws at the end when it does not match the preceding bytes. */
 function unsealing(onBytes: (bytes: Uint8Array) => void) {
   const hasher = new Bun.CryptoHasher('sha256')
   let kept = Buffer.alloc(0)
@@ -215,7 +215,7 @@ async function* chunksOf(path: string, size: number): AsyncGenerator<Uint8Array>
   for (let position = 0; position < size; ) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
     const { bytesRead } = await file.read(chunk, 0, chunk.byteLength, position)
-    if (bytesRead === 0) throw new Error(`${path} became shorter while it was read`)
+    if (bytesRead === 0) throw new Error(`${path} shrank while it was being read`)
     position += bytesRead
     yield chunk.subarray(0, bytesRead)
   }

@@ -42,16 +42,16 @@ export const holdCommand = dataCommand({
 
 export const backup: LocalCommand = {
   name: 'backup',
-  summary: 'Write database, attachments and secrets to one archive while the server runs',
+  summary: 'Back up database, attachments and secrets to one archive while the server runs',
   options: [
     ['--out <path>', 'a file, or a folder that exists or ends with /; overrides BACKUP_DIR'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
-    ['--keep <count>', 'then keep only the newest <count> backups of the folder'],
-    ['--unencrypted', 'write it unencrypted although the service encrypts its backups'],
+    ['--keep <count>', 'then delete all but the newest <count> backups in the folder'],
+    ['--unencrypted', 'do not encrypt, even if the service encrypts its backups'],
     ['--yes', 'replace the file of --out without asking'],
   ],
-  run: async (given, { out, keep, unencrypted, yes, json }) => {
-    const config = await effectiveConfig(given())
+  run: async (loadConfig, { out, keep, unencrypted, yes, json }) => {
+    const config = await effectiveConfig(loadConfig())
     const kept = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
     // Only this user may read our files.
@@ -75,7 +75,7 @@ export const backup: LocalCommand = {
   },
 }
 
-/** Without BACKUP_KEY, the key that the service is known to use. */
+/** BACKUP_KEY, or else the key that the service is known to use. */
 async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
   const record = readServiceRecord(dataDir)
   const key = backupKey ?? record?.backups ?? null
@@ -119,12 +119,12 @@ async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Prom
 }
 
 function describe({ path, bytes, files, encryption, seconds, removed }: Outcome): string {
-  const secrecy =
+  const encryptionNote =
     encryption === null
       ? 'NOT encrypted'
       : isRecipient(encryption)
         ? `encrypted for ${encryption}`
         : `encrypted with a ${encryption}`
-  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read back and verified, ${secrecy}`
+  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read back and verified, ${encryptionNote}`
   return [`${path}: ${size}.`, ...removed.map((name) => `Removed ${name}.`)].join('\n')
 }

@@ -6,10 +6,10 @@ import { timeStamp } from '../../lib/time-stamp.ts'
 
 const CLOCK_SLACK_MS = HOUR_MS
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
-/** Earlier versions left names without `homeport-`. */
+/** Earlier versions used names without `homeport-`. */
 const UNFINISHED = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?\.(homeport-)?partial$/
 
-/** The name of a backup until it is complete, which nothing else uses. */
+/** The path of a backup until it is complete. Nothing else uses this suffix. */
 export function unfinishedName(path: string): string {
   return `${path}.homeport-partial`
 }
@@ -24,7 +24,7 @@ export function backupName(now: Date, isEncrypted: boolean): string {
   return `homeport-${timeStamp(now)}.tar${isEncrypted ? '.age' : ''}`
 }
 
-/** The backups in a folder, the newest first. Files with other names are ignored. */
+/** The backups in a folder, newest first. Files with other names are ignored. */
 export async function listBackups(
   folder: string,
 ): Promise<{ path: string; bytes: number; at: Date }[]> {
@@ -48,12 +48,12 @@ export async function newestBackup(config: Config) {
   return backups.find(isPlausiblyDated) ?? null
 }
 
-/** A backup that a wrong clock dated into the future would be the newest for years. */
+/** A backup that a wrong clock dated in the future would be the newest for years. */
 function isPlausiblyDated({ at }: { at: Date }): boolean {
   return at.getTime() <= Date.now() + CLOCK_SLACK_MS
 }
 
-/** Removes all backups of a folder but the newest `keep`. Returns the removed paths. */
+/** Removes all but the newest `keep` backups in a folder. Returns the removed paths. */
 export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
   const old = (await listBackups(folder)).filter(isPlausiblyDated).slice(keep)
   for (const { path } of old) await rm(path, { force: true })
@@ -66,7 +66,7 @@ export async function listUnfinished(folder: string): Promise<string[]> {
   return names.filter((name) => UNFINISHED.test(name)).map((name) => join(folder, name))
 }
 
-/** Removes the remains of interrupted backups from a folder. */
+/** Removes the leftovers of interrupted backups from a folder. */
 export async function removeUnfinished(folder: string) {
   for (const path of await listUnfinished(folder)) await rm(path, { force: true })
 }

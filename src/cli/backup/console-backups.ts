@@ -9,7 +9,7 @@ import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
 /** How often the console gets a progress update. */
 const PROGRESS_INTERVAL_MS = 300
 
-/** Backups for the console. A child process writes and reads each. */
+/** Backups for the console. A child process writes or verifies each. */
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
   const folder = backupDirOf(config)
@@ -49,7 +49,7 @@ export function createConsoleBackups(config: Config): Backups {
     return path === null ? null : Bun.file(path)
   }
 
-  /** Names come from a browser, so only listed ones lead to a file. */
+  /** Names come from a browser, so only listed ones resolve to a file. */
   async function pathOf(name: string): Promise<string | null> {
     const found = (await listBackups(folder)).find(({ path }) => basename(path) === name)
     return found?.path ?? null

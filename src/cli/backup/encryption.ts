@@ -38,8 +38,8 @@ export async function encryptingKey(key: string): Promise<string> {
 }
 
 /**
- * The decrypted bytes of an archive, and how it was encrypted. A passphrase proves who wrote it; for a recipient anyone
- * could have encrypted it. Throws `ArchiveError` without the right key.
+ * The decrypted bytes of an archive, and how it was encrypted. A passphrase proves who wrote it, but anyone could have
+ * encrypted it for a recipient. Throws `ArchiveError` without the right key.
  */
 export async function openArchive(path: string, key: string | null) {
   const stream = Bun.file(path).stream()

@@ -18,7 +18,7 @@ const PROBE_INTERVAL_MS = 30_000
 export function backupJobs(config: Config, log: Log): Job[] {
   const { backupSchedule, backupKeep, dataDir } = config
   if (backupSchedule === null) return []
-  // A machine that was off at the scheduled time catches up at the start.
+  // A machine that was off at the scheduled time catches up when the server starts.
   const isDueAtStart = async () => missedSince(config, await newestBackup(config)) !== null
   return [{ name: BACKUP_JOB, schedule: [backupSchedule], run, isDueAtStart }]
 
@@ -30,7 +30,7 @@ export function backupJobs(config: Config, log: Log): Job[] {
   }
 }
 
-/** Whether backups are written as scheduled, by the last run, the age of the newest backup and a probe of the folder. */
+/** Whether scheduled backups work, judging by the last run, the age of the newest backup and a test write. */
 export function createBackupState(
   config: Config,
   runs: ReadonlyMap<string, JobRun | null> = new Map(),
@@ -41,8 +41,8 @@ export function createBackupState(
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
     const run = runs.get(BACKUP_JOB)
-    const isMended = run && newestAt !== null && newestAt > run.at
-    const error = isMended ? null : (run?.error ?? null)
+    const hasRecovered = run && newestAt !== null && newestAt > run.at
+    const error = hasRecovered ? null : (run?.error ?? null)
     return { newestAt, isScheduled: true, fault: error ?? overdue(newest) ?? (await targetFault()) }
   }
 
@@ -54,7 +54,7 @@ export function createBackupState(
 }
 
 /**
- * When the first backup after the newest one was due; null when none was. Null for several instances: any of them may
+ * When the first missed backup after the newest one was due; null when none was. Null for several instances: any may
  * have written it, to its own disk.
  */
 function missedSince(
@@ -66,7 +66,7 @@ function missedSince(
   return due !== null && due.getTime() <= Date.now() ? due : null
 }
 
-/** Returns why no file can be written to the folder of backups; null when one can. */
+/** Creates a cached check that returns why the backup folder is not writable; null when it is. */
 function createTargetProbe(config: Config): () => Promise<string | null> {
   let last: { at: number; fault: Promise<string | null> } | null = null
   return () => {
@@ -77,11 +77,11 @@ function createTargetProbe(config: Config): () => Promise<string | null> {
   }
 }
 
-/** Warns at the start, not hours later at the first scheduled backup. */
-export async function warnOfTarget(config: Config, log: Log) {
+/** Warns when the server starts, not hours later at the first scheduled backup. */
+export async function warnIfTargetUnwritable(config: Config, log: Log) {
   if (config.backupSchedule === null) return
   const fault = await probe(backupDirOf(config))
-  if (fault !== null) log.warn(`BACKUP_SCHEDULE fails: ${fault}`)
+  if (fault !== null) log.warn(`scheduled backups will fail: ${fault}`)
 }
 
 async function probe(folder: string): Promise<string | null> {
@@ -93,6 +93,6 @@ async function probe(folder: string): Promise<string | null> {
     return null
   } catch (error) {
     const { code } = error as { code?: string }
-    return `${folder} cannot be written (${code}): check BACKUP_DIR, its disk and its owner`
+    return `${folder} is not writable (${code}): check BACKUP_DIR, its disk and its owner`
   }
 }

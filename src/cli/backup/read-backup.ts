@@ -24,28 +24,28 @@ type ReadOptions = {
   /** The migrations that this version knows; a backup with more is refused. */
   migrations: Migration[]
   /** Check the attachments without extracting them. */
-  onlyCheck: boolean
+  checkOnly: boolean
   onProgress: (done: number, total: number) => void
 }
 export type ReadResult = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
   files: number
   bytes: number
-  /** What proves who wrote it; null for nothing. */
+  /** The proof of who wrote it; null without any. */
   proof: Proof | null
 }
 type Proof = 'signature' | 'passphrase'
 
 /** Real secrets are far smaller. */
 const MAX_SECRET_BYTES = 1024 * 1024
-/** An archive contains no other names, and we write no others. */
+/** The only names allowed in an archive, so that extracting writes no others. */
 const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
 
 /**
- * Extracts an archive into `folder` and checks every byte, the database and who wrote it. Throws `ArchiveError`, and
+ * Extracts an archive into `folder`, and checks every byte, the database and its author. Throws `ArchiveError`, and
  * removes the folder, when this program cannot use the backup.
  */
 export async function readBackup(options: ReadOptions): Promise<ReadResult> {
-  const { path, key, keys, isTrusted, mustBeEncrypted, folder, migrations, onlyCheck } = options
+  const { path, key, keys, isTrusted, mustBeEncrypted, folder, migrations, checkOnly } = options
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
   let files = 0
@@ -55,20 +55,20 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
     const { archive, encryption } = await openArchive(path, key)
     if (encryption === null && mustBeEncrypted && !isTrusted) throw unencrypted()
     let proof: Proof | null = encryption === PASSPHRASE ? 'passphrase' : null
-    // Refuse before hours of reading, not after.
-    const judge = (info: ArchiveInfo, isOwn: boolean) => {
+    // Refuse a backup at once, not after hours of reading.
+    const checkProof = (info: ArchiveInfo, isOwn: boolean) => {
       if (isOwn) proof = 'signature'
       if (proof === null && !isTrusted) throw unproven(info, keys)
     }
-    const info = await unpackArchive(archive, keys, judge, async (file) => {
+    const info = await unpackArchive(archive, keys, checkProof, async (file) => {
       if (!KNOWN_NAME.test(file.name))
-        throw new ArchiveError(`The backup contains ${printable(file.name)}, unknown to homeport.`)
+        throw new ArchiveError(`The backup contains the unknown file ${printable(file.name)}.`)
       if (file.name.startsWith('secrets/') && file.size > MAX_SECRET_BYTES)
         throw new ArchiveError(
           `The backup contains a secret of ${file.size} bytes, which is too large to be valid.`,
         )
       files++
-      const target = onlyCheck && file.name !== 'homeport.db' ? null : join(folder, file.name)
+      const target = checkOnly && file.name !== 'homeport.db' ? null : join(folder, file.name)
       await addPathToErrors(target ?? path, async () => {
         await using output = target === null ? null : await create(target)
         for await (const chunk of file.content) {
@@ -115,7 +115,7 @@ function unproven({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveErro
       : keys.length === 0
         ? 'DATA_DIR has no key to check who wrote it, as on a new machine'
         : 'The backup was not signed by this installation'
-  return new ArchiveError(`${why}. If only you can write where you keep your backups, add --trust.`)
+  return new ArchiveError(`${why}. If only you can write to your backup folder, add --trust.`)
 }
 
 async function create(path: string) {

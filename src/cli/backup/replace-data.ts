@@ -9,8 +9,8 @@ import { backupFolder, gatherFolder } from './write-backup.ts'
 const DATABASE = 'homeport.db'
 const PARTS = [DATABASE, 'secrets', 'files']
 /** These belong to the replaced database and are moved with it. */
-const LOGS = [`${DATABASE}-wal`, `${DATABASE}-shm`]
-/** Holds the name of the folder for the replaced data. */
+const WAL_FILES = [`${DATABASE}-wal`, `${DATABASE}-shm`]
+/** The file that holds the name of the folder for the replaced data. */
 const ASIDE = 'aside.txt'
 
 /** Where an archive is extracted before `commitRestore`. */
@@ -20,7 +20,7 @@ export function restoreFolder(dataDir: string): string {
 
 /**
  * Replaces the data in `dataDir` with that in `restoreFolder`. Returns the folder to which the old data was moved.
- * After a crash in between, `finishRestore` completes it.
+ * After a crash, `finishRestore` completes it.
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
@@ -40,7 +40,7 @@ function unusedName(folder: string, name: string): string {
   }
 }
 
-/** Completes an interrupted restore, and removes the remains of an uncommitted one or of a backup. */
+/** Completes an interrupted restore, and removes the leftovers of an uncommitted one or of a backup. */
 export async function finishRestore(dataDir: string) {
   await rm(restoreFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)
@@ -49,9 +49,9 @@ export async function finishRestore(dataDir: string) {
   const aside = join(dataDir, await readFile(join(restored, ASIDE), 'utf8'))
   await mkdir(aside, { recursive: true, mode: 0o700 })
   for (const part of PARTS) {
-    // A missing part was moved in before the crash.
+    // A missing part was already moved before the crash.
     if (!existsSync(join(restored, part))) continue
-    for (const name of part === DATABASE ? [...LOGS, part] : [part]) {
+    for (const name of part === DATABASE ? [...WAL_FILES, part] : [part]) {
       if (existsSync(join(dataDir, name))) await rename(join(dataDir, name), join(aside, name))
     }
     await rename(join(restored, part), join(dataDir, part))
@@ -60,7 +60,7 @@ export async function finishRestore(dataDir: string) {
   await rm(restored, { recursive: true, force: true })
 }
 
-/** Removes the remains of an interrupted backup, but not those of a running one. */
+/** Removes the leftovers of an interrupted backup, but not the files of a running one. */
 async function removeLeftovers(dataDir: string) {
   const left = [backupFolder(dataDir), gatherFolder(dataDir)].filter((path) => existsSync(path))
   if (left.length === 0) return

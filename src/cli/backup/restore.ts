@@ -24,7 +24,7 @@ type Outcome = ReadResult & {
   aside: string | null
 }
 
-/** What `restore --verify` reports about the author. */
+/** What `restore --verify` reports about who wrote the backup. */
 const PROOFS = {
   signature: 'This installation signed it.',
   passphrase: 'Only someone who knows the passphrase can have written it.',
@@ -37,12 +37,12 @@ export const restore: LocalCommand = {
   arguments: '<file>',
   options: [
     ['--verify', 'only check the backup'],
-    ['--trust', 'restore a backup although nothing proves that it is yours'],
+    ['--trust', 'restore a backup even if nothing proves that it is yours'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
-    ['--yes', 'do it without asking'],
+    ['--yes', 'skip the confirmation'],
   ],
-  run: async (given, { verify, trust, json, yes }, [file = '']) => {
-    const config = given()
+  run: async (loadConfig, { verify, trust, json, yes }, [file = '']) => {
+    const config = loadConfig()
     const path = resolve(file)
     const found = await stat(path).catch(() => {
       throw new UsageError(`${path} cannot be read.`)
@@ -65,7 +65,7 @@ async function check(config: Config, path: string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
   try {
     return {
-      ...(await read(config, path, folder, { onlyCheck: true, isTrusted: true })),
+      ...(await read(config, path, folder, { checkOnly: true, isTrusted: true })),
       isRestored: false,
       aside: null,
     }
@@ -89,10 +89,10 @@ async function replaceData(
   }
   const hasData = config.databaseUrl === null && existsSync(databasePath(config))
   if (hasData && !isConfirmed) {
-    confirmRisk(`The data in ${dataDir} is moved aside and replaced by the backup.`)
+    confirmRisk(`The data in ${dataDir} will be moved aside and replaced with the backup.`)
   }
   const folder = restoreFolder(dataDir)
-  const done = await read(config, path, folder, { onlyCheck: false, isTrusted })
+  const done = await read(config, path, folder, { checkOnly: false, isTrusted })
   if (hasExternalData(config)) await scatter(config, folder)
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
@@ -111,17 +111,17 @@ async function read(
   config: Config,
   path: string,
   folder: string,
-  { onlyCheck, isTrusted }: { onlyCheck: boolean; isTrusted: boolean },
+  { checkOnly, isTrusted }: { checkOnly: boolean; isTrusted: boolean },
 ) {
   const progress = createProgress()
   const migrations = readMigrations('sqlite')
   const { backupKey: key, dataDir } = config
   const keys = await installationKeys(config)
   const mustBeEncrypted = (key ?? readServiceRecord(dataDir)?.backups ?? null) !== null
-  const judging = { keys, isTrusted, mustBeEncrypted }
+  const policy = { keys, isTrusted, mustBeEncrypted }
   const onProgress = (done: number, total: number) => progress.show('Reading', done, total)
   try {
-    return await readBackup({ path, key, ...judging, folder, migrations, onlyCheck, onProgress })
+    return await readBackup({ path, key, ...policy, folder, migrations, checkOnly, onProgress })
   } finally {
     progress.end()
   }
@@ -131,6 +131,7 @@ function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome):
   const { seconds, isRestored, aside, proof } = rest
   const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
   if (!isRestored) return `${path} is a valid backup ${what}. ${PROOFS[proof ?? 'none']}`
-  const kept = aside === null ? [] : [`The old data is in ${aside}: remove it once all works.`]
+  const kept =
+    aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]
   return [`Restored the backup ${what}.`, ...kept, 'Start the server now.'].join('\n')
 }

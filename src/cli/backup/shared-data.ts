@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { filesOf } from '../../features/attachments/storage/file-settings.ts'
+import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import { createFiles } from '../../features/attachments/storage/files.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
@@ -9,13 +9,13 @@ import { postgresTarget, sqliteSide } from '../copy/sides.ts'
 import type { OnProgress } from '../terminal.ts'
 import { gatherFolder } from './write-backup.ts'
 
-/** Whether some of the data is outside of the data directory. */
+/** Whether some of the data is outside the data directory. */
 export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
   return databaseUrl !== null || Boolean(filesUrl)
 }
 
 /**
- * Collects the data of database server and object store into a data directory, so that backups have one format. Data
+ * Collects the data from database server and object store in a data directory, so that backups have one format. Data
  * that is on this disk is linked. Dispose of it afterwards.
  */
 export async function gatherData(config: Config, onProgress: OnProgress) {
@@ -28,7 +28,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   if (databaseUrl === null) await link('homeport.db', 'secrets')
   else await copyInto(folder, databaseUrl, config, null)
   if (config.filesUrl) {
-    const store = filesOf(config, join(dataDir, 'files'))
+    const store = createConfiguredFiles(config, join(dataDir, 'files'))
     await copyFiles(store, { ...config, filesUrl: null }, join(folder, 'files'), onProgress)
   } else {
     await mkdir(join(dataDir, 'files'), { recursive: true, mode: 0o700 })
@@ -42,7 +42,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   }
 }
 
-/** Moves the restored data in `folder` to the configured database server and object store; the rest stays there. */
+/** Moves the restored data in `folder` to the configured database server and object store; the rest stays in it. */
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {

@@ -6,12 +6,12 @@ import { UsageError } from '../../lib/command.ts'
 import { confirmRisk } from '../terminal.ts'
 import { backupDirOf, backupName } from './backups.ts'
 
-/** The time in a name has a resolution of one second. */
-const NAME_CHANGE_MS = 1000
+/** Names contain the time in whole seconds. */
+const NAME_RESOLUTION_MS = 1000
 
 /**
  * The path of the next backup: a new file in the default folder, a new file in the folder `out`, or the file `out`,
- * which is replaced only after confirmation. Throws `UsageError` for a place that must not be used.
+ * which is replaced only after confirmation. Throws `UsageError` for a path that must not be used.
  */
 export async function chooseTarget(
   config: Config,
@@ -22,7 +22,7 @@ export async function chooseTarget(
   if (out === null) return unusedName(backupDirOf(config), isEncrypted)
   const path = (await isFolder(out))
     ? await unusedName(resolve(out), isEncrypted)
-    : await replaceable(resolve(out), isConfirmed)
+    : await confirmReplacement(resolve(out), isConfirmed)
   await refuseInside(config.dataDir, path)
   return path
 }
@@ -35,11 +35,11 @@ async function unusedName(folder: string, isEncrypted: boolean): Promise<string>
   for (;;) {
     const path = join(folder, backupName(new Date(), isEncrypted))
     if (!existsSync(path)) return path
-    await Bun.sleep(NAME_CHANGE_MS)
+    await Bun.sleep(NAME_RESOLUTION_MS)
   }
 }
 
-async function replaceable(path: string, isConfirmed: boolean): Promise<string> {
+async function confirmReplacement(path: string, isConfirmed: boolean): Promise<string> {
   const found = await lstat(path).catch(() => null)
   if (found === null) return path
   if (!found.isFile()) {

@@ -5,7 +5,7 @@ import { addPathToErrors, makeFolder, renameDurably, syncPath } from '../../lib/
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
-import { appliedIn } from '../../platform/db/sqlite/open.ts'
+import { countAppliedMigrations } from '../../platform/db/sqlite/open.ts'
 import { BUILD } from '../../version.ts'
 import type { InstallationKey } from '../installation-keys.ts'
 import { programCommand } from '../processes/program-command.ts'
@@ -33,8 +33,8 @@ const SYNC_BYTES = 2 * 1024 * 1024
 const SYNC_INTERVAL_MS = 20
 
 /**
- * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as they are at the
- * start. Writes continue; no attachment may be removed while it runs. Leaves nothing behind when it throws.
+ * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as of the
+ * start. The server may keep writing, but must not remove attachments. Leaves nothing behind when it throws.
  */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
   const { dataDir, path, key, keys, now, onProgress } = options
@@ -58,7 +58,7 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
     const createdAt = now.toISOString()
     const about = {
       version: BUILD,
-      schemaVersion: appliedIn(database),
+      schemaVersion: countAppliedMigrations(database),
       createdAt,
     }
     const sources = await listSources(dataDir, database)
@@ -80,7 +80,9 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
       })
     }
     if (isNew && existsSync(path))
-      throw new ArchiveError(`${path} has been created since and is not replaced: run this again.`)
+      throw new ArchiveError(
+        `${path} was created in the meantime and was not replaced: run this again.`,
+      )
     await renameDurably(partial, path)
     return { bytes, files: sources.length }
   } finally {
@@ -94,7 +96,7 @@ export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
 }
 
-/** Where data from other machines is collected first. */
+/** The folder in which data from other machines is collected first. */
 export function gatherFolder(dataDir: string): string {
   return join(dataDir, 'gathered.tmp')
 }
@@ -125,7 +127,7 @@ async function listSources(dataDir: string, database: string): Promise<Source[]>
   ]
   for (const folder of folders.toSorted()) {
     for (const name of (await readdir(join(dataDir, folder))).toSorted()) {
-      // A secret that is still being written.
+      // Skip a secret that is still being written.
       if (name.endsWith('.tmp')) continue
       sources.push({ name: `${folder}/${name}`, path: join(dataDir, folder, name) })
     }
@@ -150,7 +152,7 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
   return { bytes, hash: hasher.digest('hex') }
 }
 
-/** With only the recipient's public key we cannot read the archive, but can check that the disk kept it. */
+/** With only the recipient's public key we cannot read the archive, but can check that the disk stored it. */
 async function checkHash(path: string, expected: string) {
   if ((await hashOfFile(path)) !== expected)
     throw new ArchiveError(`${path} differs from what was written: check the disk.`)

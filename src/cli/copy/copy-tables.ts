@@ -5,15 +5,15 @@ import type { Db, Reader } from '../../platform/db/db.ts'
 import { keyOf } from '../../platform/db/table-key.ts'
 import type { OnProgress } from '../terminal.ts'
 
-/** The two sides of a copy differ, and trying again would not change that. */
-export class CopyDiffers extends CommandError {}
+/** The two sides of a copy differ, and retrying would not help. */
+export class CopyMismatch extends CommandError {}
 
 type Row = Record<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: tables of either engine
 type AnyTables = Record<string, any>
-/** Where rows come from. */
+/** The database to copy from. */
 export type Source = { tables: AnyTables; read: Reader }
-/** Where they go to. */
+/** The database to copy to. */
 type Target = Source & Pick<Db<AnyTables>, 'write'>
 /** The number of rows of a table, and the SHA-256 of all rows in the order of their key. */
 type Digest = { rows: number; hash: string }
@@ -40,7 +40,7 @@ export async function copyTables(
     done += await to.read.$count(table)
     const last = await lastKey(to.read, table)
     for await (const page of pages(from.read, from.tables[name], last)) {
-      for (const rows of parts(page)) {
+      for (const rows of batchesOf(page)) {
         await to
           .write(async (tx) => {
             await tx
@@ -51,7 +51,7 @@ export async function copyTables(
           .catch((cause) => {
             // A referenced row may have been added since, before the key at which the copy resumed.
             if (!isConstraintError(cause)) throw cause
-            throw new CopyDiffers(`The copy of ${name} lacks rows that others refer to`, { cause })
+            throw new CopyMismatch(`The copy of ${name} lacks referenced rows`, { cause })
           })
         done += rows.length
         onProgress('Copying', done, total)
@@ -67,7 +67,7 @@ export async function copyTables(
     const left = await digest(from.read, from.tables[name], onRows)
     const right = await digest(to.read, to.tables[name], onRows)
     if (left.rows !== right.rows || left.hash !== right.hash) {
-      throw new CopyDiffers(`The copy of ${name} differs (${left.rows} and ${right.rows} rows)`)
+      throw new CopyMismatch(`The copy of ${name} differs (${left.rows} and ${right.rows} rows)`)
     }
   }
   return total
@@ -105,7 +105,7 @@ async function* pages(read: Reader, table: Table, start: Row | null): AsyncGener
   }
 }
 
-/** Rows with a greater key, compared column by column. */
+/** The condition for rows with a greater key, compared column by column. */
 function after([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | undefined {
   if (first === undefined) return undefined
   const { column, name } = first
@@ -113,22 +113,22 @@ function after([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | un
   return others.length === 0 ? greater : or(greater, and(eq(column, row[name]), after(others, row)))
 }
 
-/** Splits a page into parts that fit into a statement. */
-function* parts(page: Row[]): Generator<Row[]> {
+/** Splits a page into batches that each fit into one statement. */
+function* batchesOf(page: Row[]): Generator<Row[]> {
   const limit = Math.floor(MAX_PARAMETERS / Math.max(1, Object.keys(page[0] ?? {}).length))
-  let part: Row[] = []
+  let batch: Row[] = []
   let bytes = 0
   for (const row of page) {
-    if (part.length >= limit || bytes > MAX_BYTES) {
-      yield part
-      part = []
+    if (batch.length >= limit || bytes > MAX_BYTES) {
+      yield batch
+      batch = []
       bytes = 0
     }
-    part.push(row)
+    batch.push(row)
     for (const value of Object.values(row))
       bytes += value instanceof Uint8Array ? value.byteLength : String(value).length
   }
-  if (part.length > 0) yield part
+  if (batch.length > 0) yield batch
 }
 
 async function digest(read: Reader, table: Table, onRows: (rows: number) => void): Promise<Digest> {

@@ -13,10 +13,10 @@ import {
   markMoved,
   movedMarkerPath,
   movedTo,
-  unfinishedCopy,
+  unfinishedCopyFolder,
 } from '../open-sqlite.ts'
 import { confirmRisk, createProgress } from '../terminal.ts'
-import { CopyDiffers, copyTables } from './copy-tables.ts'
+import { CopyMismatch, copyTables } from './copy-tables.ts'
 import {
   copySecrets,
   postgresSource,
@@ -26,8 +26,8 @@ import {
   sqliteSide,
 } from './sides.ts'
 
-const SHOWN_PASSWORD =
-  'Every local user can see a password on the command line: put the URL into a variable, pass env:NAME, and change this password.'
+const PASSWORD_WARNING =
+  'Every local user can see a password on the command line: put the URL in a variable, pass env:NAME, and change this password.'
 
 type Outcome = { from: string; to: string; rows: number; seconds: number }
 
@@ -39,12 +39,12 @@ export const dbCopy: LocalCommand = {
       '--to <url>',
       'from the file in DATA_DIR to an empty database on this server; needs SECRET_KEY; env:NAME reads the URL from a variable',
     ],
-    ['--from <url>', 'from this server to a new file in DATA_DIR; env:NAME as well'],
+    ['--from <url>', 'from this server to a new file in DATA_DIR; accepts env:NAME too'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--yes', 'with --from: continue although other clients are connected to the server'],
   ],
-  run: async (given, { to, from, yes, json }) => {
-    const config = given()
+  run: async (loadConfig, { to, from, yes, json }) => {
+    const config = loadConfig()
     const place = to ?? from
     if ((to === undefined) === (from === undefined) || typeof place !== 'string')
       throw new UsageError('Choose --to or --from, with a postgres:// URL or env:NAME.')
@@ -53,13 +53,13 @@ export const dbCopy: LocalCommand = {
       throw new UsageError('The URL must be postgres://user:password@host:5432/name.')
     if (config.secretKey === null)
       throw new UsageError('Set SECRET_KEY: it encrypts the secrets in the database.')
-    if (url === place && hasPassword(url)) console.warn(SHOWN_PASSWORD)
+    if (url === place && hasPassword(url)) console.warn(PASSWORD_WARNING)
     process.umask(0o077)
     using _lock = await lockData(config)
     const started = performance.now()
     const { rows, ...places } = await (to === undefined
-      ? copyDown(config, url, yes === true)
-      : copyUp(config, url))
+      ? copyFromServer(config, url, yes === true)
+      : copyToServer(config, url))
     const seconds = Math.round(performance.now() - started) / 1000
     const outcome = { ...places, rows, seconds }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
@@ -73,7 +73,7 @@ function urlIn(place: string): string {
   if (name === undefined) return place
   const url = readVariable(name)
   if (url) return url
-  throw new UsageError(`The variable ${name} is not set: put the postgres:// URL into it.`)
+  throw new UsageError(`The variable ${name} is not set: set it to the postgres:// URL.`)
 }
 
 function hasPassword(url: string): boolean {
@@ -81,18 +81,18 @@ function hasPassword(url: string): boolean {
   return password !== '' || searchParams.has('password')
 }
 
-async function copyUp(config: Config, url: string) {
+async function copyToServer(config: Config, url: string) {
   await requireData({ ...config, databaseUrl: null })
   const place = withoutPassword(url)
   const moved = await movedTo(config)
   const movedAway = moved === null || moved.isUnfinished ? null : moved.place
   if (movedAway !== null && movedAway !== place) {
     throw new CommandError(
-      `The data was moved to ${movedAway}: remove ${movedMarkerPath(config)} to copy what stayed here.`,
+      `The data was moved to ${movedAway}: remove ${movedMarkerPath(config)} to copy the data that is still here.`,
     )
   }
   const advice =
-    movedAway === place ? 'the copy is done, set DATABASE_URL' : 'use an empty database'
+    movedAway === place ? 'the copy is complete, so set DATABASE_URL' : 'use an empty database'
   await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'), 'none')
   await using to = await postgresTarget(url, config, advice, '--to')
   // From here on there are two databases: mark which one is current.
@@ -103,32 +103,32 @@ async function copyUp(config: Config, url: string) {
   return { from: from.db.place, to: to.db.place, rows }
 }
 
-async function copyDown(config: Config, url: string, isConfirmed: boolean) {
+async function copyFromServer(config: Config, url: string, isConfirmed: boolean) {
   const { dataDir } = config
   const path = databasePath(config)
   const secrets = join(dataDir, 'secrets')
-  const mark = movedMarkerPath(config)
+  const marker = movedMarkerPath(config)
   const moved = await movedTo(config)
   // While the copy to the server is unfinished, the file holds the only complete data.
   if (existsSync(path) && (moved === null || moved.isUnfinished))
-    throw new CommandError(`${dataDir} has data already: use an empty DATA_DIR.`)
+    throw new CommandError(`${dataDir} already has data: use an empty DATA_DIR.`)
   if (!isConfirmed) confirmRisk(await riskOfMoving(url))
   const place = `${dataDir} of ${hostname()}`
-  const done = await copyInto(unfinishedCopy(dataDir), url, config, place)
+  const done = await copyInto(unfinishedCopyFolder(dataDir), url, config, place)
   // Remove what the copy to the server left here.
   for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
   await rm(secrets, { recursive: true, force: true })
-  await rename(join(unfinishedCopy(dataDir), 'secrets'), secrets)
-  await rename(join(unfinishedCopy(dataDir), 'homeport.db'), path)
+  await rename(join(unfinishedCopyFolder(dataDir), 'secrets'), secrets)
+  await rename(join(unfinishedCopyFolder(dataDir), 'homeport.db'), path)
   await syncPath(dataDir)
-  await rm(mark, { force: true })
-  await rm(unfinishedCopy(dataDir), { recursive: true, force: true })
+  await rm(marker, { force: true })
+  await rm(unfinishedCopyFolder(dataDir), { recursive: true, force: true })
   return { ...done, to: path }
 }
 
 /**
- * Copies the database of a server and its secrets into `folder`, in the layout of a data directory. With `movesTo`, the
- * server refuses changes from then on. Removes a copy that differs.
+ * Copies a server's database and its secrets into `folder`, in the layout of a data directory. With `movesTo`, the
+ * server refuses changes from then on. Removes the copy if it differs.
  */
 export async function copyInto(
   folder: string,
@@ -147,21 +147,21 @@ export async function copyInto(
     const rows = await copyAll(from, to, 'copy again from the beginning')
     return { rows, from: from.db.place }
   } catch (error) {
-    if (error instanceof CopyDiffers) await rm(folder, { recursive: true })
+    if (error instanceof CopyMismatch) await rm(folder, { recursive: true })
     throw error
   }
 }
 
-/** Copies secrets and rows and compares them. Throws `CopyDiffers` with `advice`. */
+/** Copies secrets and rows and compares them. Throws `CopyMismatch` with `advice`. */
 export async function copyAll(from: Side, to: Side, advice: string): Promise<number> {
   const progress = createProgress()
   try {
     await copySecrets(from, to)
     return await copyTables(from.db, to.db, progress.show)
   } catch (cause) {
-    if (!(cause instanceof CopyDiffers)) throw cause
+    if (!(cause instanceof CopyMismatch)) throw cause
     const message = `${cause.message}, perhaps after a change since the copy began: ${advice}.`
-    throw new CopyDiffers(message, { cause })
+    throw new CopyMismatch(message, { cause })
   } finally {
     progress.end()
   }
@@ -169,5 +169,5 @@ export async function copyAll(from: Side, to: Side, advice: string): Promise<num
 
 function describe({ from, to, rows, seconds }: Outcome): string {
   const rate = Math.round(rows / Math.max(seconds, 0.001))
-  return `Copied ${rows} rows from ${from} to ${to} in ${seconds} s (${rate} a second), and compared them.`
+  return `Copied ${rows} rows from ${from} to ${to} in ${seconds} s (${rate} per second), and compared them.`
 }

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { filesOf } from '../../features/attachments/storage/file-settings.ts'
+import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import type { Files } from '../../features/attachments/storage/files.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
@@ -19,8 +19,8 @@ export const filesCopy: LocalCommand = {
     ['--from <url>', 'from this s3:// URL to the files in DATA_DIR'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
   ],
-  run: async (given, { to, from, json }) => {
-    const config = given()
+  run: async (loadConfig, { to, from, json }) => {
+    const config = loadConfig()
     const url = to ?? from
     if ((to === undefined) === (from === undefined) || typeof url !== 'string')
       throw new UsageError('Choose --to or --from, with an s3:// URL.')
@@ -33,7 +33,7 @@ export const filesCopy: LocalCommand = {
     const store = { ...config, filesUrl }
     const progress = createProgress()
     const [source, target] = to === undefined ? [store, local] : [local, store]
-    const files = filesOf(source, folder)
+    const files = createConfiguredFiles(source, folder)
     const count = await copyFiles(files, target, folder, progress.show).finally(progress.end)
     const seconds = Math.round(performance.now() - started) / 1000
     console.log(
@@ -46,11 +46,11 @@ export const filesCopy: LocalCommand = {
 }
 
 const CONCURRENCY = 8
-/** Holds files that are read back from a store. */
+/** The folder for files that are read back from a store. */
 const COMPARED = 'compared'
 
 /**
- * Copies the missing files to where `to` stores files, then reads all of them back and compares their SHA-256. `folder`
+ * Copies the missing files to the file store of `to`, then reads all of them back and compares their SHA-256. `folder`
  * holds the files on the disk. Skips files that are deleted during the copy. Throws `CommandError` for one that differs.
  */
 export async function copyFiles(
@@ -60,7 +60,7 @@ export async function copyFiles(
   onProgress: OnProgress,
 ): Promise<{ copied: number; there: number }> {
   const work = join(folder, 'tmp')
-  const target = filesOf(to, folder)
+  const target = createConfiguredFiles(to, folder)
   await mkdir(work, { recursive: true, mode: 0o700 })
   const keys = await keysOf(from)
   const there = new Set(await keysOf(target))
@@ -71,7 +71,7 @@ export async function copyFiles(
   })
   // Without a cache, so that files are read from the store and not from this disk.
   await rm(join(folder, COMPARED), { recursive: true, force: true })
-  const kept = filesOf({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
+  const kept = createConfiguredFiles({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
   await forEachKey(keys, 'Comparing', onProgress, async (key) => {
     const wanted = await hashOfKey(from, key)
     if (wanted !== null && (await hashOfKey(kept, key)) !== wanted)

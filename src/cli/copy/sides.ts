@@ -9,12 +9,17 @@ import { countOthers, refuseChanges } from '../../platform/db/postgres/moved.ts'
 import { openPools, openSnapshot, withoutPassword } from '../../platform/db/postgres/open.ts'
 import { sqliteColumns } from '../../platform/db/sqlite/columns.ts'
 import { migrate } from '../../platform/db/sqlite/migrate.ts'
-import { absorbLog, appliedIn, createDb, openDatabase } from '../../platform/db/sqlite/open.ts'
+import {
+  checkpointLog,
+  countAppliedMigrations,
+  createDb,
+  openDatabase,
+} from '../../platform/db/sqlite/open.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { buildTables, type Tables } from '../../server/features.ts'
 import { refuseSchema, type SchemaChange } from '../engine.ts'
 import { connectPostgres, type UrlSetting } from '../open-postgres.ts'
-import { CopyDiffers, countAll } from './copy-tables.ts'
+import { CopyMismatch, countAll } from './copy-tables.ts'
 
 /** The source or target database of a copy, with its secrets. */
 export type Side = {
@@ -22,7 +27,7 @@ export type Side = {
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
 } & AsyncDisposable
 
-/** Statements of a copy take long; the deadline is in ms. */
+/** The statements of a copy are slow; the deadline is in ms. */
 const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
 /** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
@@ -33,7 +38,7 @@ export async function sqliteSide(
 ): Promise<Side> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const migrations = readMigrations('sqlite')
-  refuseSchema(schema, existsSync(path) ? appliedIn(path) : 0, migrations.length)
+  refuseSchema(schema, existsSync(path) ? countAppliedMigrations(path) : 0, migrations.length)
   const client = openDatabase(path)
   migrate(client, migrations)
   const db = createDb(client, buildTables(sqliteColumns), null)
@@ -44,7 +49,7 @@ export async function sqliteSide(
       await db.stopWriting('copied')
       await db.close()
       // Only the main file is moved later.
-      absorbLog(path)
+      checkpointLog(path)
     },
   }
 }
@@ -62,7 +67,7 @@ export async function postgresSource(
     ...COPY_OPTIONS,
     schema: 'none',
     setting: movesTo === null ? 'DATABASE_URL' : '--from',
-    onlyRead: true,
+    readOnly: true,
   })
   try {
     // Detect a wrong SECRET_KEY before changes are refused.
@@ -88,7 +93,7 @@ export async function postgresSource(
 export async function riskOfMoving(url: string): Promise<string | null> {
   const { reads, changes } = openPools(url, 1)
   try {
-    // The next connection reports why the server cannot be reached.
+    // The main connection reports why the server cannot be reached.
     const others = await countOthers(reads.read).catch(() => 0)
     if (others === 0) return null
     return `${others} other connections to ${withoutPassword(url)} are open: stop every instance first. From now on their changes are refused with 503.`
@@ -98,7 +103,7 @@ export async function riskOfMoving(url: string): Promise<string | null> {
 }
 
 /**
- * Opens a server's database that is empty or holds an unfinished copy. Throws with `advice` when it has been in use.
+ * Opens a server's database that is empty or holds an unfinished copy. Throws with `advice` when it already has data.
  */
 export async function postgresTarget(
   url: string,
@@ -110,7 +115,7 @@ export async function postgresTarget(
   const { db, secretStore, close } = await connectPostgres(url, config, options)
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
-      throw new CommandError(`${db.place} has data already: ${advice}.`)
+      throw new CommandError(`${db.place} already has data: ${advice}.`)
     }
     await db.setCopyUnfinished(true)
     return {
@@ -130,7 +135,7 @@ export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
     const text = await from.secrets(name).readOrCreate(() => refuseMissing(name))
     const kept = await to.secrets(name).readOrCreate(async () => text)
-    if (kept !== text) throw new CopyDiffers(`The secret ${name} differs on the two sides`)
+    if (kept !== text) throw new CopyMismatch(`The secret ${name} differs between the two sides`)
   }
 }
 

@@ -16,8 +16,8 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   if (fault !== null) {
     const [reason = ''] = fault.split('\n')
     return failed(
-      `${text}: BACKUP_SCHEDULE fails: ${reason}`,
-      'Fix that; "homeport backup" tries it now.',
+      `${text}: scheduled backups are failing: ${reason}`,
+      'Fix that, then run "homeport backup" to try it.',
     )
   }
   if (!newest && backupSchedule === null) {
@@ -27,9 +27,9 @@ export async function checkBackup(config: Config, server: ServerState | null): P
     const next = Bun.cron.parse(backupSchedule ?? '', Date.now(), { tz: 'UTC' })
     return warning(
       `none yet: the first is due at ${next?.toISOString()}`,
-      'Write one now with "homeport backup".',
+      'Create one now with "homeport backup".',
     )
   }
   const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP_MS
-  return isOld ? warning(text, 'Older than two days: write one with "homeport backup".') : ok(text)
+  return isOld ? warning(text, 'Over two days old: run "homeport backup".') : ok(text)
 }

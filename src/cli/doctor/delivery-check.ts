@@ -2,23 +2,21 @@ import type { DeliveryRecord } from '../../usecases/monitoring/monitoring.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
-/** The billing provider retries for 155 minutes: an earlier refusal is resolved or lost. */
+/** The billing provider retries for 155 minutes: after that, a refused event was accepted or is lost. */
 const RECENT_MS = 3 * 60 * 60 * 1000
 
 const ADVICE: Record<string, string> = {
   unauthenticated:
-    "Enter the value of WEBHOOK_TOKEN at the provider, and set WEBHOOK_SIGNING_SECRET to the provider's secret: the log line has the reason.",
+    "Enter the value of WEBHOOK_TOKEN in the provider's dashboard, and set WEBHOOK_SIGNING_SECRET to the provider's secret: the log gives the reason.",
   webhook_not_configured: 'Set WEBHOOK_TOKEN and restart.',
 }
 
-/** Checks whether the server recently refused deliveries of the billing provider. */
+/** Checks whether the server recently refused deliveries from the billing provider. */
 export function checkDeliveries(server: ServerState | null): Finding {
   if (server === null) return warning('unknown: no server is running', 'Start the server.')
   const { refused, acceptedAt }: DeliveryRecord = server.delivery
   if (refused === null || Date.now() - Date.parse(refused.at) > RECENT_MS) {
-    return ok(
-      acceptedAt === null ? 'none since the start' : `the last one arrived at ${acceptedAt}`,
-    )
+    return ok(acceptedAt === null ? 'none since startup' : `the last one arrived at ${acceptedAt}`)
   }
   const { at, status, code } = refused
   const text = `refused at ${at} with ${status} ${code}`

@@ -7,17 +7,17 @@ import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
 import { askServerState } from './server-state.ts'
 
-const SIGNS = { ok: '✓', warning: '!', failed: '✗' } as const
+const SYMBOLS = { ok: '✓', warning: '!', failed: '✗' } as const
 
 export const doctor: LocalCommand = {
   name: 'doctor',
   summary:
-    'Check disk, database, secrets, mail, DNS and certificate, and say what to do; exit 1 on a fault',
+    'Check disk, database, secrets, mail, DNS and certificate, and suggest fixes; exit 1 on failure',
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
-  run: async (given, { json }) => {
-    const own = given()
-    await requireData(own)
-    const config = await effectiveConfig(own)
+  run: async (loadConfig, { json }) => {
+    const localConfig = loadConfig()
+    await requireData(localConfig)
+    const config = await effectiveConfig(localConfig)
     const findings: (Finding & { name: string })[] = []
     const state = await askServerState(config)
     for (const check of [...localChecks(config, state), ...networkChecks(config, state)]) {
@@ -39,6 +39,6 @@ async function examine({ run }: Check): Promise<Finding> {
 }
 
 function describe({ name, ...finding }: Finding & { name: string }): string {
-  const line = `${SIGNS[finding.state]} ${name.padEnd(13)} ${finding.detail}`
+  const line = `${SYMBOLS[finding.state]} ${name.padEnd(13)} ${finding.detail}`
   return finding.state === 'ok' ? line : `${line}\n  ${' '.repeat(13)} ${finding.advice}`
 }

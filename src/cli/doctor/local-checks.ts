@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { describeInsecureStore, filesOf } from '../../features/attachments/storage/file-settings.ts'
+import {
+  createConfiguredFiles,
+  describeInsecureStore,
+} from '../../features/attachments/storage/file-settings.ts'
 import { type FreeSpace, freeSpace } from '../../lib/free-space.ts'
-import { NOTABLE_SKEW } from '../../lib/jobs.ts'
+import { SKEW_WARNING_MS } from '../../lib/jobs.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
-import { appliedIn, isIntact } from '../../platform/db/sqlite/open.ts'
+import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { isServing } from '../command-socket.ts'
-import { describeOpenFolders } from '../data-directory.ts'
+import { describeWritableFolders } from '../data-directory.ts'
 import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { checkBackup } from './backup-check.ts'
@@ -18,9 +21,9 @@ import { checkDeliveries } from './delivery-check.ts'
 import type { ServerState } from './server-state.ts'
 
 /** Each file takes one inode, including temporary files of the database. */
-const FEW_INODES = 10_000
+const LOW_INODES = 10_000
 
-/** The checks that need only this machine. */
+/** The checks of this machine and its data. */
 export function localChecks(config: Config, state: ServerState | null): Check[] {
   const { dataDir, minFreeBytes, webhookTokens, baseUrl, misspelled } = config
   return [
@@ -42,14 +45,16 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   ]
 
   async function configuration() {
-    const [wrong] = misspelled
-    if (wrong)
-      return warning(`${wrong.name} is not a known variable`, `Did you mean ${wrong.meant}?`)
+    const [misspelling] = misspelled
+    if (misspelling) {
+      const { name, meant } = misspelling
+      return warning(`${name} is not a known variable`, `Did you mean ${meant}?`)
+    }
     if (webhookTokens.length === 0) {
       return warning('WEBHOOK_TOKEN is not set', 'Set it, or billing events are refused with 503.')
     }
     if (baseUrl === null) {
-      return warning('BASE_URL is not set', 'Set it, or links in mails lead to this machine.')
+      return warning('BASE_URL is not set', 'Set it, or links in e-mails point to this machine.')
     }
     return ok('valid')
   }
@@ -65,20 +70,20 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function disk() {
-    return judgeDisk(await freeSpace(dataDir), minFreeBytes)
+    return assessDisk(await freeSpace(dataDir), minFreeBytes)
   }
 
   async function folders() {
-    const [sentence] = describeOpenFolders(config)
+    const [sentence] = describeWritableFolders(config)
     return sentence === undefined
-      ? ok('no other user may write to them')
-      : failed('are open to other users', sentence)
+      ? ok('not writable by other users')
+      : failed('are writable by other users', sentence)
   }
 
   async function databaseServer() {
     const { applied, known, skew } = await postgresStatus(config)
     const place = withoutPassword(config.databaseUrl ?? '')
-    if (Math.abs(skew) > NOTABLE_SKEW) {
+    if (Math.abs(skew) > SKEW_WARNING_MS) {
       return failed(
         `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
         'Synchronise both clocks: "timedatectl set-ntp true".',
@@ -95,13 +100,15 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     if (!isIntact(path)) return failed('is damaged', 'Restore the newest backup: homeport restore.')
     const size = megabytes(Bun.file(path).size + Bun.file(`${path}-wal`).size)
     return applied === known.length
-      ? ok(`undamaged, ${size}`)
-      : warning(`undamaged, ${known.length - applied} pending migrations`, 'Start the server.')
+      ? ok(`intact, ${size}`)
+      : warning(`intact, ${known.length - applied} pending migrations`, 'Start the server.')
   }
 
   async function secrets() {
     const folder = join(dataDir, 'secrets')
-    const applied = existsSync(databasePath(config)) ? appliedIn(databasePath(config)) : 0
+    const applied = existsSync(databasePath(config))
+      ? countAppliedMigrations(databasePath(config))
+      : 0
     return checkSecrets(folder, applied).then(
       () => ok('complete, and readable by this user only'),
       (error: Error) => failed('cannot be used', error.message),
@@ -109,20 +116,20 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function store() {
-    await filesOf(config, join(dataDir, 'files')).probe()
+    await createConfiguredFiles(config, join(dataDir, 'files')).probe()
     const exposed = describeInsecureStore(config)
     return exposed === null
-      ? ok('the store of FILES_URL answers')
-      : warning('the store of FILES_URL answers over http', exposed)
+      ? ok('the object store at FILES_URL answers')
+      : warning('the object store at FILES_URL answers over http', exposed)
   }
 }
 
-export function judgeDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {
-  const isShortOfInodes = inodes !== null && inodes < FEW_INODES
+export function assessDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {
+  const isShortOfInodes = inodes !== null && inodes < LOW_INODES
   const text = `${megabytes(bytes)}${isShortOfInodes ? ` and ${inodes} inodes` : ''} free`
-  if (bytes < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
+  if (bytes < minFreeBytes) return failed(text, 'Free up some space: uploads are refused.')
   if (inodes === 0) {
-    return failed(text, 'Remove files that are not needed: no new file can be created ("df -i").')
+    return failed(text, 'Remove files you do not need: no new file can be created ("df -i").')
   }
   if (bytes < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
   if (isShortOfInodes) return warning(text, 'Each file takes an inode: see "df -i".')

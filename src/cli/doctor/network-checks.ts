@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../../config.ts'
-import { feedOf } from '../../features/rates/providers.ts'
+import { createFeed } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { trySmtp } from '../../platform/outbox/mailer.ts'
 import { readOwnCertificate } from '../tls/own-certificate.ts'
@@ -14,10 +14,10 @@ const TIMEOUT_MS = 10_000
 const CLOCK_TOLERANCE_MS = 20_000
 const EXPIRES_SOON_MS = 14 * DAY_MS
 
-/** The checks that ask other servers. */
+/** The checks that contact other servers. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {
   const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
-  const feed = ratesProvider === 'off' ? null : feedOf(ratesProvider, ratesUrl, ratesApiKey)
+  const feed = ratesProvider === 'off' ? null : createFeed(ratesProvider, ratesUrl, ratesApiKey)
   return [
     { name: 'mail', run: mail },
     { name: 'rates', run: rates },
@@ -46,7 +46,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
   async function rates() {
     if (feed === null) return ok('off')
     const { host } = new URL(feed.url)
-    return ask(feed.url).then(
+    return fetchWithTimeout(feed.url).then(
       ({ status }) =>
         status === 200
           ? ok(`${host} answers`)
@@ -55,14 +55,14 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     )
   }
 
-  /** Compares with the clock of a server that is asked anyway. */
+  /** Compares with the clock of a server that another check contacts anyway. */
   async function clock() {
     const before = Date.now()
-    const reply = await ask(feed?.url ?? rcApiUrl).catch(() => null)
-    const theirs = Date.parse(reply?.headers.get('date') ?? '')
-    if (Number.isNaN(theirs))
+    const reply = await fetchWithTimeout(feed?.url ?? rcApiUrl).catch(() => null)
+    const serverTime = Date.parse(reply?.headers.get('date') ?? '')
+    if (Number.isNaN(serverTime))
       return warning('could not be checked: no server answers', CHECK_NETWORK)
-    const off = Math.round(((before + Date.now()) / 2 - theirs) / 1000)
+    const off = Math.round(((before + Date.now()) / 2 - serverTime) / 1000)
     return Math.abs(off * 1000) < CLOCK_TOLERANCE_MS
       ? ok('accurate')
       : failed(`${off} s off`, 'Synchronise it: "timedatectl set-ntp true".')
@@ -72,7 +72,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (rcApiKey === null) return ok('skipped: RC_API_KEY is not set')
     const { host } = new URL(rcApiUrl)
     // Without a path: requesting a customer would create one.
-    return ask(rcApiUrl).then(
+    return fetchWithTimeout(rcApiUrl).then(
       () => ok(`${host} answers`),
       (error) => failed(`${host} does not answer (${reasonOf(error)})`, CHECK_NETWORK),
     )
@@ -83,9 +83,9 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     const { hostname } = new URL(baseUrl)
     const found = await lookup(hostname, { all: true }).catch(() => [])
     if (found.length === 0) {
-      return failed(`${hostname} has no address`, 'Add an A or AAAA record for this machine.')
+      return failed(`${hostname} does not resolve`, 'Add an A or AAAA record for this machine.')
     }
-    const reply = await ask(`${baseUrl}/health`).catch(reasonOf)
+    const reply = await fetchWithTimeout(`${baseUrl}/health`).catch(reasonOf)
     if (typeof reply !== 'string' && reply.status === 200) return ok(`${baseUrl} answers`)
     const why = typeof reply === 'string' ? reply : reply.status
     return failed(
@@ -96,16 +96,16 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
 
   async function certificate() {
     const { tlsCert: cert, tlsKey: key } = config
-    const bad = cert && key ? await faultOf(readOwnCertificate({ cert, key })) : null
-    if (bad !== null)
-      return failed(bad, 'Store the certificate and its matching key there, both in PEM.')
+    const fault = cert && key ? await errorMessageOf(readOwnCertificate({ cert, key })) : null
+    if (fault !== null)
+      return failed(fault, 'Store the certificate and its matching key there, both in PEM.')
     if (state?.ready.certificate === 'failing') {
-      return failed('cannot be renewed', 'The log of the server says why.')
+      return failed('cannot be renewed', 'See the log of the server.')
     }
     if (!baseUrl?.startsWith('https:')) {
       return warning('BASE_URL is not https', 'Apps and the billing provider need https.')
     }
-    const until = await certificateEnd(new URL(baseUrl)).catch(reasonOf)
+    const until = await certificateExpiry(new URL(baseUrl)).catch(reasonOf)
     if (typeof until === 'string') {
       return /CERT|SIGNED|ISSUER|ALTNAME/i.test(until)
         ? failed(`is not valid (${until})`, 'See the log of the program that renews it.')
@@ -117,23 +117,23 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
   }
 }
 
-const CHECK_NETWORK = 'Check the name servers and the firewall of this machine.'
+const CHECK_NETWORK = 'Check the DNS servers and the firewall of this machine.'
 
-function ask(url: string): Promise<Response> {
+function fetchWithTimeout(url: string): Promise<Response> {
   return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
 }
 
-function faultOf(reading: Promise<unknown>): Promise<string | null> {
+function errorMessageOf(reading: Promise<unknown>): Promise<string | null> {
   return reading.then(
     () => null,
     ({ message }: Error) => message,
   )
 }
 
-function certificateEnd({ hostname, port }: URL): Promise<Date> {
+function certificateExpiry({ hostname, port }: URL): Promise<Date> {
   const { promise, resolve, reject } = Promise.withResolvers<Date>()
   const host = hostname.replace(/^\[|\]$/g, '')
-  // Certificates are asked for by name only (RFC 6066).
+  // SNI allows names only, no addresses (RFC 6066).
   const servername = isIP(host) ? '' : host
   const options = { host, port: Number(port || 443), servername }
   const socket = connect(options, () => {

@@ -7,8 +7,8 @@ import { programCommand } from './program-command.ts'
 const DAMAGED = 3
 
 /**
- * The hidden command that reads the whole database and exits 3 when it is damaged. Its low priority gives requests
- * precedence for the processor, and mostly for the disk.
+ * The hidden command that reads the whole database and exits 3 when it is damaged. It runs at low priority, because
+ * requests come first.
  */
 export function runCheckDatabase([path = '']: string[]): never {
   setPriority(constants.priority.PRIORITY_LOW)

@@ -1,6 +1,6 @@
 import { EXIT } from '../../lib/command.ts'
 import { copyLogUntilIdle } from '../../platform/db/sqlite/checkpoint-worker.ts'
-import { openingFault } from '../../platform/db/sqlite/storage-error.ts'
+import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that checkpoints the database at `path` while the server writes. */
 export async function runCheckpoint([path = '']: string[]): Promise<never> {
@@ -11,7 +11,7 @@ export async function runCheckpoint([path = '']: string[]): Promise<never> {
     process.exit(EXIT.done)
   } catch (error) {
     // The server detects and reports a full disk itself, and restarts this process.
-    if (openingFault(error)?.kind === 'full') process.exit(EXIT.failed)
+    if (classifyOpenError(error)?.kind === 'full') process.exit(EXIT.failed)
     throw error
   }
 }

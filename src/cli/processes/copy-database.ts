@@ -1,17 +1,17 @@
 import { dirname } from 'node:path'
 import { EXIT } from '../../lib/command.ts'
-import { describeFull } from '../../lib/free-space.ts'
+import { describeFullDisk } from '../../lib/free-space.ts'
 import { copyOpenDatabase, isIntact } from '../../platform/db/sqlite/open.ts'
-import { openingFault } from '../../platform/db/sqlite/storage-error.ts'
+import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that copies a database in use and checks the copy. Both would block the event loop. */
 export async function runCopyDatabase([from = '', to = '']: string[]): Promise<never> {
   try {
     copyOpenDatabase(from, to)
   } catch (error) {
-    const fault = openingFault(error)
+    const fault = classifyOpenError(error)
     if (fault === null) throw error
-    const why = fault.kind === 'full' ? await whyFull(dirname(to)) : 'see its disk and its owner'
+    const why = fault.kind === 'full' ? await whyFull(dirname(to)) : 'check its disk and its owner'
     process.stderr.write(
       `The database cannot be copied to ${dirname(to)} (${fault.code}): ${why}.\n`,
     )
@@ -23,6 +23,6 @@ export async function runCopyDatabase([from = '', to = '']: string[]): Promise<n
 }
 
 async function whyFull(folder: string): Promise<string> {
-  const { state, advice } = await describeFull(folder)
+  const { state, advice } = await describeFullDisk(folder)
   return `its disk ${state}, ${advice}`
 }

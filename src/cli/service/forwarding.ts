@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../lib/errors.ts'
-import { bodyToPassOn } from '../../platform/http/body.ts'
+import { bodyToForward } from '../../platform/http/body.ts'
 import { peerAddressOf, setPeerAddress } from '../../platform/http/client-ip.ts'
 import { failureBody } from '../../platform/http/errors.ts'
 import { isNotListening, openSocketPath } from '../command-socket.ts'
 
-/** Which application a request is for. */
+/** The application that a request is for. */
 export type Target = 'app' | 'console'
 export type Forward = (
   target: Target,
@@ -20,7 +20,7 @@ const SOCKET = 'requests.sock'
 const INTERNAL = 'homeport-'
 const TARGET = 'homeport-target'
 const PEER = 'homeport-peer'
-const URL_ASKED = 'homeport-url'
+const REQUESTED_URL = 'homeport-url'
 /** Headers that the runtime's client adds although the request did not have them. */
 const ABSENT = 'homeport-absent'
 /** The content length of a streamed body. */
@@ -29,17 +29,17 @@ const ADDED = ['accept', 'accept-encoding', 'user-agent']
 /** Headers about a connection, which are not forwarded. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'te', 'expect', 'date']
 
-/** Smaller bodies are buffered, so that they can be sent again until the socket exists. */
+/** Smaller bodies are buffered, so that they can be resent until the socket exists. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 const RETRY_MS = 10
 /** The next process may migrate the data before it answers. */
 const FORWARD_TIMEOUT_MS = 60_000
-/** How long a client's connection is kept open for that: the runtime's maximum. */
+/** How long a client's connection is kept open in the meantime: the runtime's maximum. */
 const MAX_IDLE_SECONDS = 255
-/** Connections made before the socket lost its name are accepted within this time. */
-const ACCEPT_REST_MS = 50
+/** How long connections made before the socket was unlinked are still accepted. */
+const ACCEPT_PENDING_MS = 50
 
-/** Answers the requests that earlier processes forward, over a socket that only our own user can open. */
+/** Answers requests forwarded by earlier processes, over a socket that only our own user can open. */
 export async function serveForwarded(
   config: Config,
   maxRequestBodySize: number,
@@ -60,10 +60,10 @@ export async function serveForwarded(
   await chmod(path, 0o600)
   return { stop }
 
-  /** Leaves the name of the socket to the next process, and answers the requests that arrived. */
+  /** Unlinks the socket, so that the next process can take its path, and answers the pending requests. */
   async function stop() {
     rmSync(path, { force: true })
-    await Bun.sleep(ACCEPT_REST_MS)
+    await Bun.sleep(ACCEPT_PENDING_MS)
     await server.stop()
   }
 }
@@ -71,17 +71,17 @@ export async function serveForwarded(
 /** Forwards requests to the process that has the data now, or waits for it. */
 export function createForward(config: Config): Forward {
   return async (target, request, server) => {
-    const body = await bodyToPassOn(request, MAX_BUFFERED_BYTES)
+    const body = await bodyToForward(request, MAX_BUFFERED_BYTES)
     server.timeout(request, MAX_IDLE_SECONDS)
     const isRepeatable = !(body instanceof ReadableStream)
-    if (!isRepeatable) await untilServed(config)
+    if (!isRepeatable) await waitUntilServing(config)
     for (let waited = 0; ; waited += RETRY_MS) {
       try {
         using socket = openSocketPath(config, SOCKET)
         const reply = await fetch('http://localhost/', {
           unix: socket.path,
           method: request.method,
-          headers: headersTo(target, request, peerAddressOf(request, server)),
+          headers: forwardedHeaders(target, request, peerAddressOf(request, server)),
           body,
           redirect: 'manual',
           decompress: false,
@@ -91,7 +91,7 @@ export function createForward(config: Config): Forward {
         } as BunFetchRequestInit)
         return new Response(reply.body, {
           status: reply.status,
-          headers: withoutHop(reply.headers),
+          headers: withoutHopByHop(reply.headers),
         })
       } catch (error) {
         if (!isNotListening(error) || !isRepeatable || waited >= FORWARD_TIMEOUT_MS)
@@ -102,30 +102,30 @@ export function createForward(config: Config): Forward {
   }
 }
 
-async function untilServed(config: Config) {
+async function waitUntilServing(config: Config) {
   for (let waited = 0; waited < FORWARD_TIMEOUT_MS; waited += RETRY_MS) {
     using socket = openSocketPath(config, SOCKET)
     const { path: unix } = socket
-    const isThere = await Bun.connect({ unix, socket: { data() {} } }).then(
+    const isListening = await Bun.connect({ unix, socket: { data() {} } }).then(
       (connection) => {
         connection.end()
         return true
       },
       () => false,
     )
-    if (isThere) return
+    if (isListening) return
     await Bun.sleep(RETRY_MS)
   }
 }
 
-function headersTo(target: Target, request: Request, peer: string | null): Headers {
-  const headers = withoutHop(request.headers)
+function forwardedHeaders(target: Target, request: Request, peer: string | null): Headers {
+  const headers = withoutHopByHop(request.headers)
   for (const name of [...headers.keys()]) if (name.startsWith(INTERNAL)) headers.delete(name)
   const length = headers.get('content-length')
   headers.delete('content-length')
   if (length !== null) headers.set(LENGTH, length)
   headers.set(TARGET, target)
-  headers.set(URL_ASKED, request.url)
+  headers.set(REQUESTED_URL, request.url)
   headers.set(PEER, peer ?? '')
   headers.set(ABSENT, ADDED.filter((name) => !headers.has(name)).join())
   return headers
@@ -134,11 +134,11 @@ function headersTo(target: Target, request: Request, peer: string | null): Heade
 /** The request as the earlier process received it. */
 function originalOf(request: Request, isTls: boolean): Request {
   const { headers } = request
-  const url = headers.get(URL_ASKED) ?? ''
+  const url = headers.get(REQUESTED_URL) ?? ''
   const absent = (headers.get(ABSENT) ?? '').split(',')
   const peer = headers.get(PEER)
   const length = headers.get(LENGTH)
-  const own = [TARGET, URL_ASKED, PEER, ABSENT, LENGTH]
+  const own = [TARGET, REQUESTED_URL, PEER, ABSENT, LENGTH]
   for (const name of [...own, ...absent]) if (name) headers.delete(name)
   if (length !== null) {
     headers.delete('transfer-encoding')
@@ -157,14 +157,14 @@ function originalOf(request: Request, isTls: boolean): Request {
   return original
 }
 
-function withoutHop(headers: Headers): Headers {
+function withoutHopByHop(headers: Headers): Headers {
   const kept = new Headers(headers)
   for (const name of HOP_BY_HOP) kept.delete(name)
   return kept
 }
 
 function unavailable(): Response {
-  const error = new AppError('unavailable', 'The server is being restarted: try again.')
+  const error = new AppError('unavailable', 'The server is restarting: try again.')
   return Response.json(failureBody(error, crypto.randomUUID()), {
     status: 503,
     headers: { 'retry-after': '5', 'cache-control': 'no-store' },

@@ -10,16 +10,16 @@ import { schemaStatus } from '../migrate.ts'
 import { refuseMoved } from '../open-sqlite.ts'
 import { programCommand } from '../processes/program-command.ts'
 
-/** How long the next process waits for the data, while requests in flight take up to ten seconds. */
+/** How long the next process waits for the data: requests in flight take up to ten seconds. */
 const LOCK_TIMEOUT_MS = 30_000
 const LOCK_RETRY_MS = 10
 /** Leaves time to send the reply before the server stops. */
 const AFTER_REPLY_MS = 50
-/** How often we ask whether the next process serves yet. */
+/** How often we ask whether the next process is serving yet. */
 const SUCCESSOR_POLL_MS = 50
 
 /** The commands that the server answers over its socket. */
-const WHO_SERVES = { name: 'server process' }
+const SERVER_PROCESS = { name: 'server process' }
 export const RESTART = { name: 'server restart' }
 const HAND_OVER = { name: 'server hand-over' }
 
@@ -27,8 +27,8 @@ const HAND_OVER = { name: 'server hand-over' }
 type ServerProcess = { pid: number; isServing?: boolean; takesBack?: boolean }
 
 /**
- * The running server's side of a zero-downtime restart. The next process accepts requests and holds them, asks this
- * server to finish and stop, then opens the data. `requested` resolves when it asks; `waitForSuccessor` tells later
+ * The running server's part in a zero-downtime restart. The next process accepts requests and holds them, asks this
+ * server to finish and stop, then opens the data. `requested` resolves when it asks; `waitForSuccessor` later tells
  * whether it serves.
  */
 export function createHandover(config: Config) {
@@ -41,7 +41,7 @@ export function createHandover(config: Config) {
     markServing,
     waitForSuccessor,
     commands: [
-      dataCommand({ ...WHO_SERVES, ...common, work: async (_: Services) => own() }),
+      dataCommand({ ...SERVER_PROCESS, ...common, work: async (_: Services) => describeSelf() }),
       dataCommand({ ...RESTART, ...common, work: async (_: Services) => restart() }),
       dataCommand({
         ...HAND_OVER,
@@ -51,11 +51,11 @@ export function createHandover(config: Config) {
     ],
   }
 
-  function own(): ServerProcess {
+  function describeSelf(): ServerProcess {
     return { pid: process.pid, isServing, takesBack: true }
   }
 
-  /** From here on this process serves. */
+  /** From now on the server reports that it is serving. */
   function markServing() {
     isServing = true
   }
@@ -69,17 +69,17 @@ export function createHandover(config: Config) {
     if (outcome === 'handover') return { pid: next.pid }
     throw new AppError(
       'unavailable',
-      `The new process ended with exit code ${outcome}: the log says why. The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
+      `The new process exited with code ${outcome}: the log says why. The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
     )
   }
 
   function handOver(next: { pid: number } | null) {
     successor = next?.pid ?? successor
     setTimeout(() => resolve('handover'), AFTER_REPLY_MS)
-    return own()
+    return describeSelf()
   }
 
-  /** Waits until the next process serves or has ended. */
+  /** Waits until the next process is serving or has exited. Returns whether it is serving. */
   async function waitForSuccessor(): Promise<boolean> {
     while (successor !== null) {
       const serving = await findServer(config)
@@ -94,7 +94,7 @@ export function createHandover(config: Config) {
 
 /** The server that uses the data; null when none answers. */
 export async function findServer(config: Config): Promise<ServerProcess | null> {
-  const answer = await askServer(config, WHO_SERVES, null, 'work').catch(() => null)
+  const answer = await askServer(config, SERVER_PROCESS, null, 'work').catch(() => null)
   return (answer?.outcome as ServerProcess | undefined) ?? null
 }
 
@@ -105,7 +105,7 @@ export async function requireOpenable(config: Config) {
   refuseSchema('migrate', applied, known.length)
 }
 
-/** The next process's side: returns when the data is free. Does nothing when no server runs. */
+/** The next process's part: returns once the data is free. Does nothing if no server is running. */
 export async function takeOver(config: Config) {
   const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work')
   if (answer === null) return

@@ -9,12 +9,12 @@ export const SIGNATURE = 'SHA256SUMS.sig'
 
 const MAX_SUMS_BYTES = 1024 * 1024
 const MAX_REDIRECTS = 5
-const UNSIGNED_FILE = 'download the file yourself and run "homeport upgrade <file> --unsigned".'
+const UNSIGNED_ADVICE = 'download the file yourself and run "homeport upgrade <file> --unsigned".'
 
 /** The version and SHA-256 of a file, signed by the release key. */
 type SignedFile = Pick<Release, 'version' | 'date'> & { sum: string }
 
-/** The URL in `source`; null when it is a path. */
+/** `source` as a URL; null when it is a path. */
 export function urlOf(source: string): URL | null {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return null
   const url = URL.parse(source)
@@ -39,7 +39,7 @@ export async function readSignedFile(source: string): Promise<SignedFile> {
   const keys = BUILD_INFO?.releaseKeys ?? []
   if (keys.length === 0) {
     throw new UsageError(
-      `This executable was built without a release key and cannot check a signature: ${UNSIGNED_FILE}`,
+      `This executable was built without a release key and cannot check a signature: ${UNSIGNED_ADVICE}`,
     )
   }
   const name = basename(url?.pathname ?? source)
@@ -93,7 +93,7 @@ async function readNextTo(source: string, url: URL | null, name: string): Promis
   const file = Bun.file(join(dirname(source), name))
   if (await file.exists()) return readAtMost(new Response(file), name)
   throw new UsageError(
-    `There is no ${name} next to ${redactSource(source)}: add --unsigned to install a file that you have checked yourself.`,
+    `There is no ${name} next to ${redactSource(source)}: add --unsigned to install a file that you have verified yourself.`,
   )
 }
 

@@ -12,10 +12,10 @@ export const restart: LocalCommand = {
   name: 'restart',
   summary: 'Restart the running server with the installed executable, without downtime',
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
-  run: async (given, { json }) => {
-    const config = given()
+  run: async (loadConfig, { json }) => {
+    const config = loadConfig()
     const { pid } = await restartServer(config)
-    console.log(json ? JSON.stringify({ pid }) : `Process ${pid} serves now.`)
+    console.log(json ? JSON.stringify({ pid }) : `Process ${pid} is serving now.`)
     return EXIT.done
   },
 }
@@ -31,17 +31,17 @@ export async function restartServer(config: Config): Promise<{ pid: number }> {
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
-      if (!isAlive(pid)) throw new CommandError(describeTakenBack(pid, serving.pid))
+      if (!isAlive(pid)) throw new CommandError(describeFallback(pid, serving.pid))
     }
     await Bun.sleep(RETRY_MS)
   }
   throw new CommandError(
     isAlive(pid)
       ? `Process ${pid} is not serving yet: see its log. Requests wait for it; "homeport health" shows when it is ready.`
-      : `Process ${pid} ended before it served, and no server runs now: its log says why. Fix that and start the server.`,
+      : `Process ${pid} exited before it was serving, and no server is running now: its log says why. Fix that and start the server.`,
   )
 }
 
-function describeTakenBack(next: number, old: number): string {
-  return `Process ${next} ended before it served: its log says why. The old one (process ${old}) serves again. Fix the cause and run "homeport restart" again.`
+function describeFallback(next: number, old: number): string {
+  return `Process ${next} exited before it was serving: its log says why. The old one (process ${old}) is serving again. Fix the cause and run "homeport restart" again.`
 }

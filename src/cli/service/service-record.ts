@@ -5,7 +5,7 @@ import { writeDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
 import { encryptionOf } from '../backup/encryption.ts'
 
-/** What commands need to know about the service while it does not run. */
+/** What commands need to know about the service while it is not running. */
 type ServiceRecord = {
   /** The environment file of the service; null when unknown. */
   environmentFile: string | null
@@ -13,20 +13,20 @@ type ServiceRecord = {
   backups: string | null
 }
 
-/** Never taken from the service: where the data is, which may be about to move, and which code is loaded. */
-const OWN_VARIABLES = ['DATA_DIR', 'DATABASE_URL', 'NATIVE_DIR']
+/** Never taken from the service: the location of the data, which may be about to move, and the code to load. */
+const EXCLUDED_VARIABLES = ['DATA_DIR', 'DATABASE_URL', 'NATIVE_DIR']
 const WRITABLE_BY_OTHERS = 0o022
 
 /** Records in the data directory how this server was started. */
 export async function recordService({ dataDir, environmentFile, backupKey }: Config) {
   const record: ServiceRecord = { environmentFile, backups: await encryptionOf(backupKey) }
   const text = `${JSON.stringify(record)}\n`
-  if (readOwn(recordPath(dataDir)) !== text) await writeDurably(recordPath(dataDir), text)
+  if (readTrusted(recordPath(dataDir)) !== text) await writeDurably(recordPath(dataDir), text)
 }
 
 /** How the last server of the data directory was started; null when unknown. */
 export function readServiceRecord(dataDir: string): ServiceRecord | null {
-  const text = readOwn(recordPath(dataDir))
+  const text = readTrusted(recordPath(dataDir))
   try {
     return text === null ? null : (JSON.parse(text) as ServiceRecord)
   } catch {
@@ -34,16 +34,16 @@ export function readServiceRecord(dataDir: string): ServiceRecord | null {
   }
 }
 
-/** The variables of the service, as far as this user may read them. */
+/** The variables of the service; empty when this user may not read them. */
 export function serviceVariables(dataDir: string): Record<string, string> {
   const path = readServiceRecord(dataDir)?.environmentFile
-  const text = path ? readOwn(path, 0) : null
+  const text = path ? readTrusted(path, 0) : null
   const variables = Object.entries(text === null ? {} : parseEnvironmentFile(text))
-  return Object.fromEntries(variables.filter(([name]) => !OWN_VARIABLES.includes(name)))
+  return Object.fromEntries(variables.filter(([name]) => !EXCLUDED_VARIABLES.includes(name)))
 }
 
 /** Ignores files of other users, except `trusted`: their content could end up in a command that root runs. */
-function readOwn(path: string, trusted?: number): string | null {
+function readTrusted(path: string, trusted?: number): string | null {
   try {
     const { uid, mode } = statSync(path)
     const isOwn = uid === process.getuid?.() || uid === trusted

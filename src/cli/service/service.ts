@@ -8,7 +8,7 @@ import { previousOf } from './new-executable.ts'
 import { unitOf } from './unit.ts'
 
 const NAME = 'homeport'
-const PLACES = {
+const PATHS = {
   executable: '/usr/local/bin/homeport',
   environment: '/etc/homeport.env',
   unit: '/etc/systemd/system/homeport.service',
@@ -17,13 +17,13 @@ const PLACES = {
   /** Exists on machines that run systemd. */
   systemd: '/run/systemd/system',
 }
-type Places = typeof PLACES
+type Paths = typeof PATHS
 type Run = (...command: [string, ...string[]]) => Promise<void>
 
-/** The exit code of `useradd` for a user that exists. */
+/** The exit code of `useradd` when the user already exists. */
 const USER_EXISTS = 9
 
-export const SERVICE_UNIT = PLACES.unit
+export const SERVICE_UNIT = PATHS.unit
 
 /** Connections in the queue of a closed socket migrate to the socket that replaces it. */
 const SYSCTL = 'net.ipv4.tcp_migrate_req = 1\n'
@@ -32,50 +32,50 @@ export const serviceInstall: LocalCommand = {
   name: 'service install',
   summary: 'As root: install this executable as a systemd service with its own user and folders',
   options: [
-    ['--print', 'only show the unit'],
-    ['--yes', 'do it without asking'],
+    ['--print', 'only print the unit'],
+    ['--yes', 'skip the confirmation'],
   ],
-  run: async (_given, { print, yes }) => {
+  run: async (_loadConfig, { print, yes }) => {
     if (print) {
-      console.log(unitOf({ user: NAME, ...PLACES }))
+      console.log(unitOf({ user: NAME, ...PATHS }))
       return EXIT.done
     }
     requireRoot()
-    if (existsSync(PLACES.unit) && !yes) confirmRisk(`${PLACES.unit} exists and will be replaced.`)
-    console.log(next(await installService(PLACES, run)))
+    if (existsSync(PATHS.unit) && !yes) confirmRisk(`${PATHS.unit} exists and will be replaced.`)
+    console.log(nextSteps(await installService(PATHS, run)))
     return EXIT.done
   },
 }
 
 export const serviceUninstall: LocalCommand = {
   name: 'service uninstall',
-  summary: 'As root: stop and remove the service; data and configuration stay',
-  options: [['--yes', 'do it without asking']],
-  run: async (_given, { yes }) => {
+  summary: 'As root: stop and remove the service; data and configuration are kept',
+  options: [['--yes', 'skip the confirmation']],
+  run: async (_loadConfig, { yes }) => {
     requireRoot()
-    if (!existsSync(PLACES.unit)) throw new UsageError('There is no service to remove.')
+    if (!existsSync(PATHS.unit)) throw new UsageError('There is no service to remove.')
     if (!yes) confirmRisk('The service will be stopped and removed.')
-    for (const failure of await removeService(PLACES, run)) console.error(failure)
+    for (const failure of await removeService(PATHS, run)) console.error(failure)
     console.log(
-      `The service is removed. ${PLACES.home}, ${PLACES.environment} and the user ${NAME} stay.`,
+      `Removed the service. ${PATHS.home}, ${PATHS.environment} and the user ${NAME} were kept.`,
     )
     return EXIT.done
   },
 }
 
 /** Returns whether the configuration is new. Without systemd, throws `UsageError` before any change. */
-export async function installService(places: Places, run: Run): Promise<boolean> {
-  requireSystemd(places)
-  await installExecutable(places)
-  const isNew = await writeEnvironment(places)
-  await run('useradd', '--system', '--home-dir', places.home, '--shell', '/usr/sbin/nologin', NAME)
-  await mkdir(places.home, { recursive: true, mode: 0o700 })
-  await chown(places.home, await idOf('-u'), await idOf('-g'))
+export async function installService(paths: Paths, run: Run): Promise<boolean> {
+  requireSystemd(paths)
+  await installExecutable(paths)
+  const isNew = await writeEnvironment(paths)
+  await run('useradd', '--system', '--home-dir', paths.home, '--shell', '/usr/sbin/nologin', NAME)
+  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  await chown(paths.home, await idOf('-u'), await idOf('-g'))
   // So that commands of that user can read the configuration.
-  await chown(places.environment, 0, await idOf('-g'))
-  await chmod(places.environment, 0o640)
-  await writeFile(places.sysctl, SYSCTL)
-  await writeFile(places.unit, unitOf({ user: NAME, ...places }))
+  await chown(paths.environment, 0, await idOf('-g'))
+  await chmod(paths.environment, 0o640)
+  await writeFile(paths.sysctl, SYSCTL)
+  await writeFile(paths.unit, unitOf({ user: NAME, ...paths }))
   await run('systemctl', 'daemon-reload')
   // Every systemd machine has this unit, unlike the sysctl program; in a container it is skipped.
   await run('systemctl', 'restart', 'systemd-sysctl')
@@ -84,17 +84,17 @@ export async function installService(places: Places, run: Run): Promise<boolean>
 }
 
 /** Removes the files of the service even when systemctl fails, and returns its messages. */
-export async function removeService(places: Places, run: Run): Promise<string[]> {
+export async function removeService(paths: Paths, run: Run): Promise<string[]> {
   const failures: string[] = []
   const collect = (error: Error) => void failures.push(error.message)
   await run('systemctl', 'disable', '--now', NAME).catch(collect)
-  const executables = [places.executable, previousOf(places.executable)]
-  for (const path of [places.unit, places.sysctl, ...executables]) await rm(path, { force: true })
+  const executables = [paths.executable, previousOf(paths.executable)]
+  for (const path of [paths.unit, paths.sysctl, ...executables]) await rm(path, { force: true })
   await run('systemctl', 'daemon-reload').catch(collect)
   return failures
 }
 
-function requireSystemd({ systemd }: Places) {
+function requireSystemd({ systemd }: Paths) {
   if (existsSync(systemd)) return
   throw new UsageError(
     `This machine does not run systemd (there is no ${systemd}): nothing was changed. Start "homeport serve" with your service manager, or in a container.`,
@@ -102,16 +102,16 @@ function requireSystemd({ systemd }: Places) {
 }
 
 /** A running executable cannot be overwritten, but another file can take its name. */
-async function installExecutable(places: Places) {
-  if (process.execPath === places.executable) return
-  const incoming = `${places.executable}.new`
+async function installExecutable(paths: Paths) {
+  if (process.execPath === paths.executable) return
+  const incoming = `${paths.executable}.new`
   await copyFile(process.execPath, incoming)
   await chmod(incoming, 0o755)
-  await rename(incoming, places.executable)
+  await rename(incoming, paths.executable)
 }
 
-/** Returns whether there was no environment file. */
-async function writeEnvironment({ environment }: Places): Promise<boolean> {
+/** Creates the environment file unless it exists. Returns whether it was created. */
+async function writeEnvironment({ environment }: Paths): Promise<boolean> {
   if (existsSync(environment)) return false
   const example = `# The configuration of homeport: the README lists all variables. After a change: systemctl restart homeport
 WEBHOOK_TOKEN=${randomBytes(32).toString('hex')}
@@ -129,7 +129,7 @@ async function idOf(flag: '-u' | '-g'): Promise<number> {
   return Number(await Bun.$`id ${flag} ${NAME}`.text())
 }
 
-/** Runs a system program. Throws with its message, except when the user exists already. */
+/** Runs a system program. Throws with its message, except when the user already exists. */
 async function run(...command: [string, ...string[]]) {
   if (Bun.which(command[0]) === null)
     throw new UsageError(`This machine has no "${command[0]}", which the service needs.`)
@@ -144,13 +144,13 @@ function requireRoot() {
   if (process.getuid?.() !== 0) throw new UsageError('Run this as root: sudo homeport service …')
 }
 
-function next(isNew: boolean): string {
+function nextSteps(isNew: boolean): string {
   const edit = isNew
-    ? [`Set TLS_DOMAINS or BASE_URL in ${PLACES.environment}, then: systemctl restart ${NAME}`]
+    ? [`Set TLS_DOMAINS or BASE_URL in ${PATHS.environment}, then: systemctl restart ${NAME}`]
     : []
   return [
-    `The service runs: systemctl status ${NAME}, journalctl -u ${NAME}.`,
+    `The service is running: systemctl status ${NAME}, journalctl -u ${NAME}.`,
     ...edit,
-    `The billing provider must send the token in ${PLACES.environment} after "Bearer ".`,
+    `The billing provider must send the token in ${PATHS.environment} after "Bearer ".`,
   ].join('\n')
 }

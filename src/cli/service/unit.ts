@@ -3,8 +3,8 @@ const DATA_DIR = /^Environment=DATA_DIR=(.+)$/m
 type UnitOptions = { user: string; home: string; executable: string; environment: string }
 
 /**
- * The systemd unit of the server, with minimal rights: see `systemd-analyze security homeport`. The runtime compiles
- * while it runs, so MemoryDenyWriteExecute is not set.
+ * The systemd unit of the server, with minimal rights: see `systemd-analyze security homeport`. The runtime has
+ * a JIT compiler, so MemoryDenyWriteExecute is not set.
  */
 export function unitOf({ user, home, executable, environment }: UnitOptions): string {
   return `[Unit]
@@ -25,7 +25,7 @@ Group=${user}
 WorkingDirectory=${home}
 Restart=on-failure
 RestartSec=2
-# The configuration is wrong: restarting does not help.
+# The configuration is invalid: restarting does not help.
 RestartPreventExitStatus=78
 # Requests in flight get ten seconds, then they are cut off.
 TimeoutStopSec=20
@@ -67,7 +67,7 @@ WantedBy=multi-user.target
 `
 }
 
-/** The data directory that a unit names. */
+/** The data directory set in a unit. */
 export function dataDirOf(unit: string): string | null {
   return DATA_DIR.exec(unit)?.[1] ?? null
 }

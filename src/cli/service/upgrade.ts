@@ -22,20 +22,17 @@ export const upgrade: LocalCommand = {
   summary: 'Replace this executable with another version and restart; roll back if that fails',
   arguments: '<file-or-url>',
   options: [
-    [
-      '--unsigned',
-      'install a file that no release key has signed and that you have checked yourself',
-    ],
+    ['--unsigned', 'install an unsigned file that you have verified yourself'],
     ['--allow-downgrade', 'install an older version'],
     ['--sha256 <sum>', 'also require this SHA-256'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
   ],
-  run: async (given, { unsigned, allowDowngrade, sha256, json }, [source = '']) => {
+  run: async (loadConfig, { unsigned, allowDowngrade, sha256, json }, [source = '']) => {
     if (!Bun.isStandaloneExecutable)
-      throw new UsageError('Only the executable can be upgraded: pull the source code and restart.')
+      throw new UsageError('Only an executable can be upgraded: pull the source code and restart.')
     if (unsigned && urlOf(source) !== null)
       throw new UsageError('A release from a URL must be signed: --unsigned is for files.')
-    const config = configOf(given())
+    const config = configOf(loadConfig())
     const executable = process.execPath
     const incoming = `${executable}.new`
     try {
@@ -48,12 +45,12 @@ export const upgrade: LocalCommand = {
       // The downloaded file runs here for the first time.
       const next = await describeExecutable(incoming)
       if ((await hashOfFile(executable)) === hash)
-        throw new UsageError(`Version ${BUILD} is installed already.`)
+        throw new UsageError(`Version ${BUILD} is already installed.`)
       if (!allowDowngrade) refuseOlder(next)
       const { applied } = await schemaStatus(config)
       if (next.schemaVersion < applied) {
         throw new UsageError(
-          `Version ${next.version} is older than the data: run "homeport migrate --back-to-snapshot", or restore a backup from its time.`,
+          `Version ${next.version} is older than the data: run "homeport migrate --back-to-snapshot", or restore a backup from that version.`,
         )
       }
       const since = Date.now()
@@ -86,7 +83,7 @@ function isService(): boolean {
   return process.getuid?.() === 0 && existsSync(SERVICE_UNIT)
 }
 
-/** Null when the new version serves, or no server was running; else the failure. */
+/** Returns the failure; null when the new version is serving, or no server was running. */
 async function restartIfRunning(config: Config): Promise<string | null> {
   if (isService()) {
     const { exitCode, stderr } = Bun.spawnSync(['systemctl', 'reload-or-restart', 'homeport'])
@@ -99,12 +96,12 @@ async function restartIfRunning(config: Config): Promise<string | null> {
   )
 }
 
-/** Restores the previous version, and the data from before the new one migrated it. Returns a report. */
+/** Restores the previous version, and the data as it was before the new one migrated it. Returns a report. */
 async function rollBack(config: Config, executable: string, since: number, failure: string) {
   const back = `${executable}.back`
   await link(previousOf(executable), back)
   await renameDurably(back, executable)
-  const report = `The new version does not serve: ${failure} The previous one is installed again`
+  const report = `The new version failed to start: ${failure} The previous one is installed again`
   if (await isServing(config)) return `${report} and keeps serving.`
   const aside = await undoMigration(config, since)
   const data = aside === null ? '' : ` The data as migrated by the new one is in ${aside}.`

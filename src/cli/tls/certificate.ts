@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 /** A certificate chain and its key, in PEM. */
 export type Certificate = { cert: string; key: string; validFrom: Date; validTo: Date }
 
-/** Throws when the key does not match the certificate, or one of them is not PEM. */
+/** Throws if the key does not match the certificate, or either is not in PEM format. */
 export function parseCertificate(cert: string, key: string): Certificate {
   const leaf = new X509Certificate(cert)
   if (!leaf.checkPrivateKey(createPrivateKey(key))) {

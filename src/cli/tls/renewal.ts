@@ -21,7 +21,7 @@ const WAITS = {
   /** For one attempt: an authority that never finishes must not block later attempts. */
   deadline: 10 * MINUTE_MS,
 }
-/** Renew when this share of the lifetime is left. */
+/** Renew when this fraction of the lifetime is left. */
 const RENEWAL_SHARE = 1 / 3
 
 /** Keeps a certificate valid: passes the stored one and each new one to `use`. */

@@ -15,7 +15,7 @@ export type Tls = {
 }
 
 /**
- * Passes the certificate to `use` as soon as there is one, and every new one. Returns null when TLS is off. Throws
+ * Passes the certificate to `use` as soon as there is one, and after each renewal. Returns null when TLS is off. Throws
  * `ConfigError` when the operator's own certificate cannot be used.
  */
 export async function startTls(

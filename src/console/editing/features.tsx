@@ -133,8 +133,8 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
       placeholder={example}
       onChange={(text) => {
         const items = text.split(',').map((item) => item.trim())
-        const given = items.filter(Boolean)
-        set(name, given.length > 0 ? given : undefined)
+        const nonEmpty = items.filter(Boolean)
+        set(name, nonEmpty.length > 0 ? nonEmpty : undefined)
       }}
     />
   )
@@ -202,7 +202,7 @@ export function Preview({ features }: { features: Features }) {
   const [values, setValues] = useState<Record<string, unknown> | null>(null)
   const set = (name: keyof typeof device) => (value: string) => {
     setDevice({ ...device, [name]: value })
-    // The shown values belong to the previous input.
+    // The values on screen belong to the previous input.
     setValues(null)
   }
   const field = (name: keyof typeof device, label: string) => (

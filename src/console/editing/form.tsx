@@ -23,7 +23,7 @@ type FieldsProps = {
   hidden?: string[]
 }
 
-/** A form for an object, made from its schema. */
+/** A form for an object, generated from its schema. */
 export function Fields({ schema, value, onChange, languages, hidden = [] }: FieldsProps) {
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
   const isWide = ([, part]: [string, Schema]) =>
@@ -89,7 +89,7 @@ function Control(props: ControlProps) {
   )
 }
 
-/** A text in several languages, one column each; missing ones are marked. */
+/** A text in several languages, one column each; missing translations are marked. */
 function LocalTextField({ name, schema, value, onChange, languages }: ControlProps) {
   const texts = textsOf(value)
   const set = (language: string, text: string) => {
@@ -167,7 +167,7 @@ function ListField({ name, schema, value, onChange, languages }: ControlProps) {
 
 type LanguagesProps = { languages: string[]; onAdd: (tag: string) => void }
 
-/** The languages that the texts are edited in. */
+/** The languages of the texts, and a field to add one. */
 export function Languages({ languages, onAdd }: LanguagesProps) {
   const [tag, setTag] = useState('')
   const add = (event: SubmitEvent) => {
@@ -190,19 +190,19 @@ export function Languages({ languages, onAdd }: LanguagesProps) {
   )
 }
 
-/** The number that was typed. Other text is kept, for the server to refuse with a message. */
+/** Parses a number. Other text is returned unchanged, and the server refuses it with a message. */
 export function parseNumber(text: string): number | string {
   const isNumber = /^-?\d+(\.\d+)?$/.test(text.trim())
   return isNumber ? Number(text) : text
 }
 
-/** English, and every other language that a value has texts in. */
+/** English, and every other language in which a value has texts. */
 export function languagesIn(value: unknown, schema: Schema): string[] {
   const languages = localTextsIn(value, schema).flatMap((texts) => Object.keys(texts))
   return [...new Set(['en', ...languages])]
 }
 
-/** Every text of a value that can be translated, by language. */
+/** Every translatable text in a value, by language. */
 export function localTextsIn(value: unknown, schema: Schema): Record<string, string>[] {
   if (isLocalText(schema)) return [textsOf(value)]
   if (Array.isArray(value)) return value.flatMap((item) => localTextsIn(item, schema.items ?? {}))

@@ -14,7 +14,7 @@ export type History = { versions: Publication[]; next: number | null }
 
 type HistoryProps = { kind: string; version: number; onChange: () => Promise<void> }
 
-/** Every version with its author and changes. Rolling back publishes an old one as a new one. */
+/** Every version with its author and changes. A rollback publishes an old version as a new one. */
 export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const first = useRemote<History>(`${kind}/history`)
   const [more, setMore] = useState<History | null>(null)

@@ -125,7 +125,7 @@ type ReviewProps<T> = {
   onRebase: (newest: Edition<T>) => void
 }
 
-/** Reviews the changes before publishing, or those that someone else published first. */
+/** Reviews the changes before publishing, or the changes that another operator published first. */
 function Review<T>(props: ReviewProps<T>) {
   const { kind, base, draft, changes, onClose, onPublished, onRebase } = props
   const [note, setNote] = useState('')

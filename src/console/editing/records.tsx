@@ -9,17 +9,17 @@ type RecordsProps = {
   records: Entry[]
   onChange: (records: Entry[]) => void
   schema: Schema
-  /** What a record is called: `plan`. */
+  /** The noun for a record, such as `plan`. */
   noun: string
-  /** What removing a record is called: `Archive`. */
-  removal: string
+  /** The verb for removing a record, such as `Archive`. */
+  removeVerb: string
   nameOf: (record: Entry) => string
   hidden?: string[]
 }
 
 /** A list of records that can be added, edited, reordered and removed. */
 export function Records(props: RecordsProps) {
-  const { records, onChange, schema, noun, removal, nameOf, hidden = [] } = props
+  const { records, onChange, schema, noun, removeVerb, nameOf, hidden = [] } = props
   const [added, setAdded] = useState<string[]>([])
   const [open, setOpen] = useState<number | null>(null)
   const languages = [...new Set([...languagesIn(records, { items: schema }), ...added])]
@@ -74,14 +74,14 @@ export function Records(props: RecordsProps) {
                   />
                   <div class="actions">
                     <Confirm
-                      label={`${removal} ${name}`}
+                      label={`${removeVerb} ${name}`}
                       done={`Publish to remove ${name}.`}
                       run={async () => {
                         onChange(records.toSpliced(at, 1))
                         setOpen(null)
                       }}
                     >
-                      <p>Apps see it until you publish. It stays in the history.</p>
+                      <p>Apps keep showing it until you publish. The history keeps it.</p>
                     </Confirm>
                   </div>
                 </fieldset>
@@ -107,7 +107,7 @@ export function Records(props: RecordsProps) {
   )
 }
 
-/** The languages in which a record lacks a text. An empty text needs no translation. */
+/** The languages with a missing translation. A text that is empty in every language needs none. */
 function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
   const texts = localTextsIn(record, schema).filter((text) => Object.keys(text).length > 0)
   return languages.filter((language) => texts.some((text) => !text[language]))

@@ -9,7 +9,7 @@ import { Loaded, usePages } from '../ui/remote.tsx'
 type AuditPage = ReplyOf<Operators['audit']['list']>
 type Entry = AuditPage['entries'][number]
 
-/** Who did what, and what changed. */
+/** The audit log: every action with its operator and changes. */
 export function AuditScreen() {
   const { filter, search } = filtersIn(['action', 'operator', 'target'])
   const page = usePages(`audit${search}`, ({ entries }: AuditPage) => entries)

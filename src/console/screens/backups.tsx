@@ -13,7 +13,7 @@ type Backups = ReplyOf<BackupsService['list']>
 export function BackupsScreen() {
   const backups = useRemote<Backups>('backups')
   const [written, setWritten] = useState<number | null>(null)
-  const make = async () => {
+  const backUp = async () => {
     setWritten(0)
     try {
       const onProgress = (progress: { bytes: number }) => setWritten(progress.bytes)
@@ -33,7 +33,7 @@ export function BackupsScreen() {
     await backups.reload()
   }
   const makeButton = (
-    <Action kind="primary" run={make}>
+    <Action kind="primary" run={backUp}>
       Back up now
     </Action>
   )

@@ -14,14 +14,14 @@ type BillingEvent = FoundEvent & {
   access: string | null
   person: AccountSummary | null
 }
-type Replayed = { outcome: string; error: string | null; access: string | null }
+type ReplayResult = { outcome: string; error: string | null; access: string | null }
 
 /** One billing event with its payload and effect. */
 export function EventScreen({ id }: { id: string }) {
   const path = `events/${encodeSegment(id)}`
   const event = useRemote<BillingEvent>(path)
   const replay = async () => {
-    const { outcome, error, access } = await send<Replayed>(`${path}/replay`)
+    const { outcome, error, access } = await send<ReplayResult>(`${path}/replay`)
     await event.reload()
     if (outcome === 'failed') showMessage(`It failed again: ${error}`, 'bad')
     else showMessage(`Replayed. ${access ?? ''}`)
@@ -82,7 +82,7 @@ function factsOf(event: BillingEvent): Fact[] {
     ['App user id', user ?? 'None'],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],
     ['Occurred', <Time key="at" at={eventAt} />],
-    ['Received', <Time key="came" at={receivedAt} />],
+    ['Received', <Time key="received" at={receivedAt} />],
     ['Duplicates', duplicates === 0 ? 'None' : `${duplicates}${payload}`],
     ['Timestamps', event.clockIsOff ? 'Implausible' : 'Plausible'],
   ]

@@ -14,7 +14,7 @@ import { EventScreen, type FoundEvent } from './event.tsx'
 type EventsPage = ReplyOf<EventSearch['find']>
 type Filter = Record<string, string>
 
-/** The types that the billing provider documents; it may send others. */
+/** The documented types; the billing provider may send others. */
 const TYPES = [
   'INITIAL_PURCHASE',
   'RENEWAL',
@@ -142,18 +142,18 @@ function Filters({ filter }: { filter: Filter }) {
   )
 }
 
-type Replayed = { done: number; failed: number }
+type ReplayProgress = { done: number; failed: number }
 
 /** Replays all events that match the filters. */
 function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<void> }) {
-  const [progress, setProgress] = useState<Replayed | null>(null)
+  const [progress, setProgress] = useState<ReplayProgress | null>(null)
   const stop = useRef(new AbortController())
   const run = async () => {
     stop.current = new AbortController()
     const { signal } = stop.current
     setProgress({ done: 0, failed: 0 })
     try {
-      const { done, failed } = await sendWithProgress<Replayed, Replayed>(
+      const { done, failed } = await sendWithProgress<ReplayProgress, ReplayProgress>(
         'events/replay',
         filter,
         setProgress,

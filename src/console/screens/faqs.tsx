@@ -12,7 +12,7 @@ export function FaqsScreen() {
           onChange={setDraft}
           schema={schema}
           noun="question"
-          removal="Remove"
+          removeVerb="Remove"
           nameOf={({ question }) => inEnglish(question)}
         />
       )}

@@ -7,7 +7,7 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type Usage = ReplyOf<ReturnType<typeof createUsage>['read']>
 
-/** The space that files take, by type and by user. */
+/** Storage used by files, by type and by user. */
 export function FilesScreen() {
   const usage = useRemote<Usage>('files')
   return (
@@ -34,7 +34,7 @@ export function FilesScreen() {
                   )}
                 </List>
               </Card>
-              <Card title="Largest users">
+              <Card title="Users by storage used">
                 <List items={data.largest}>
                   {({ userId, files, bytes: size }) => (
                     <li key={userId}>

@@ -9,7 +9,7 @@ type Keys = {
   lost: Record<string, string>
 }
 
-const USES: [use: string, title: string, what: string][] = [
+const USES: [use: string, title: string, description: string][] = [
   ['enc', 'Payload keys', 'Apps encrypt requests with these keys and can pin their thumbprints.'],
   ['sig', 'Token keys', 'These keys sign access tokens.'],
 ]
@@ -25,11 +25,11 @@ export function KeysScreen() {
       <Title>Keys</Title>
       <Loaded from={keys}>
         {(data) =>
-          USES.map(([use, title, what]) => {
+          USES.map(([use, title, description]) => {
             const own = data.keys.filter((key) => key.use === use)
             return (
               <Card key={use} title={title}>
-                <p class="soft">{what}</p>
+                <p class="soft">{description}</p>
                 <List items={own}>
                   {({ kid, state, from, until }) => (
                     <li key={kid}>

@@ -14,7 +14,7 @@ const LEVELS: [level: string, name: string][] = [
   ['error', 'Error'],
 ]
 
-/** The log as it is written. Hidden tabs receive nothing. */
+/** The log, live. Hidden tabs receive nothing. */
 export function LiveScreen() {
   const [isPaused, setPaused] = useState(false)
   const [text, setText] = useState('')
@@ -46,7 +46,7 @@ export function LiveScreen() {
           </Badge>
         </p>
       </form>
-      {shown.length === 0 && <Empty>No lines match yet.</Empty>}
+      {shown.length === 0 && <Empty>No matching lines yet.</Empty>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
       <section class="card line-log" aria-label="Log lines" tabIndex={0}>
         {shown.toReversed().map((line, at) => (
@@ -78,14 +78,14 @@ function useLiveLines(isPaused: boolean) {
     let waiting: Line[] = []
     let retry: ReturnType<typeof setTimeout>
     source.onopen = () => {
-      // Every connection begins with the lines that the server keeps.
+      // Every connection starts with the most recent lines.
       waiting = []
       setLines([])
       setState('connected')
     }
     source.onerror = () => {
       setState('connecting')
-      // The browser gives up when a proxy has answered instead of the server.
+      // The browser stops reconnecting if a proxy replied instead of the server.
       if (source.readyState === EventSource.CLOSED)
         retry = setTimeout(() => setAttempt(attempt + 1), RETRY_MS)
     }

@@ -15,7 +15,7 @@ type Offer = {
 
 type LoginProps = { state: LoginState; onSignedIn: () => void }
 
-/** The login page, or the set-up of an operator who opened an invitation link. */
+/** The login page, or the setup page for an operator who opened an invitation link. */
 export function Login({ state, onSignedIn }: LoginProps) {
   const [token] = useState(takeToken)
   useEffect(() => {
@@ -35,7 +35,7 @@ export function Login({ state, onSignedIn }: LoginProps) {
   )
 }
 
-/** Reads the token of a link and removes it from the address. Servers never see what follows #. */
+/** Reads the token in a link and removes it from the address. Servers never see the part after #. */
 function takeToken(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('setup')
   if (token) history.replaceState(null, '', location.pathname)
@@ -102,7 +102,7 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
   const [offer, setOffer] = useState<Offer | null>(null)
   const [refusal, setRefusal] = useState('')
   const [codes, setCodes] = useState<string[]>([])
-  const [isPassword, setPassword] = useState(false)
+  const [wantsPassword, setWantsPassword] = useState(false)
   useEffect(() => {
     send<Offer>('door/link', { token }).then(setOffer, (error) => setRefusal(describeError(error)))
   }, [])
@@ -135,10 +135,10 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
       <Action kind="primary" run={submitPasskey}>
         Create a passkey on this device
       </Action>
-      {isPassword ? (
+      {wantsPassword ? (
         <PasswordSetUp token={token} offer={offer} onDone={setCodes} />
       ) : (
-        <button type="button" onClick={() => setPassword(true)}>
+        <button type="button" onClick={() => setWantsPassword(true)}>
           Use a password and an authenticator app
         </button>
       )}
@@ -206,7 +206,7 @@ function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () 
   )
 }
 
-/** The dark modules as one path. */
+/** Draws the dark modules as one path. */
 function QrCode({ rows }: { rows: string[] }) {
   const path = rows
     .flatMap((row, y) => [...row].map((dark, x) => (dark === '1' ? `M${x} ${y}h1v1h-1z` : '')))

@@ -71,7 +71,7 @@ export function MetricsScreen() {
   )
 }
 
-/** A line chart, with its figures in words for screen readers. */
+/** A line chart, with its figures as text for screen readers. */
 function Chart({ samples, title, series, format }: ChartKind & { samples: Samples }) {
   const element = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)
@@ -84,14 +84,14 @@ function Chart({ samples, title, series, format }: ChartKind & { samples: Sample
   }, [])
   useEffect(() => {
     if (width === 0 || !element.current) return
-    const holder = element.current
+    const container = element.current
     let chart: { destroy: () => void } | null = null
-    let isGone = false
+    let isUnmounted = false
     void import('../ui/line-chart.ts').then(({ drawLines }) => {
-      if (!isGone) chart = drawLines(holder, width, samples, series, format)
+      if (!isUnmounted) chart = drawLines(container, width, samples, series, format)
     })
     return () => {
-      isGone = true
+      isUnmounted = true
       chart?.destroy()
     }
   }, [width, samples])

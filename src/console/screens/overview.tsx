@@ -16,7 +16,7 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
   failing: ['failing', 'bad'],
 }
 
-/** Health at a glance. */
+/** The health of the service. */
 export function OverviewScreen() {
   const overview = useRemote<Overview>('overview')
   return (
@@ -76,7 +76,7 @@ function Summary({ overview }: { overview: Overview }) {
   )
 }
 
-/** What works, but needs attention. */
+/** Problems that do not stop the service. */
 function warningsIn({ events, mails, backup, rates, jobs }: Overview): string[] {
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)

@@ -5,7 +5,7 @@ import { Action, Badge, Empty, List, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { UserScreen } from './user.tsx'
 
-/** The search for users, or one of them. */
+/** The user search, or one user. */
 export function PeopleScreen() {
   const [, id] = parts.value
   return id === undefined ? <UserSearch /> : <UserScreen id={id} />
@@ -31,7 +31,7 @@ function UserSearch() {
               <Empty>
                 {text === ''
                   ? 'No users yet.'
-                  : 'No matches. Type the start of an e-mail address or transaction id, or a full user id.'}
+                  : 'No matches. Enter the start of an e-mail address or transaction id, or a full user id.'}
               </Empty>
             )}
             <List items={rows}>

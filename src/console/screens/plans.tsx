@@ -21,7 +21,7 @@ export function PlansScreen() {
             onChange={setDraft}
             schema={schema}
             noun="plan"
-            removal="Archive"
+            removeVerb="Archive"
             hidden={['_id']}
             nameOf={({ code }) => String(code ?? '')}
           />

@@ -28,7 +28,7 @@ export function RatesScreen() {
                 items={[
                   ['Source', data.provider ?? 'Off: apps get the initial rates'],
                   ['Published', <Time key="published" at={data.updatedAt} />],
-                  ['Last successful refresh', <TimeAgo key="asked" at={data.succeededAt} />],
+                  ['Last successful refresh', <TimeAgo key="refreshed" at={data.succeededAt} />],
                   [
                     'Last attempt',
                     data.last ? attempt(data.last) : 'None since the server started',
@@ -38,8 +38,8 @@ export function RatesScreen() {
               />
               {data.held && (
                 <p class="warn">
-                  These currencies jumped on {data.held.date}. Their previous rates stay in use
-                  until the next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
+                  Some rates jumped on {data.held.date}. The previous rates stay in use until the
+                  next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
                 </p>
               )}
             </Card>

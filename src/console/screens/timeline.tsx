@@ -14,7 +14,7 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
 
-/** How the summary of an event names a changed field: set or true, and cleared or false. */
+/** Labels for a changed field in the summary of an event: if set or true, and if cleared or false. */
 const STATEMENTS: Record<string, [set: string, cleared: string]> = {
   startedAt: ['started', 'start removed'],
   refundedAt: ['refunded', 'refund reversed'],
@@ -25,7 +25,7 @@ const STATEMENTS: Record<string, [set: string, cleared: string]> = {
   willRenew: ['will renew', 'won’t renew'],
 }
 
-/** A user's purchases event by event, and why access is on or off. */
+/** A user's purchases, event by event, and the reason why access is on or off. */
 export function TimelineScreen({ id }: { id: string }) {
   const isSandbox = query.value.get('environment') === 'sandbox'
   const environment = isSandbox ? 'sandbox' : 'production'

@@ -19,7 +19,7 @@ type UserDetails = {
 }
 type AccountProps = { details: UserDetails; reload: Remote<UserDetails>['reload'] }
 
-/** What a user cannot do while a limit is in force. */
+/** The names of rate limits in the user interface. */
 const LIMITS: Record<string, string> = {
   'sign-in': 'Sign-in',
   'own-password': 'Password confirmation',

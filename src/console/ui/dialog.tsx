@@ -27,11 +27,11 @@ type ConfirmProps = {
   children: ComponentChildren
   run: () => Promise<unknown>
   done: string
-  /** What the operator has to type first. */
+  /** A text that the operator must type to confirm. */
   confirmText?: string
 }
 
-/** A button for a destructive action, which asks before it runs. */
+/** A button for a destructive action, which asks for confirmation first. */
 export function Confirm({ label, children, run, done, confirmText }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')

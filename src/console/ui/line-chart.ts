@@ -46,7 +46,7 @@ export function drawLines(
     element,
   )
 
-  /** A canvas does not understand `light-dark()`, so an element resolves it. */
+  /** A canvas does not support `light-dark()`, so an element resolves it. */
   function colorOf(name: string): string {
     const probe = document.createElement('span')
     probe.style.color = style.getPropertyValue(name)

@@ -5,7 +5,7 @@ import { Action, describeError } from './parts.tsx'
 
 export type Remote<T> = { data: T | null; error: unknown; reload: () => Promise<void> }
 
-/** Reads `path`, again whenever it changes. The old data stays until the new data arrives. */
+/** Reads `path`, and again whenever it changes. Keeps the old data until the new data arrives. */
 export function useRemote<T>(path: string): Remote<T> {
   const [state, setState] = useState<{ data: T | null; error: unknown }>({
     data: null,
@@ -51,7 +51,7 @@ export function Loading() {
 
 type Page<T> = { next: string | null } & T
 
-/** A list that is read page by page. Reloading puts new rows before those that are shown. */
+/** Reads a list page by page. A reload adds new rows above the visible ones. */
 export function usePages<T, Row extends { id: string } | { key: string }>(
   path: string,
   rowsOf: (page: Page<T>) => Row[],

@@ -19,7 +19,7 @@ const FileParams = closedObject({
   key: t.String({ maxLength: 40 }),
 })
 
-/** Users' files, and who stores the most. */
+/** Users' files, and the users who store the most. */
 export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
   const { attachments, listing, usage, baseUrlOf, record } = deps
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API })

@@ -15,7 +15,7 @@ import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
 import { createAttachments } from './service.ts'
 import { createDiskSpace } from './storage/disk-space.ts'
-import { filesOf } from './storage/file-settings.ts'
+import { createConfiguredFiles } from './storage/file-settings.ts'
 import { createFileUrls } from './storage/file-urls.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
 import { attachmentGerman } from './translations.ts'
@@ -29,13 +29,13 @@ import { createUsage } from './usage.ts'
 type Needs = {
   /** The command line of the image worker. */
   imageCommand: string[]
-  /** Those of `ids` that are users. */
+  /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Called when a picture is deleted: it may be its owner's avatar. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
 
-/** Files of users: uploads, pictures in other sizes, and the disk or bucket that keeps them. */
+/** Users' files: uploads, pictures in other sizes, and the disk or bucket that stores them. */
 export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,
@@ -47,7 +47,7 @@ export const attachmentsFeature = {
     const folder = join(config.dataDir, 'files')
     const space = createDiskSpace(folder, config.minFreeBytes)
     const { db, now, log } = platform
-    const files = filesOf(config, folder, 'cache', space)
+    const files = createConfiguredFiles(config, folder, 'cache', space)
     const cores = navigator.hardwareConcurrency
     const imageQueue = createImageQueue({ command: needs.imageCommand, space, cores, log })
     const makeImage = imageQueue.make
@@ -98,7 +98,7 @@ export const attachmentsFeature = {
         uploadRetries: {
           deletion: byForeignKey,
           export: { idempotencyKeys: idempotency.list },
-          merging: nothing('a retry carries the token of the guest, which has ended'),
+          merging: nothing('a retry would carry the guest’s token, which is no longer valid'),
         },
       },
     }

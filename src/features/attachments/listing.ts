@@ -8,7 +8,7 @@ type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'listOf'>; urls
 
 export type Listing = ReturnType<typeof createListing>
 
-/** Lists a user's files: in pages for apps, completely for the export. */
+/** Lists a user's files: in pages for apps, in full for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
   return { page, list, hasFileSince }

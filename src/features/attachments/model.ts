@@ -17,14 +17,16 @@ export const UploadQuery = t.Object({
     t.Boolean({ default: false, description: 're-encode a picture for size', examples: [true] }),
   ),
   targetType: t.Optional(
-    oneOf(['jpg', 'jpeg', 'png', 'webp'], { description: 'what a picture is converted to' }),
+    oneOf(['jpg', 'jpeg', 'png', 'webp'], {
+      description: 'the format that a picture is converted to',
+    }),
   ),
 })
 
 export const MAX_FILES = 10
-const CONTENT_DECIDES = 'The content determines the type, not the file name or media type'
+const CONTENT_DETERMINES_TYPE = 'The content determines the type, not the file name or media type'
 
-/** The body of an upload for OpenAPI. It is parsed as a stream, without a schema. */
+/** The body of an upload, for OpenAPI. It is parsed as a stream, without a schema. */
 export const UploadRequestBody = {
   required: true,
   content: {
@@ -36,11 +38,11 @@ export const UploadRequestBody = {
             type: 'array',
             maxItems: MAX_FILES,
             items: { type: 'string', format: 'binary' },
-            description: `the files, under any name. ${CONTENT_DECIDES}`,
+            description: `the files, under any name. ${CONTENT_DETERMINES_TYPE}`,
             'x-simple': {
               type: 'string',
               format: 'binary',
-              description: `a file; more parts with files may follow, ${MAX_FILES} in all. ${CONTENT_DECIDES}`,
+              description: `a file; more parts with files may follow, ${MAX_FILES} in all. ${CONTENT_DETERMINES_TYPE}`,
             },
           },
         },
@@ -57,7 +59,7 @@ const failure = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 })
 
-/** The replies of file URLs for OpenAPI. */
+/** The replies from file URLs, for OpenAPI. */
 export const FileResponses = {
   200: { description: 'The whole file', ...bytes },
   206: { description: 'The requested range', ...bytes },
@@ -66,8 +68,8 @@ export const FileResponses = {
   404: failure('The file does not exist or is not accessible'),
   416: { description: 'The range is not satisfiable' },
   422: failure('The width is not supported, or the file is not a picture'),
-  503: failure('The picture cannot be made now. Try again'),
-  507: failure('There is no space for the picture'),
+  503: failure('The variant cannot be created now. Try again'),
+  507: failure('There is no space for the variant'),
 } as const
 
 const key = (options = {}) =>
@@ -187,7 +189,7 @@ export const AttachmentDetails = closedObject(
     createdAt: time('when it was stored'),
   },
   'AttachmentDetails',
-  'everything about a file',
+  'the details of a file',
 )
 
 /** Schemas of the members that this feature adds to a user's export. */
@@ -218,7 +220,7 @@ export const attachmentExport = {
           description: 'the `Idempotency-Key` of an upload',
           examples: ['5f0c6d3e'],
         }),
-        expiresAt: time('when it is forgotten'),
+        expiresAt: time('when it expires'),
       },
       'ExportedIdempotencyKey',
       'an upload that can be retried',

@@ -7,7 +7,7 @@ import type { Files } from './storage/files.ts'
 
 export type Orphans = ReturnType<typeof createOrphans>
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /** Deletes files and cached copies without a row, and logs rows without a file as errors. */
 export function createOrphans(deps: {
@@ -66,7 +66,7 @@ export function createOrphans(deps: {
         .from(attachments)
         .where(gt(attachments.key, after))
         .orderBy(asc(attachments.key))
-        .limit(PAGE)
+        .limit(PAGE_SIZE)
       for (const { key } of rows) yield key
       const last = rows.at(-1)
       if (last === undefined) return

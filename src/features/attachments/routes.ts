@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { authenticate } from '../../platform/http/authenticate.ts'
-import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../../platform/http/body.ts'
+import { IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../../platform/http/body.ts'
 import type { IpOf } from '../../platform/http/client-ip.ts'
 import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../platform/http/envelope.ts'
@@ -56,7 +56,7 @@ export function attachmentRoutes({
     .post(
       ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
-        server?.timeout(request, UPLOAD_TIMEOUT)
+        server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
         const from = { baseUrl: baseUrlOf(request), ip: ipOf(request, server) }
         const { type, compression, targetType } = query
         const options = {
@@ -70,7 +70,7 @@ export function attachmentRoutes({
           const requester = { userId: session.userId, ip: from.ip }
           using _place = await admitUpload(requester, sizeOf(request), request.signal)
           const stored = await attachments.store(session.userId, retryKey, receive, options, from)
-          server?.timeout(request, IDLE_TIMEOUT)
+          server?.timeout(request, IDLE_TIMEOUT_SECONDS)
           return data(stored)
         } catch (error) {
           // The rest of a refused upload is not read.
@@ -168,7 +168,7 @@ export function attachmentRoutes({
         }
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
         const onMake = () => {
-          server?.timeout(request, UPLOAD_TIMEOUT)
+          server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
           return ipOf(request, server)
         }
         const opened = await attachments.openVariant(params.key, expires, signature, wanted, onMake)

@@ -6,7 +6,7 @@ import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
-import type { IdempotencyStore, Remember } from './upload/idempotency.ts'
+import type { IdempotencyStore, RecordReply } from './upload/idempotency.ts'
 import type { createPreparer, PreparedUpload, Row, UploadOptions } from './upload/prepare-upload.ts'
 import type { Quota } from './upload/quota.ts'
 import type { Upload } from './upload/receive-uploads.ts'
@@ -23,15 +23,15 @@ type AttachmentsDeps = {
   urls: FileUrls
   /** The ids that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
-  /** Clears the owner's avatar if it is this picture, which is being deleted. */
+  /** Clears the owner's avatar if it is the picture being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
 
 export type Attachments = ReturnType<typeof createAttachments>
 
-const MAX_SERVED = 5_000
+const MAX_CACHED_ROWS = 5_000
 /** Short, because another instance may delete the file. */
-const SERVED_FOR_MS = 5_000
+const ROW_CACHE_MS = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, idempotency, urls } = deps
@@ -68,8 +68,8 @@ export function createAttachments(deps: AttachmentsDeps) {
     await checkQuota(userId, retryKey)
     const uploads = await receive()
     const stored = await idempotency
-      .once(userId, retryKey, fingerprintOf(uploads, options), (remember) =>
-        storeAll(userId, ip, uploads, options, remember),
+      .once(userId, retryKey, fingerprintOf(uploads, options), (recordReply) =>
+        storeAll(userId, ip, uploads, options, recordReply),
       )
       .finally(() => staging.discard(uploads))
     return stored.map(({ key, type, fileName, itemType }) => ({
@@ -80,7 +80,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }))
   }
 
-  /** A retry needs no room. Another instance may store the upload during the check. */
+  /** A retry needs no more space. Another instance may store the upload during the check. */
   async function checkQuota(userId: string, retryKey: string | null) {
     if (await idempotency.isKnown(userId, retryKey)) return
     try {
@@ -95,7 +95,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     ip: string,
     uploads: Upload[],
     options: UploadOptions,
-    remember: Remember,
+    recordReply: RecordReply,
   ) {
     const prepared: PreparedUpload[] = []
     const kept: string[] = []
@@ -111,7 +111,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       const gone = await db
         .write(async (tx) => {
           if ((await existingUsers(tx, [userId])).length === 0) throw accountDeleted(userId)
-          await remember(tx, rows)
+          await recordReply(tx, rows)
           const gone = await quota.take(tx, userId, rows)
           await tx.insert(attachments).values(rows)
           return gone
@@ -153,7 +153,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     return row?.userId === userId && row.type === 'publicAsset'
   }
 
-  /** Moves all files of one user to another as part of the change. */
+  /** Moves all files of one user to another, in the caller's transaction. */
   async function moveAll(tx: Tx, from: string, to: string) {
     await tx.update(attachments).set({ userId: to }).where(eq(attachments.userId, from))
   }
@@ -174,7 +174,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     await files.remove(key)
   }
 
-  /** Deletes a user's rows as part of the change. Returns a function that deletes the files after it. */
+  /** Deletes a user's rows in the caller's transaction. Returns a function that deletes the files afterwards. */
   async function removeAllOf(tx: Tx, userId: string): Promise<() => Promise<void>> {
     const made = await variants.listOf(userId, tx)
     const removed = await tx
@@ -194,13 +194,13 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   /** Opens the file of a URL. A private file needs the signature from `describe`. */
   async function open(key: string, expires: string | undefined, signature: string | undefined) {
-    const row = await readable(key, expires, signature)
+    const row = await findReadable(key, expires, signature)
     const opened = row && (await files.open(key))
     if (!row || !opened) throw notFound()
     return { row, ...opened }
   }
 
-  /** Opens a variant of the picture of a URL. It is made on the first request and stored. */
+  /** Opens a variant of a URL's picture. It is made on the first request and stored. */
   async function openVariant(
     key: string,
     expires: string | undefined,
@@ -208,12 +208,16 @@ export function createAttachments(deps: AttachmentsDeps) {
     wanted: VariantOptions,
     onMake: () => string,
   ) {
-    const row = await readable(key, expires, signature)
+    const row = await findReadable(key, expires, signature)
     if (!row) throw notFound()
     return { row, ...(await variants.open(row, wanted, onMake)) }
   }
 
-  async function readable(key: string, expires: string | undefined, signature: string | undefined) {
+  async function findReadable(
+    key: string,
+    expires: string | undefined,
+    signature: string | undefined,
+  ) {
     const row = await findServed(key)
     const mayRead = row?.type === 'publicAsset' || urls.isSigned(key, expires, signature)
     return mayRead ? row : undefined
@@ -225,13 +229,13 @@ export function createAttachments(deps: AttachmentsDeps) {
     return row
   }
 
-  /** Caches rows for serving, which reads nothing that changes. */
+  /** Caches rows for serving, which uses only fields that never change. */
   async function findServed(key: string): Promise<Row | undefined> {
     const known = served.get(key)
     if (known && performance.now() < known.until) return known.row
     const row = await find(key)
-    if (served.size >= MAX_SERVED) served.clear()
-    if (row) served.set(key, { row, until: performance.now() + SERVED_FOR_MS })
+    if (served.size >= MAX_CACHED_ROWS) served.clear()
+    if (row) served.set(key, { row, until: performance.now() + ROW_CACHE_MS })
     else served.delete(key)
     return row
   }

@@ -24,7 +24,7 @@ export const attachmentGerman: Sentences = {
     'Das Bild braucht zu lange: Nimm ein kleineres.',
   'The picture could not be processed. Send it again.':
     'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
-  'must have # files or less': 'darf höchstens # Dateien haben',
-  'is for pictures': 'gibt es nur für Bilder',
+  'must have # files or fewer': 'darf höchstens # Dateien haben',
+  'is only for pictures': 'gibt es nur für Bilder',
   'Only pictures have variants.': 'Nur Bilder gibt es in anderen Größen.',
 }

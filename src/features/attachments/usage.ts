@@ -4,11 +4,11 @@ import type { AttachmentsDb } from './schema.ts'
 
 export type Usage = ReturnType<typeof createUsage>
 
-type Sum = { files: number; bytes: number }
+type Total = { files: number; bytes: number }
 
 /** Rows read per turn of the event loop. */
-const ROWS_AT_ONCE = 2_000
-const LARGEST_SHOWN = 20
+const ROWS_PER_TURN = 2_000
+const MAX_LARGEST_SHOWN = 20
 /** Counting millions of rows takes a while, so a count is reused this long. */
 const MAX_AGE_MS = 10 * 60_000
 const MAX_WAIT_MS = 500
@@ -40,10 +40,10 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
     }
   }
 
-  /** Counts now, regardless of the duration. */
+  /** Counts now, however long it takes. */
   async function count() {
-    const byType = new Map<string, Sum>()
-    const byUser = new Map<string, Sum>()
+    const byType = new Map<string, Total>()
+    const byUser = new Map<string, Total>()
     for (let after = ''; ; ) {
       const rows = await db.read
         .select({
@@ -55,7 +55,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
         .from(attachments)
         .where(gt(attachments.key, after))
         .orderBy(asc(attachments.key))
-        .limit(ROWS_AT_ONCE)
+        .limit(ROWS_PER_TURN)
       for (const { type, userId, size } of rows) {
         add(byType, type, size)
         add(byUser, userId, size)
@@ -69,12 +69,12 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
     return {
       countedAt: now().toISOString(),
       types: [...byType].map(([type, sum]) => ({ type, ...sum })),
-      largest: largest.slice(0, LARGEST_SHOWN).map(([userId, sum]) => ({ userId, ...sum })),
+      largest: largest.slice(0, MAX_LARGEST_SHOWN).map(([userId, sum]) => ({ userId, ...sum })),
     }
   }
 }
 
-function add(sums: Map<string, Sum>, name: string, size: number) {
+function add(sums: Map<string, Total>, name: string, size: number) {
   const { files, bytes } = sums.get(name) ?? { files: 0, bytes: 0 }
   sums.set(name, { files: files + 1, bytes: bytes + size })
 }

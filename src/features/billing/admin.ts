@@ -18,7 +18,7 @@ type BillingAdminDeps = {
   reprocess: Reprocess
   timeline: Timeline
   reconcile: Reconcile | null
-  /** The user with an app user id, as the console shows one; null for none. */
+  /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   record: RecordAction
   log: Log
@@ -30,7 +30,7 @@ const flag = t.Optional(t.Literal('true'))
 
 const Filter = {
   type: t.Optional(t.String({ maxLength: 255 })),
-  outcome: t.Optional(oneOf(OUTCOMES, { description: 'what the event has caused' })),
+  outcome: t.Optional(oneOf(OUTCOMES, { description: 'the outcome of processing the event' })),
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
   user: t.Optional(t.String({ maxLength: 255 })),
   conflicting: flag,

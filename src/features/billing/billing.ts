@@ -22,9 +22,9 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   ignoresSandbox: boolean
   /** The provider's REST API; without a key it is not called. */
   subscriberApi: { url: string; key: string | null }
-  /** The plans, in the best language out of `wanted`. */
+  /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
-  /** Those of `ids` that are users. */
+  /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   sizes?: FoldingSizes | undefined
   now: () => Date

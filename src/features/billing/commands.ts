@@ -1,6 +1,6 @@
 import { dataCommand, type Options, parseLimitOption, prettyJson } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { Unmatched } from './access/plan-matching.ts'
+import type { UnmatchedProduct } from './access/plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import type { Billing } from './inbox/event-inbox.ts'
@@ -17,7 +17,7 @@ type Needs = {
   reprocess: Reprocess
   timeline: Pick<Timeline, 'explain' | 'explainAfter'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
-  listUnmatched: () => Promise<Unmatched[]>
+  listUnmatched: () => Promise<UnmatchedProduct[]>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
 }
@@ -35,14 +35,14 @@ const FILTER_OPTIONS: [flags: string, meaning: string][] = [
   ['--user <id>', 'only those of this app user id'],
   ['--type <type>', 'only those of this type'],
   ['--failed', 'only those that failed'],
-  ['--conflicting', 'only those received again with another body'],
+  ['--conflicting', 'only those received again with a different body'],
   ['--clock-off', 'only those with an implausible time'],
   ['--sandbox', 'only test purchases'],
 ]
 
 const eventsList = dataCommand({
   name: 'events list',
-  summary: 'List billing events, the newest first',
+  summary: 'List billing events, newest first',
   options: [...FILTER_OPTIONS, ['--limit <count>', 'maximum number of results (default: 50)']],
   input: (_args, options) => ({
     ...readFilter(options),
@@ -96,7 +96,7 @@ const eventsReplay = dataCommand({
 
 const eventsRetry = dataCommand({
   name: 'events retry',
-  summary: 'Process all matching events again, for example those that match --failed',
+  summary: 'Process all matching events again, for example with --failed',
   options: FILTER_OPTIONS,
   input: (_args, options) => readFilter(options),
   work: ({ reprocess }: Needs, filter: EventFilter) =>
@@ -148,9 +148,9 @@ const userSubscription = dataCommand({
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
   work: async (
     { subscription, timeline, userIdOf }: Needs,
-    { id: typed, environment }: { id: string; environment: Environment },
+    { id: idOrEmail, environment }: { id: string; environment: Environment },
   ) => {
-    const id = (await userIdOf(typed)) ?? typed
+    const id = (await userIdOf(idOrEmail)) ?? idOrEmail
     if (!(await subscription.isKnown(id))) {
       throw new AppError('not_found', `There is no user ${id}, and no billing event names that id.`)
     }

@@ -13,14 +13,14 @@ import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
 
 type Needs<Plan extends PlanLike> = {
-  /** The plans, in the best language out of `wanted`. */
+  /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   planSchema: TSchema
-  /** Those of `ids` that are users. */
+  /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
-  /** The user with an app user id, as the console shows one; null for none. */
+  /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
-  /** Only tests pass others. */
+  /** Overridden only in tests. */
   sizes?: FoldingSizes | undefined
 }
 
@@ -41,7 +41,7 @@ export const billingFeature = {
       subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
     })
     const { billing, erasure, subscription } = parts
-    const withAliases = nothing('erased and joined together with billingAliases')
+    const withAliases = nothing('erased and merged with billingAliases')
     return {
       services: parts,
       routes: ({ signedIn }: RouteContext) =>
@@ -62,8 +62,8 @@ export const billingFeature = {
         billingAliases: {
           deletion: erasure.eraseUser,
           export: {
-            subscription: (userId: string) => subscription.readFor(userId, 'production'),
-            sandboxSubscription: (userId: string) => subscription.readFor(userId, 'sandbox'),
+            subscription: (userId: string) => subscription.readForExport(userId, 'production'),
+            sandboxSubscription: (userId: string) => subscription.readForExport(userId, 'sandbox'),
             billingIds: erasure.idsOfUser,
           },
           merging: billing.aliasUsers,

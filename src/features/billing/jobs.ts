@@ -15,7 +15,7 @@ type BillingJobsDeps = {
 
 export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): Job[] {
   return [
-    ...(reconcile ? [reconciling(reconcile)] : []),
+    ...(reconcile ? [reconcileJob(reconcile)] : []),
     {
       name: 'failed billing events',
       schedule: ['*/10 * * * *'],
@@ -30,13 +30,13 @@ export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): J
     {
       name: 'billing telemetry',
       schedule: ['50 3 * * *'],
-      run: billing.forgetTelemetry,
+      run: billing.clearOldTelemetry,
       deletesByAge: true,
     },
   ]
 }
 
-function reconciling({ reconcileOverdue }: Reconcile): Job {
+function reconcileJob({ reconcileOverdue }: Reconcile): Job {
   return {
     name: 'reconcile',
     schedule: ['35 * * * *'],

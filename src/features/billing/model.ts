@@ -169,7 +169,7 @@ export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
       entitlements: t.Array(Entitlement, {
         description: 'each entitlement once; check these for access',
       }),
-      subscriptions: t.Array(SubscriptionLine, { description: 'the purchases, the best first' }),
+      subscriptions: t.Array(SubscriptionLine, { description: 'the purchases, best first' }),
       plan: nullable(Plan, 'the plan of the best active purchase, else the plan `free`, else null'),
       limits: nullable(Limits, 'the limits of the plan; null without a plan'),
     },

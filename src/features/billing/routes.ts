@@ -13,7 +13,7 @@ import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH } from './model.ts'
 
-const BODY_LIMIT = 256 * 1024
+const MAX_BODY_BYTES = 256 * 1024
 
 const RESULT_MESSAGES: Record<DeliveryResult, string> = {
   ok: 'The event is recorded.',
@@ -25,7 +25,7 @@ type BillingRoutesDeps = {
   planSchema: TSchema
   billing: Pick<Billing, 'receive'>
   subscription: Pick<Subscription<PlanLike>, 'read'>
-  /** Two while the token is rotated, none if it is not configured. */
+  /** Two tokens during a rotation, none if the webhook is not configured. */
   tokens: string[]
   /** The provider's signing secret; null if deliveries need no signature. */
   signingSecret: string | null
@@ -68,7 +68,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       WEBHOOK_PATH,
       async ({ bearer, request }) => {
         authorize(bearer)
-        const bytes = await readBody(request, BODY_LIMIT)
+        const bytes = await readBody(request, MAX_BODY_BYTES)
         if (signingSecret !== null) verify(request, bytes, signingSecret)
         const delivery = readDelivery(readJson(bytes), bytes)
         if (delivery === null) throw malformed('The body needs an `event` with a `type`.')

@@ -11,7 +11,7 @@ type EventColumns = Record<
 
 export const PROVIDER = 'revenuecat'
 
-/** The types of most events. */
+/** The most frequent event types. */
 export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
 
 /** Conditions of partial indexes. A query must use the same expression for its index to be chosen. */
@@ -53,9 +53,9 @@ export function billingTables(columns: Columns) {
       appUserId: text(),
       outcome: text().notNull(),
       error: text(),
-      /** How often the same event was received again. */
+      /** How many times the same event was received again. */
       duplicates: int().notNull(),
-      /** A later delivery had this id but another body. The first one stays. */
+      /** A later delivery had this id but a different body. The first body is kept. */
       conflicting: bool().notNull(),
       /** Its own time is missing or more than a day ahead, or another time in it is implausible. */
       clockIsOff: bool().notNull().default(false),
@@ -73,7 +73,7 @@ export function billingTables(columns: Columns) {
     ],
   )
 
-  /** Every app user id ever seen, and its customer. A customer is named by one of its ids. */
+  /** Every app user id ever seen, and its customer. A customer is identified by one of its ids. */
   const billingAliases = table(
     'billing_aliases',
     {
@@ -95,7 +95,7 @@ export function billingTables(columns: Columns) {
     (t) => [index('subscriptions_customer').on(t.customerId)],
   )
 
-  /** The state of a purchase after its events up to some instant. A late event is folded from there. */
+  /** The state of a purchase after its events up to a point in time. A late event is folded from there. */
   const purchaseCheckpoints = table(
     'line_checkpoints',
     {
@@ -120,7 +120,7 @@ export function billingTables(columns: Columns) {
     afterPurchase: text('after_line').notNull(),
   })
 
-  /** Every customer that has ever owned a purchase: when one of them changes, its owner is found again. */
+  /** Every customer that has ever owned a purchase. When one of them changes, the owner is reassigned. */
   const purchaseOwners = table(
     'line_holders',
     { purchaseKey: text('line_key').notNull(), customerId: text().notNull() },

@@ -7,7 +7,7 @@ import {
   readNote,
   readVersion,
 } from '../../platform/publications/command-parts.ts'
-import { type Content, importable } from './service.ts'
+import { type Content, toImports } from './service.ts'
 
 type Needs = { content: Content }
 
@@ -19,7 +19,7 @@ const faqsList = dataCommand({
   work: async ({ content }: Needs, isHistory) =>
     isHistory
       ? { history: (await content.history()).versions }
-      : importable(await content.readFaqs()),
+      : toImports(await content.readFaqs()),
   print: (outcome) =>
     'history' in outcome
       ? printHistory(outcome.history)
@@ -31,13 +31,13 @@ const faqsList = dataCommand({
 const faqsExport = dataCommand({
   name: 'faqs export',
   summary: 'Print all FAQs as JSON for "faqs import"',
-  work: async ({ content }: Needs) => importable(await content.readFaqs()),
+  work: async ({ content }: Needs) => toImports(await content.readFaqs()),
   print: prettyJson,
 })
 
 const faqsImport = dataCommand({
   name: 'faqs import',
-  summary: 'Replace all FAQs with those of a JSON file',
+  summary: 'Replace all FAQs with those in a JSON file',
   arguments: '<file>',
   options: [noteOption],
   input: async ([file], options) => ({ list: await readJsonFile(file), by: readNote(options) }),

@@ -24,7 +24,7 @@ export type FaqImport = Static<typeof FaqImports>[number]
 /** A stored FAQ. */
 export type Faq = FaqImport & { id: string; position: number }
 
-/** A FAQ in one language. */
+/** An FAQ in one language. */
 export const FaqReply = closedObject(
   {
     _id: id('of the question'),
@@ -33,7 +33,7 @@ export const FaqReply = closedObject(
       examples: ['How do I cancel?'],
     }),
     answer: t.String({ description: 'plain text', examples: ['In the settings of your store.'] }),
-    category: t.String({ description: 'the group that it is listed in', examples: ['Billing'] }),
+    category: t.String({ description: 'the group it is listed in', examples: ['Billing'] }),
   },
   'Faq',
   'a question with its answer, in one language',

@@ -6,8 +6,8 @@ import { cached, createPublicCache, sendPublic } from '../../platform/http/publi
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
 
-const VERSION_MAX_AGE = 30
-const FAQ_MAX_AGE = 300
+const VERSION_MAX_AGE_SECONDS = 30
+const FAQ_MAX_AGE_SECONDS = 300
 const tags = ['App']
 
 export function contentRoutes({ content }: { content: Content }) {
@@ -20,7 +20,11 @@ export function contentRoutes({ content }: { content: Content }) {
     .get(
       '/api/user/content_version/v1',
       async ({ request, set }) =>
-        sendPublic(versions(await content.readVersions()), { request, set }, VERSION_MAX_AGE),
+        sendPublic(
+          versions(await content.readVersions()),
+          { request, set },
+          VERSION_MAX_AGE_SECONDS,
+        ),
       {
         response: responses(DataOf(ContentVersions), 400, 503),
         detail: {
@@ -37,7 +41,7 @@ export function contentRoutes({ content }: { content: Content }) {
       async ({ request, set, query }) => {
         const list = await content.readFaqs()
         const language = negotiate(list, wantedLanguages(request.headers, query.lang))
-        return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE, { language })
+        return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE_SECONDS, { language })
       },
       {
         query: LanguageQuery,

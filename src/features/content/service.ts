@@ -26,7 +26,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
     return { appSetting: versionOf('appSetting'), faqs: versionOf('faqs') }
   }
 
-  /** Increments a counter as part of the change. */
+  /** Increments a counter in the caller's transaction. */
   async function bump(tx: Tx, name: keyof ContentVersions) {
     await tx
       .insert(contentVersions)
@@ -39,12 +39,12 @@ export function createContent({ db, now, newId }: ContentDeps) {
 
   /**
    * Replaces the whole list. Unchanged questions keep their id. Throws `conflict` if the list has changed since the
-   * base of `by`.
+   * version `by.base`.
    */
   async function importFaqs(list: unknown, by = BY_COMMAND): Promise<{ imported: number }> {
     const wanted = check(FaqImports, list, 'faqs')
     await db.write(async (tx) => {
-      const before = importable(await load(tx))
+      const before = toImports(await load(tx))
       await publications.publish(tx, before, wanted, by)
       await replaceFaqs(tx, wanted)
       await bump(tx, 'faqs')
@@ -56,19 +56,19 @@ export function createContent({ db, now, newId }: ContentDeps) {
   /** Publishes an earlier version as a new one. */
   async function rollBack(version: number, by = BY_COMMAND) {
     const earlier = await publications.find(version)
-    return importFaqs(earlier, { ...by, note: by.note || `Back to version ${version}` })
+    return importFaqs(earlier, { ...by, note: by.note || `Rolled back to version ${version}` })
   }
 
   /** The list with its version, for editing. */
   async function readLive() {
-    return { version: await publications.current(), faqs: importable(await readFaqs()) }
+    return { version: await publications.current(), faqs: toImports(await readFaqs()) }
   }
 
   function load(from: Reader): Promise<Faq[]> {
     return from.select().from(faqs).orderBy(asc(faqs.position)).execute()
   }
 
-  /** Fills empty tables as part of the change. */
+  /** Fills empty tables in the caller's transaction. */
   async function seed(tx: Tx, list: unknown) {
     await replaceFaqs(tx, check(FaqImports, list, 'faqs'))
     for (const name of ['appSetting', 'faqs'] as const) await bump(tx, name)
@@ -86,7 +86,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 }
 
-/** FAQs in the form of `faqs import`. */
-export function importable(list: Faq[]): FaqImport[] {
+/** FAQs in the format that `faqs import` reads. */
+export function toImports(list: Faq[]): FaqImport[] {
   return list.map(({ question, answer, category }) => ({ question, answer, category }))
 }

@@ -5,11 +5,11 @@ import { AppError } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { OperatorsDb } from './schema.ts'
 
-/** A `reader` can only look, an `operator` can make changes, an `owner` also manages operators. */
+/** A `reader` can only view, an `operator` can make changes, an `owner` also manages operators. */
 export const ROLES = ['reader', 'operator', 'owner'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What an operator signs in with. */
+/** The stored credentials of an operator who signs in with a password. */
 export type Credentials = { passwordHash: string; totpSecret: string; totpStep: number }
 
 type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
@@ -20,18 +20,21 @@ export type OperatorRow = OperatorsDb['tables']['operators']['$inferSelect']
 const LINK_LIFETIME_MS = 30 * 60 * 1000
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 
-/** The operators of the console. A single-use link lets an operator choose how to sign in. */
+/** The console's operators. A single-use link lets an operator choose how to sign in. */
 export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps) {
   const { operators, operatorPasskeys, operatorSessions, operatorTokens } = db.tables
   const { operatorRecoveryCodes } = db.tables
-  const known = db.cached('operators', async (from) => (await from.select().from(operators)).length)
+  const operatorCount = db.cached(
+    'operators',
+    async (from) => (await from.select().from(operators)).length,
+  )
   return { add, reset, remove, changeRole, list, find, findByName, hasAny, findByLink, consumeLink }
 
   /** Creates an operator and the token of their setup link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
     if (!NAME.test(name)) {
       throw new AppError('validation_failed', 'The name is invalid.', {
-        details: [{ path: 'name', message: 'must be letters and digits, 64 at most' }],
+        details: [{ path: 'name', message: 'must be at most 64 letters and digits' }],
       })
     }
     const token = newToken()
@@ -41,7 +44,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       const id = newId()
       await tx.insert(operators).values({ id, name, role, createdAt: now() })
       await storeLink(tx, id, token)
-      await known.changed(tx)
+      await operatorCount.changed(tx)
     })
     return { name, token }
   }
@@ -51,7 +54,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     const token = newToken()
     await db.write(async (tx) => {
       const { id } = await findOrThrow(tx, name)
-      await clear(tx, id)
+      await clearCredentials(tx, id)
       await storeLink(tx, id, token)
     })
     return { name, token }
@@ -62,7 +65,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       const { id, role } = await findOrThrow(tx, name)
       if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx)
       await tx.delete(operators).where(eq(operators.id, id))
-      await known.changed(tx)
+      await operatorCount.changed(tx)
     })
   }
 
@@ -75,7 +78,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     })
   }
 
-  /** All operators by name, with how they sign in. */
+  /** All operators sorted by name, with their sign-in methods. */
   async function list() {
     const rows = await db.read.select().from(operators).orderBy(asc(operators.name))
     const keys = await db.read
@@ -102,7 +105,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
 
   /** Whether there are any operators. */
   async function hasAny(): Promise<boolean> {
-    return (await known.read()) > 0
+    return (await operatorCount.read()) > 0
   }
 
   /** Finds the operator of a setup link. Throws `unauthenticated` if it was used or has expired. */
@@ -111,19 +114,19 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       .select()
       .from(operatorTokens)
       .where(eq(operatorTokens.hash, sha256(token)))
-    const isGood = link?.purpose === 'link' && link.expiresAt > now()
-    const operator = isGood && link.operatorId ? await find(from, link.operatorId) : undefined
+    const isValid = link?.purpose === 'link' && link.expiresAt > now()
+    const operator = isValid && link.operatorId ? await find(from, link.operatorId) : undefined
     if (!operator) {
       throw new AppError(
         'unauthenticated',
-        'This link has expired: it was used, replaced by a newer one, or is older than 30 minutes.',
+        'This link no longer works: it was used, replaced, or is older than 30 minutes.',
         { denial: { reason: 'unknown_token' } },
       )
     }
     return operator
   }
 
-  /** Consumes a link, as part of the change that sets the operator up. */
+  /** Consumes a link in the transaction that sets the operator up. */
   async function consumeLink(tx: Tx, token: string): Promise<OperatorRow> {
     const operator = await findByLink(tx, token)
     await tx.delete(operatorTokens).where(eq(operatorTokens.operatorId, operator.id))
@@ -137,7 +140,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     await tx.insert(operatorTokens).values({ hash, purpose: 'link', operatorId, expiresAt })
   }
 
-  async function clear(tx: Tx, operatorId: string) {
+  async function clearCredentials(tx: Tx, operatorId: string) {
     const none = { passwordHash: null, totpSecret: null, totpStep: null }
     await tx.update(operators).set(none).where(eq(operators.id, operatorId))
     for (const table of [operatorPasskeys, operatorSessions, operatorRecoveryCodes]) {

@@ -24,7 +24,7 @@ import {
   Token,
 } from './model.ts'
 import type { Operators } from './operators.ts'
-import type { Choice } from './sign-in.ts'
+import type { NewCredentials } from './sign-in.ts'
 
 type OperatorsAdminDeps = {
   operators: Operators
@@ -36,7 +36,7 @@ type OperatorsAdminDeps = {
   now: () => Date
 }
 
-/** Entries in an export. */
+/** The maximum number of entries in an export. */
 const MAX_EXPORTED = 10_000
 
 /** Sign-in to the console, operators, and the audit log. */
@@ -64,7 +64,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         const { token, ...choice } = body
         const { name, session, recoveryCodes } = await signIn.setUp(
           token,
-          choice as Choice,
+          choice as NewCredentials,
           visitor,
         )
         set.headers['set-cookie'] = sessionCookie(session)
@@ -75,7 +75,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     )
     .post(
       '/door/passkey',
-      async ({ request }) => data(await signIn.startPasskey(visitorOf(request))),
+      async ({ request }) => data(await signIn.startPasskeySignIn(visitorOf(request))),
       allow('anyone'),
     )
     .post(
@@ -83,8 +83,9 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       async ({ request, body, set }) => {
         const proof = proofIn(body)
         const signedIn = await signIn.signIn(proof, visitorOf(request)).catch(async (error) => {
-          const failed = isWrongProof(error) ? await signIn.nameForAudit(proof) : null
-          if (failed) await logSignIn(request, failed, 'operators.sign-in-failed', methodOf(proof))
+          const failedName = isWrongProof(error) ? await signIn.nameForAudit(proof) : null
+          if (failedName)
+            await logSignIn(request, failedName, 'operators.sign-in-failed', methodOf(proof))
           throw error
         })
         const { name, session } = signedIn
@@ -154,7 +155,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/me/passkeys/options',
       async ({ request }) =>
-        data(await signIn.startPasskeyFor(operatorOf(request), visitorOf(request))),
+        data(await signIn.startAddPasskey(operatorOf(request), visitorOf(request))),
       allow('self', 'stepUp'),
     )
     .post(
@@ -236,10 +237,21 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     )
 
   /** Records sign-ins and sign-outs, with the device. */
-  async function logSignIn(request: Request, operator: string, action: string, way: object = {}) {
+  async function logSignIn(
+    request: Request,
+    operator: string,
+    action: string,
+    method: object = {},
+  ) {
     const { ip, device } = visitorOf(request)
     const { id } = requestInfo(request)
-    await audit.record({ operator, origin: ip, action, after: { device, ...way }, requestId: id })
+    await audit.record({
+      operator,
+      origin: ip,
+      action,
+      after: { device, ...method },
+      requestId: id,
+    })
   }
 }
 
@@ -250,7 +262,7 @@ function proofIn<Body extends object>(body: Body) {
 
 /** The method of a proof, for the audit log. */
 function methodOf(proof: object) {
-  return { with: ['passkey', 'password'].find((way) => way in proof) ?? 'code' }
+  return { with: ['passkey', 'password'].find((method) => method in proof) ?? 'code' }
 }
 
 /** Whether the credentials were wrong, as opposed to a rate limit or a busy server. */

@@ -13,7 +13,7 @@ type AuditEntry = {
   before?: AuditValues | null
   after?: AuditValues | null
   requestId?: string | null
-  /** The changed values are public: nothing is masked, whatever its name. */
+  /** The changed values are public: no field is masked, whatever its name. */
   isPublic?: boolean
 }
 
@@ -23,12 +23,12 @@ export type AuditFilter = {
   target?: string | undefined
   /** Entries at or after this time. */
   since?: Date | undefined
-  /** The page after this id. */
+  /** Entries after this id, for the next page. */
   after?: string | undefined
   limit?: number | undefined
 }
 
-type AuditDeps = { db: OperatorsDb; keptDays: number; now: () => Date; newId: () => string }
+type AuditDeps = { db: OperatorsDb; retentionDays: number; now: () => Date; newId: () => string }
 
 const PAGE_SIZE = 50
 const MASK = '[secret]'
@@ -41,19 +41,19 @@ const SECRET_FIELDS = new Set(
     ['signature', 'privateKey', 'authorizationCode', 'sealed'],
   ].flat(),
 )
-const NONE = new Set<string>()
+const NO_FIELDS = new Set<string>()
 /** Longer texts are truncated in the log. */
 const MAX_TEXT_LENGTH = 2_000
 
-/** The audit log of operators' actions. Entries are deleted after `keptDays`. */
-export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
+/** The audit log of operators' actions. Entries are deleted after `retentionDays`. */
+export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
   const { auditEntries } = db.tables
   return { record, list, sweep }
 
   async function record(entry: AuditEntry) {
     const { operator, origin, action, target, before, after, requestId, isPublic } = entry
-    const secretFields = isPublic ? NONE : SECRET_FIELDS
-    const kept = (values: AuditValues) => redact(values, secretFields) as AuditValues
+    const secretFields = isPublic ? NO_FIELDS : SECRET_FIELDS
+    const redacted = (values: AuditValues) => redact(values, secretFields) as AuditValues
     await db.write(async (tx) => {
       await tx.insert(auditEntries).values({
         id: newId(),
@@ -62,8 +62,8 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
         origin,
         action,
         target: target ?? null,
-        before: before ? kept(before) : null,
-        after: after ? kept(after) : null,
+        before: before ? redacted(before) : null,
+        after: after ? redacted(after) : null,
         requestId: requestId ?? null,
       })
     })
@@ -90,7 +90,7 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   }
 
   async function sweep() {
-    const oldest = new Date(now().getTime() - keptDays * DAY_MS)
+    const oldest = new Date(now().getTime() - retentionDays * DAY_MS)
     await db.write(async (tx) => {
       await tx.delete(auditEntries).where(lt(auditEntries.at, oldest))
     })

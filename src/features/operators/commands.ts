@@ -15,13 +15,13 @@ type Link = { name: string; link: string; networks: string[] }
 
 const operatorsAdd = dataCommand({
   name: 'operators add',
-  summary: 'Create an operator of the console and print their single-use setup link',
+  summary: 'Create a console operator and print their single-use setup link',
   arguments: '<name>',
   options: [['--role <role>', 'reader, operator or owner (default: owner)']],
   input: ([name = ''], { role }) => ({ name, role: readRole(role ?? 'owner') }),
   work: async (needs: Needs, { name, role }: { name: string; role: Role }) => {
     const url = requireConsole(needs)
-    return linkOf(url, await needs.operators.accounts.add(name, role), needs)
+    return createLink(url, await needs.operators.accounts.add(name, role), needs)
   },
   print: formatSetupLink,
   changes: ({ name }, { role }) => ({ operator: name, role }),
@@ -37,7 +37,7 @@ const operatorsReset = dataCommand({
     `This removes the passkeys, password and sessions of ${name}.`,
   work: async (needs: Needs, name: string) => {
     const url = requireConsole(needs)
-    return linkOf(url, await needs.operators.accounts.reset(name), needs)
+    return createLink(url, await needs.operators.accounts.reset(name), needs)
   },
   print: formatSetupLink,
   changes: ({ name }) => ({ operator: name }),
@@ -61,17 +61,17 @@ const operatorsRemove = dataCommand({
 
 const operatorsList = dataCommand({
   name: 'operators list',
-  summary: 'List the operators of the console',
+  summary: 'List the console operators',
   work: ({ operators }: Needs) => operators.accounts.list(),
   print: (list) =>
     list
       .map(({ name, role, passkeys, hasPassword, isSetUp }) => {
-        const ways = [
+        const methods = [
           passkeys > 0 ? `${passkeys} passkeys` : '',
           hasPassword ? 'password' : '',
           isSetUp ? '' : 'not set up yet',
         ]
-        return [name, role, ways.filter(Boolean).join(', ')].join('\t')
+        return [name, role, methods.filter(Boolean).join(', ')].join('\t')
       })
       .join('\n'),
 })
@@ -83,7 +83,7 @@ const auditList = dataCommand({
     ['--action <action>', 'only this action, such as "settings set"'],
     ['--operator <name>', 'only actions of this operator'],
     ['--target <target>', 'only actions on this id or name'],
-    ['--after <cursor>', 'the next page, from the last output'],
+    ['--after <cursor>', 'the page after this cursor from the last output'],
     ['--limit <count>', 'maximum number of results (default: 50)'],
   ],
   input: (_args, { action, operator, target, after, limit }) => ({
@@ -113,7 +113,7 @@ const auditList = dataCommand({
     ].join('\n'),
 })
 
-function linkOf(url: string, made: { name: string; token: string }, { config }: Needs): Link {
+function createLink(url: string, made: { name: string; token: string }, { config }: Needs): Link {
   const { name, token } = made
   return { name, link: `${url}#setup=${token}`, networks: config.consoleNetworks }
 }
@@ -124,8 +124,9 @@ function requireConsole({ consoleUrl }: Needs): string {
 }
 
 function formatSetupLink({ name, link, networks }: Link): string {
-  const limit = networks.length === 0 ? '' : ` CONSOLE_NETWORKS allows only ${networks.join(', ')}.`
-  return `Open this link within 30 minutes to set ${name} up. It works once.${limit}\n${link}`
+  const restriction =
+    networks.length === 0 ? '' : ` CONSOLE_NETWORKS allows only ${networks.join(', ')}.`
+  return `Open this link within 30 minutes to set ${name} up. It works once.${restriction}\n${link}`
 }
 
 function readRole(text: string | boolean): Role {

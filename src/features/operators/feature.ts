@@ -5,15 +5,15 @@ import { operatorsCommands } from './commands.ts'
 import { createOperators } from './operators.ts'
 import { type OperatorsDb, operatorTables } from './schema.ts'
 
-/** Who may use the console, and what they did there. */
+/** Console operators, and the audit log of their actions. */
 export const operatorsFeature = {
   tables: operatorTables,
   commands: operatorsCommands,
   create(platform: Platform<OperatorsDb>) {
     const { config, secrets, appName, now } = platform
     const { sealKey, recoveryKey } = secrets
-    const auditKeptDays = config.auditKeepDays
-    const operators = createOperators({ ...platform, sealKey, recoveryKey, auditKeptDays })
+    const auditRetentionDays = config.auditKeepDays
+    const operators = createOperators({ ...platform, sealKey, recoveryKey, auditRetentionDays })
     const consoleUrl = consoleUrlOf(config)
     return {
       services: { operators, consoleUrl },

@@ -16,7 +16,7 @@ type OperatorsDeps = {
   recoveryKey: Uint8Array
   /** The name that passkeys and authenticator apps show. */
   appName: string
-  auditKeptDays: number
+  auditRetentionDays: number
   now: () => Date
   newId: () => string
 }
@@ -40,6 +40,6 @@ export function createOperators(deps: OperatorsDeps) {
     now,
   })
   const signIn = createOperatorSignIn({ db, accounts, passkeys, password, sessions, limits })
-  const audit = createAudit({ db, keptDays: deps.auditKeptDays, now, newId })
+  const audit = createAudit({ db, retentionDays: deps.auditRetentionDays, now, newId })
   return { accounts, sessions, passkeys, signIn, audit }
 }

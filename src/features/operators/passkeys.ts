@@ -35,7 +35,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** Verifies a new passkey. Returns its id and a function that stores it as part of a change. */
+  /** Verifies a new passkey. Returns its id and a function that stores it in a transaction. */
   async function register(
     { id: operatorId }: OperatorRow,
     response: RegistrationResponseJSON,
@@ -50,7 +50,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       expectedOrigin: origin,
       expectedRPID: host,
       requireUserVerification: true,
-    }).catch(asRefusal)
+    }).catch(throwRefusal)
     if (!verified.registrationInfo) throw refusal()
     const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
     const store = async (tx: Tx) => {
@@ -73,7 +73,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return { credential: id, store }
   }
 
-  /** The options for a browser to use a passkey; with an operator, one of theirs. */
+  /** The options for a browser to use a passkey; if an operator is given, one of theirs. */
   async function startSignIn(operatorId: string | null, origin: string) {
     const { generateAuthenticationOptions } = await loadWebAuthn()
     const own = operatorId === null ? [] : await rowsOf(operatorId)
@@ -109,7 +109,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
         counter: row.counter,
       },
       requireUserVerification: true,
-    }).catch(asRefusal)
+    }).catch(throwRefusal)
     if (!verified) throw refusal()
     const complete = async (tx: Tx) => {
       const used = { counter: authenticationInfo.newCounter, lastUsedAt: now() }
@@ -123,7 +123,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return { operatorId: row.operatorId, credential: row.id, complete }
   }
 
-  /** The operator of a passkey by its id; null if unknown. */
+  /** The operator who owns a passkey; null if it is unknown. */
   async function ownerOf(id: string): Promise<string | null> {
     const [row] = await db.read.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
     return row?.operatorId ?? null
@@ -139,7 +139,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     }))
   }
 
-  /** Removes one of the operator's passkeys as part of the change. Throws `not_found` for others. */
+  /** Removes one of the operator's passkeys in the caller's transaction. Throws `not_found` for others. */
   async function remove(tx: Tx, operatorId: string, id: string) {
     const removed = await tx
       .delete(operatorPasskeys)
@@ -204,7 +204,7 @@ function hostOf(origin: string): string {
 }
 
 /** The library throws for an invalid passkey. */
-function asRefusal(error: unknown): never {
+function throwRefusal(error: unknown): never {
   if (error instanceof AppError) throw error
   throw refusal(error)
 }

@@ -25,7 +25,7 @@ type OperatorPasswordDeps = {
 
 export type OperatorPassword = ReturnType<typeof createOperatorPassword>
 
-const MIN_LENGTH = 10
+const MIN_PASSWORD_LENGTH = 10
 const PER_OPERATOR: BackoffRule = { name: 'operator-sign-in', free: 5, maxDelay: 15 * 60 }
 const PER_CODE: WindowRule = { name: 'operator-code', max: 10, seconds: 15 * 60 }
 /** Counted separately, so that a stranger who knows the name cannot block a signed-in operator. */
@@ -35,24 +35,24 @@ const PER_PROOF: WindowRule = { name: 'operator-proof', max: 10, seconds: 15 * 6
 export function createOperatorPassword(deps: OperatorPasswordDeps) {
   const { db, accounts, passwords, limits, sealKey, recoveryKey, appName, now } = deps
   const { operators, operatorRecoveryCodes } = db.tables
-  return { createTotpOffer, setUp, verify, prove }
+  return { createTotpSetup, setUp, verify, prove }
 
-  /** A TOTP secret to scan. The browser returns `sealed` with the first code; nothing is stored until then. */
-  function createTotpOffer(name: string) {
+  /** Creates a TOTP secret to scan. The browser returns `sealed` with the first code; nothing is stored until then. */
+  function createTotpSetup(name: string) {
     const secret = newTotpSecret()
     const url = otpauthUrlOf(secret, `${appName} console`, name)
     const rows = encode(url).data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join(''))
     return { secret, url, qr: rows, sealed: seal(sealKey, `${name} ${secret}`) }
   }
 
-  /** Checks a new password and the first code. Returns the recovery codes, and a function that stores all in a change. */
+  /** Checks a new password and the first code. Returns the recovery codes, and a function that stores everything. */
   async function setUp(
     { id, name }: OperatorRow,
     { password, code, sealed }: { password: string; code: string; sealed: string },
   ) {
-    const field = { minLength: MIN_LENGTH, email: '', name, field: 'password' }
+    const field = { minLength: MIN_PASSWORD_LENGTH, email: '', name, field: 'password' }
     await checkPassword(password, field)
-    const secret = readTotpOffer(name, sealed)
+    const secret = readTotpSetup(name, sealed)
     const totpStep = acceptedStep(secret, code, now(), null)
     if (totpStep === null) throw wrongCode(id)
     const passwordHash = await passwords.hash(password, [id])
@@ -67,7 +67,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return { store, codes }
   }
 
-  /** Verifies name and password. Returns a function that consumes the code in a change. All errors are the same. */
+  /** Verifies name and password. Returns a function that consumes the code. Every failure throws the same error. */
   async function verify(name: string, password: string, code: string, ip: string) {
     const attempts = [claimOf(PER_OPERATOR, name)]
     await limits.check(attempts)
@@ -78,11 +78,12 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       if (!operator) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: operator.id })
       const { id } = operator
-      const codeTry = await limits.reserve([claimOf(PER_CODE, id)])
+      const codeAttempt = await limits.reserve([claimOf(PER_CODE, id)])
       const complete = async (tx: Tx) => {
-        if (!(await use(tx, id, code))) throw wrongCredentials({ reason: 'wrong_code', userId: id })
+        if (!(await consumeCode(tx, id, code)))
+          throw wrongCredentials({ reason: 'wrong_code', userId: id })
         await attempt.release(tx)
-        await codeTry.release(tx)
+        await codeAttempt.release(tx)
       }
       return { operatorId: id, complete }
     })
@@ -92,16 +93,16 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   async function prove(operatorId: string, code: string) {
     const reservation = await limits.reserve([claimOf(PER_PROOF, operatorId)])
     await db.write(async (tx) => {
-      if (!(await use(tx, operatorId, code))) throw wrongCode(operatorId)
+      if (!(await consumeCode(tx, operatorId, code))) throw wrongCode(operatorId)
       await reservation.release(tx)
     })
   }
 
-  async function use(tx: Tx, id: string, code: string): Promise<boolean> {
+  async function consumeCode(tx: Tx, id: string, code: string): Promise<boolean> {
     if (!/^\d{6}$/.test(code)) return consumeRecoveryCode(tx, id, code)
     const operator = await accounts.find(tx, id)
     if (!operator?.totpSecret) return false
-    const secret = opened(operator.totpSecret)
+    const secret = unsealOrNull(operator.totpSecret)
     const step = secret && acceptedStep(secret, code, now(), operator.totpStep)
     if (!step) return false
     await tx.update(operators).set({ totpStep: step }).where(eq(operators.id, id))
@@ -117,15 +118,15 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return used.length === 1
   }
 
-  function readTotpOffer(name: string, sealed: string): string {
-    const text = opened(sealed) ?? ''
+  function readTotpSetup(name: string, sealed: string): string {
+    const text = unsealOrNull(sealed) ?? ''
     const at = text.lastIndexOf(' ')
     if (text.slice(0, at) === name) return text.slice(at + 1)
     throw new AppError('malformed_request', 'Scan the QR code again.')
   }
 
-  /** Null if it was not sealed here, or the key was lost. */
-  function opened(sealed: string): string | null {
+  /** Null if it was not sealed with the current key. */
+  function unsealOrNull(sealed: string): string | null {
     try {
       return unseal(sealKey, sealed)
     } catch {

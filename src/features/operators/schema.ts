@@ -38,7 +38,7 @@ export function operatorTables(columns: Columns) {
       publicKey: text().notNull(),
       counter: int().notNull(),
       transports: json<string[]>().notNull(),
-      /** The host that it was created for, and works on. */
+      /** The host that it was created for. It works only there. */
       host: text().notNull(),
       name: text().notNull(),
       createdAt: ms().notNull(),
@@ -60,9 +60,9 @@ export function operatorTables(columns: Columns) {
       ip: text().notNull(),
       createdAt: ms().notNull(),
       lastSeenAt: ms().notNull(),
-      /** When a passkey or a code was last shown in it. */
+      /** When the operator last proved a passkey or a code in this session. */
       provenAt: ms().notNull(),
-      /** The id of the passkey that opened it, or `password`; null before this was kept. */
+      /** The id of the passkey that opened it, or `password`; null in sessions from before this was recorded. */
       openedWith: text(),
       /** The same for the proof at `provenAt`. */
       provenWith: text(),
@@ -70,13 +70,13 @@ export function operatorTables(columns: Columns) {
     (t) => [index('operator_sessions_operator').on(t.operatorId)],
   )
 
-  /** Links that set an operator up, and challenges that passkeys answer. Only hashes are kept. */
+  /** Setup links of operators, and passkey challenges. Only hashes are stored. */
   const operatorTokens = table('operator_tokens', {
     hash: text().primaryKey(),
     purpose: text().notNull(),
     /** Null until it is known who is signing in. */
     operatorId: text().references(() => operators.id, { onDelete: 'cascade' }),
-    /** What goes with it: a TOTP secret that is not confirmed yet, sealed. */
+    /** A TOTP secret that is not confirmed yet, sealed. */
     content: text(),
     expiresAt: ms().notNull(),
   })
@@ -92,7 +92,7 @@ export function operatorTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.operatorId, t.hash] })],
   )
 
-  /** Operators' actions in the console and by command. Rows are never changed, and deleted when old. */
+  /** Operators' actions in the console and on the command line. Rows are never changed, only deleted when old. */
   const auditEntries = table(
     'audit_entries',
     {

@@ -15,7 +15,7 @@ export type OperatorSession = {
   provenAt: Date
 }
 
-/** What opened or proved a session: a passkey's id, or a password or code. */
+/** The credential that opened or proved a session: a passkey's id, or `password` for a password or code. */
 export type Credential = string
 export const PASSWORD: Credential = 'password'
 
@@ -77,9 +77,9 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     const at = now()
     const { id, operatorId, name, role, createdAt, lastSeenAt, provenAt } = row
     const isOver =
-      isBefore(lastSeenAt, at, IDLE_LIFETIME_MS) || isBefore(createdAt, at, MAX_LIFETIME_MS)
+      isOlderThan(lastSeenAt, at, IDLE_LIFETIME_MS) || isOlderThan(createdAt, at, MAX_LIFETIME_MS)
     if (isOver) return null
-    if (isBefore(lastSeenAt, at, MINUTE_MS)) {
+    if (isOlderThan(lastSeenAt, at, MINUTE_MS)) {
       await db.write(async (tx) => {
         const seen = { lastSeenAt: at }
         await tx.update(operatorSessions).set(seen).where(eq(operatorSessions.hash, hash))
@@ -88,13 +88,13 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return { id, operatorId, name, role: role as Role, provenAt }
   }
 
-  /** Records a proof by passkey or code, as part of the change. */
+  /** Records a proof by passkey or code, in the caller's transaction. */
   async function prove(tx: Tx, id: string, credential: Credential) {
     const proof = { provenAt: now(), provenWith: credential }
     await tx.update(operatorSessions).set(proof).where(eq(operatorSessions.id, id))
   }
 
-  /** Ends one of the operator's sessions and returns it. Throws `not_found` for others. */
+  /** Ends one of the operator's sessions and returns it. Throws `not_found` for any other session. */
   async function end(operatorId: string, id: string): Promise<Browser> {
     const [ended] = await db.write((tx) =>
       tx
@@ -107,7 +107,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   /**
-   * Ends the sessions that a passkey opened and voids its proofs in others, as part of the change that
+   * Ends the sessions that a passkey opened and voids its proofs in others, in the transaction that
    * removes it. Includes sessions with an unknown credential. Returns the number ended.
    */
   async function endOpenedWith(tx: Tx, operatorId: string, passkeyId: string): Promise<number> {
@@ -156,6 +156,6 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 }
 
-function isBefore(time: Date, now: Date, ms: number): boolean {
+function isOlderThan(time: Date, now: Date, ms: number): boolean {
   return now.getTime() - time.getTime() > ms
 }

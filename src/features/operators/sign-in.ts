@@ -16,7 +16,7 @@ export type Proof =
   | { name: string; password: string; code: string }
 
 /** The credentials that an operator sets up. */
-export type Choice =
+export type NewCredentials =
   | { passkey: RegistrationResponseJSON; passkeyName: string }
   | { password: string; code: string; sealed: string }
 
@@ -31,7 +31,7 @@ type OperatorSignInDeps = {
 
 /** Stands for unknown operators in the audit log; no operator can have this name. */
 const UNKNOWN = '(unknown)'
-/** Limits the failures of unknown operators in the audit log. */
+/** Limits how many failures of unknown operators the audit log records. */
 const UNKNOWN_RECORD_LIMIT: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
 const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 }
 
@@ -41,14 +41,14 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   return {
     startSetUp,
     setUp,
-    startPasskey,
+    startPasskeySignIn,
     signIn,
     nameForAudit,
     startProof,
     prove,
     addPasskey,
     removePasskey,
-    startPasskeyFor,
+    startAddPasskey,
   }
 
   /** The operator of a setup link, with the options for both credentials. */
@@ -56,14 +56,14 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     await countAttempt(ip)
     const operator = await accounts.findByLink(db.read, token)
     const passkey = await passkeys.startRegistration(operator, origin)
-    return { name: operator.name, passkey, totp: password.createTotpOffer(operator.name) }
+    return { name: operator.name, passkey, totp: password.createTotpSetup(operator.name) }
   }
 
-  /** Consumes a setup link. Returns a session token, and the recovery codes of a password. */
-  async function setUp(token: string, choice: Choice, visitor: Visitor) {
+  /** Consumes a setup link. Returns a session token and, for a password, the recovery codes. */
+  async function setUp(token: string, choice: NewCredentials, visitor: Visitor) {
     await countAttempt(visitor.ip)
     const operator = await accounts.findByLink(db.read, token)
-    const { store, codes, credential } = await verifyChoice(operator, choice, visitor)
+    const { store, codes, credential } = await verifyNewCredentials(operator, choice, visitor)
     const session = await db.write(async (tx) => {
       const { id } = await accounts.consumeLink(tx, token)
       await store(tx)
@@ -73,7 +73,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /** The options for a browser to use any operator's passkey. */
-  async function startPasskey({ ip, origin }: Visitor) {
+  async function startPasskeySignIn({ ip, origin }: Visitor) {
     await countAttempt(ip)
     return passkeys.startSignIn(null, origin)
   }
@@ -136,7 +136,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     })
   }
 
-  async function startPasskeyFor({ operatorId }: OperatorSession, { origin }: Visitor) {
+  async function startAddPasskey({ operatorId }: OperatorSession, { origin }: Visitor) {
     return passkeys.startRegistration(await findById(operatorId), origin)
   }
 
@@ -171,7 +171,11 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return operator
   }
 
-  async function verifyChoice(operator: OperatorRow, choice: Choice, { origin }: Visitor) {
+  async function verifyNewCredentials(
+    operator: OperatorRow,
+    choice: NewCredentials,
+    { origin }: Visitor,
+  ) {
     if ('password' in choice) {
       return { ...(await password.setUp(operator, choice)), credential: PASSWORD }
     }

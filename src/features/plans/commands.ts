@@ -19,7 +19,7 @@ const plansList = dataCommand({
   input: (_args, { history }) => history === true,
   work: async ({ plans }: Needs, isHistory) =>
     isHistory ? { history: (await plans.history()).versions } : plans.list(),
-  print: (outcome) => ('history' in outcome ? printHistory(outcome.history) : listed(outcome)),
+  print: (outcome) => ('history' in outcome ? printHistory(outcome.history) : formatPlans(outcome)),
 })
 const plansExport = dataCommand({
   name: 'plans export',
@@ -35,7 +35,7 @@ const plansImport = dataCommand({
   options: [noteOption],
   input: async ([file], options) => ({ list: await readJsonFile(file), by: readNote(options) }),
   risk: async ({ plans }: Needs, { list }) => {
-    const archived = await plans.archivedBy(list)
+    const archived = await plans.codesToArchive(list)
     const { length } = await plans.list()
     if (length === 0 || archived.length < length) return null
     return `This archives all ${length} plans on sale: ${archived.join(', ')}.`
@@ -70,7 +70,7 @@ const plansRollback = dataCommand({
   changes: ({ archived }, version) => ({ version, archived }),
 })
 
-function listed(plans: Plan[]): string {
+function formatPlans(plans: Plan[]): string {
   return plans
     .map(({ code, price, currency, duration, name }) =>
       [code, `${price} ${currency} / ${duration}`, inLanguage(name, 'en')].join('\t'),

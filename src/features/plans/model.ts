@@ -18,7 +18,7 @@ const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
   examples: [['com.example.pro.monthly']],
 })
 
-/** The fields of a plan except `_id`; `Text` creates those shown to users. */
+/** The fields of a plan except `_id`; `Text` creates the schemas of texts shown to users. */
 const fieldsWith = <Text extends TSchema>(
   Text: (documentation: { description: string; examples?: string[] }) => Text,
 ) => ({
@@ -58,11 +58,9 @@ const fieldsWith = <Text extends TSchema>(
     examples: ['Popular'],
   }),
   highlighted: flag('whether apps highlight it'),
-  features: list(
-    Text({ description: 'one line of the list' }),
-    'what the plan includes, line by line',
-    ['Ten apps'],
-  ),
+  features: list(Text({ description: 'one feature' }), 'what the plan includes, line by line', [
+    'Ten apps',
+  ]),
 })
 
 /** A plan as imported and stored. */

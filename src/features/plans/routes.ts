@@ -5,7 +5,7 @@ import { cached, createPublicCache, sendPublic } from '../../platform/http/publi
 import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
-const MAX_AGE = 300
+const MAX_AGE_SECONDS = 300
 
 export function plansRoutes({ plans }: { plans: Plans }) {
   const rendered = createPublicCache(translatePlans)
@@ -14,7 +14,7 @@ export function plansRoutes({ plans }: { plans: Plans }) {
     async ({ request, set, query }) => {
       const list = await plans.list()
       const language = negotiatePlans(list, wantedLanguages(request.headers, query.lang))
-      return sendPublic(rendered(list, language), { request, set }, MAX_AGE, { language })
+      return sendPublic(rendered(list, language), { request, set }, MAX_AGE_SECONDS, { language })
     },
     {
       query: LanguageQuery,

@@ -12,7 +12,7 @@ import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 
-const CURRENCY = 'must be an ISO 4217 code such as usd'
+const INVALID_CURRENCY = 'must be an ISO 4217 code such as usd'
 
 type PlansDeps = {
   db: PlansDb & PublicationsDb
@@ -30,17 +30,17 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   const { list: history, find } = publications
-  return { list, listIn, replace, archivedBy, archive, rollBack, readLive, find, history, seed }
+  return { list, listIn, replace, codesToArchive, archive, rollBack, readLive, find, history, seed }
 
   /** The plans on sale in the best matching language, and that language. */
   async function listIn(wanted: string[]) {
     const catalogue = await list()
     const language = negotiatePlans(catalogue, wanted)
-    return { language, plans: translated(catalogue, language) }
+    return { language, plans: translate(catalogue, language) }
   }
 
   /** Translations are cached per catalogue and language. */
-  function translated(catalogue: Plan[], language: string) {
+  function translate(catalogue: Plan[], language: string) {
     const known = translations.get(catalogue) ?? new Map()
     const plans = known.get(language) ?? translatePlans(catalogue, language)
     // Clients choose the language, so the cache is bounded.
@@ -51,10 +51,10 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 
   /**
    * Replaces the catalogue, matching plans by code, and archives missing plans. Throws `conflict` if it has changed
-   * since the base of `by`.
+   * since version `by.base`.
    */
   async function replace(wanted: unknown, by = BY_COMMAND) {
-    const imports = checked(wanted)
+    const imports = validateImports(wanted)
     const archived = await change(by, (tx) => replaceAll(tx, imports))
     return { imported: imports.length, archived }
   }
@@ -62,7 +62,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   /** Publishes an earlier version as a new one. */
   async function rollBack(version: number, by = BY_COMMAND) {
     const earlier = await publications.find(version)
-    return replace(earlier, { ...by, note: by.note || `Back to version ${version}` })
+    return replace(earlier, { ...by, note: by.note || `Rolled back to version ${version}` })
   }
 
   /** The catalogue with its version, for editing. */
@@ -71,8 +71,8 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   }
 
   /** The codes of the plans that an import would archive. */
-  async function archivedBy(wanted: unknown): Promise<string[]> {
-    const codes = checked(wanted).map(({ code }) => code)
+  async function codesToArchive(wanted: unknown): Promise<string[]> {
+    const codes = validateImports(wanted).map(({ code }) => code)
     return (await list()).flatMap(({ code }) => (codes.includes(code) ? [] : [code]))
   }
 
@@ -87,9 +87,9 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     })
   }
 
-  /** Fills an empty table as part of the change. */
+  /** Fills an empty table in the caller's transaction. */
   async function seed(tx: Tx, first: unknown) {
-    await replaceAll(tx, checked(first))
+    await replaceAll(tx, validateImports(first))
   }
 
   async function replaceAll(tx: Tx, imports: PlanImport[]): Promise<string[]> {
@@ -99,7 +99,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
       const changes = { position, fields, archivedAt: null }
       await tx
         .insert(plans)
-        // The code identifies a plan; the id of another plan is replaced.
+        // The code identifies a plan. An id that another plan has is replaced by a new one.
         .values({ id: _id && !taken.has(_id) ? _id : newId(), code, ...changes })
         .onConflictDoUpdate({ target: plans.code, set: changes })
     }
@@ -141,13 +141,15 @@ function withNumbers(fields: Record<string, unknown>) {
 }
 
 /** Validates an import. Throws `validation_failed`. */
-function checked(wanted: unknown): PlanImport[] {
+function validateImports(wanted: unknown): PlanImport[] {
   const imports = check(PlanImports, wanted, 'plans')
   const details = imports.flatMap(({ currency }, at) =>
-    asCurrency(currency) === null ? [{ path: `plans.${at}.currency`, message: CURRENCY }] : [],
+    asCurrency(currency) === null
+      ? [{ path: `plans.${at}.currency`, message: INVALID_CURRENCY }]
+      : [],
   )
   for (const field of ['code', 'paymentPriceId'] as const) {
-    for (const at of repeated(imports.map((plan) => plan[field]))) {
+    for (const at of repeatedIndexes(imports.map((plan) => plan[field]))) {
       details.push({ path: `plans.${at}.${field}`, message: 'is used by another plan too' })
     }
   }
@@ -155,7 +157,7 @@ function checked(wanted: unknown): PlanImport[] {
   throw new AppError('validation_failed', 'The plans are invalid.', { details })
 }
 
-/** The positions of repeated values. Empty values may repeat. */
-function repeated(values: string[]): number[] {
+/** The indexes of duplicates. Empty values may repeat. */
+function repeatedIndexes(values: string[]): number[] {
   return values.flatMap((value, at) => (value !== '' && values.indexOf(value) < at ? [at] : []))
 }

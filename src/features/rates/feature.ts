@@ -2,7 +2,7 @@ import type { ConsoleContext, Feature, Platform } from '../../platform/feature.t
 import { ratesAdmin } from './admin.ts'
 import { ratesCommands } from './commands.ts'
 import { rateJobs } from './jobs.ts'
-import { feedOf } from './providers.ts'
+import { createFeed } from './providers.ts'
 import { ratesRoutes } from './routes.ts'
 import { type RatesDb, rateTables } from './schema.ts'
 import { createRates } from './service.ts'
@@ -19,7 +19,7 @@ export const ratesFeature = {
   commands: ratesCommands,
   create(platform: Platform<RatesDb>, { pegs }: Needs) {
     const { ratesProvider, ratesUrl, ratesApiKey, ratesBase } = platform.config
-    const feed = ratesProvider === 'off' ? null : feedOf(ratesProvider, ratesUrl, ratesApiKey)
+    const feed = ratesProvider === 'off' ? null : createFeed(ratesProvider, ratesUrl, ratesApiKey)
     const rates = createRates({ ...platform, feed, baseCode: ratesBase, pegs })
     return {
       services: { rates },

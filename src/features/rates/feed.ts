@@ -17,8 +17,8 @@ export type Feed = {
   parse: (body: string) => RateSet
 }
 
-const TIMEOUT = 10_000
-const BODY_LIMIT = 256 * 1024
+const TIMEOUT_MS = 10_000
+const MAX_BODY_BYTES = 256 * 1024
 
 /** Requests the rates once. Failures are outcomes, not exceptions. */
 export async function fetchRates(
@@ -29,7 +29,7 @@ export async function fetchRates(
   try {
     const response = await fetch(feed.url, {
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       decompress: false,
       headers: {
         accept: feed.accept,
@@ -42,9 +42,9 @@ export async function fetchRates(
     if (response.status === 304) return { kind: 'unchanged' }
     if (response.status !== 200) {
       await response.body?.cancel()
-      return { kind: 'failed', reason: `the provider answered ${response.status}` }
+      return { kind: 'failed', reason: `the provider replied with ${response.status}` }
     }
-    const body = await readTextCapped(response, BODY_LIMIT)
+    const body = await readTextCapped(response, MAX_BODY_BYTES)
     if (body === null)
       throw new FeedError('the reply is too long, or compressed although the request forbids it')
     const set = feed.parse(body)
@@ -55,7 +55,7 @@ export async function fetchRates(
       lastModified: response.headers.get('last-modified'),
     }
   } catch (error) {
-    // Messages of the network layer may hold the URL with the API key.
+    // Network error messages may contain the URL with the API key.
     const reason = error instanceof FeedError ? error.message : 'the provider cannot be reached'
     return { kind: 'failed', reason }
   }

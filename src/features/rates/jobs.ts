@@ -1,7 +1,7 @@
 import type { Job } from '../../lib/jobs.ts'
 import type { Rates } from './service.ts'
 
-const FIVE_MINUTES = 5 * 60_000
+const MAX_JITTER_MS = 5 * 60_000
 
 /** Empty if refreshing is off. */
 export function rateJobs({ rates }: { rates: Rates }): Job[] {
@@ -12,7 +12,7 @@ export function rateJobs({ rates }: { rates: Rates }): Job[] {
       schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
       run: rates.refreshWithRetries,
       isDueAtStart: rates.isDue,
-      jitter: FIVE_MINUTES,
+      jitter: MAX_JITTER_MS,
     },
   ]
 }

@@ -3,29 +3,29 @@ import { isCurrency } from '../../lib/locale.ts'
 import type { RateSet } from './model.ts'
 
 /** Rates that jumped in the publication of `date` and await confirmation by another one. */
-type Held = { date: string; rates: Record<string, number> }
+type HeldRates = { date: string; rates: Record<string, number> }
 
 type Verdict =
-  | { kind: 'accepted'; rates: Record<string, number>; held: Held | null }
+  | { kind: 'accepted'; rates: Record<string, number>; held: HeldRates | null }
   | { kind: 'refused'; reason: string }
 
 /** The minimum share of the previous set's codes in a new set. */
 const MIN_CODES_SHARE = 0.8
-/** With a larger share of held rates the whole set is refused. */
+/** The whole set is refused if a larger share of its rates is held. */
 const MAX_HELD_SHARE = 0.3
-/** How far a rate may move: 15 % × √days, at most 60 % (daily moves: p99 1.41 %, maximum 4.15 %). */
-const MOVE_A_DAY = 0.15
+/** How far a rate may move: 15% × √days, at most 60% (daily moves: p99 1.41%, maximum 4.15%). */
+const MAX_MOVE_PER_DAY = 0.15
 const MAX_MOVE = 0.6
-const DAYS_AHEAD = 2
+const MAX_DAYS_AHEAD = 2
 
 /**
  * Checks a published set against the provider's last good set. Non-ISO currencies are dropped; a rate that
  * jumps keeps its last good value until a second publication confirms it.
  */
-export function judge(
+export function checkRateSet(
   set: RateSet,
   last: RateSet | null,
-  held: Held | null,
+  held: HeldRates | null,
   canServe: (set: RateSet) => boolean,
   now: Date,
 ): Verdict {
@@ -38,7 +38,7 @@ export function judge(
   if (!isCurrency(set.baseCode)) return refused('the base is not a currency')
   if (count === 0) return refused('there are no rates')
   if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
-  if (Date.parse(set.date) > now.getTime() + DAYS_AHEAD * DAY_MS)
+  if (Date.parse(set.date) > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
     return refused('the date is in the future')
   if (last === null) return { kind: 'accepted', rates, held: null }
 
@@ -61,14 +61,14 @@ export function judge(
   }
 }
 
-function isConfirmed(code: string, rate: number, date: string, held: Held | null): boolean {
+function isConfirmed(code: string, rate: number, date: string, held: HeldRates | null): boolean {
   const before = held?.rates[code]
   if (!held || before === undefined || held.date === date) return false
   return !jumped(before, rate, daysBetween(held.date, date))
 }
 
 function jumped(before: number, rate: number, days: number): boolean {
-  const limit = Math.min(MAX_MOVE, MOVE_A_DAY * Math.sqrt(days))
+  const limit = Math.min(MAX_MOVE, MAX_MOVE_PER_DAY * Math.sqrt(days))
   return Math.abs(rate / before - 1) > limit
 }
 

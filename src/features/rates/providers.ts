@@ -4,7 +4,7 @@ import type { RateSet } from './model.ts'
 
 export type ProviderName = 'ecb' | 'frankfurter' | 'openexchangerates'
 
-/** The ECB publishes at this time of Europe/Berlin. */
+/** The hour, in Europe/Berlin, at which the ECB publishes. */
 const ECB_HOUR = 16
 
 const DEFAULT_URL: Record<ProviderName, string> = {
@@ -14,7 +14,11 @@ const DEFAULT_URL: Record<ProviderName, string> = {
 }
 
 /** The feed of a provider, at its default address unless `url` is given. */
-export function feedOf(provider: ProviderName, url: string | null, apiKey: string | null): Feed {
+export function createFeed(
+  provider: ProviderName,
+  url: string | null,
+  apiKey: string | null,
+): Feed {
   const address = new URL(url ?? DEFAULT_URL[provider])
   if (provider === 'openexchangerates' && apiKey) address.searchParams.set('app_id', apiKey)
   const accept = provider === 'ecb' ? 'application/xml, text/xml' : 'application/json'
@@ -31,7 +35,7 @@ const PARSERS: Record<ProviderName, (body: string) => RateSet> = {
 function parseEcb(body: string): RateSet {
   const days = elements(parseXml(body), 'gesmes:Envelope', 'Cube', 'Cube')
   const [day] = days.toSorted((a, b) => attribute(b, 'time').localeCompare(attribute(a, 'time')))
-  const date = dateIn(attribute(day, 'time'))
+  const date = parseDate(attribute(day, 'time'))
   const rates = elements(day, 'Cube').map((cube): [string, number] => [
     attribute(cube, 'currency'),
     Number(attribute(cube, 'rate')),
@@ -48,13 +52,13 @@ function parseEcb(body: string): RateSet {
 /** https://frankfurter.dev: `{ amount, base, date, rates }`, the ECB's rates as JSON. */
 function parseFrankfurter(body: string): RateSet {
   const { base, date, rates } = parseJson(body)
-  const day = dateIn(date)
+  const day = parseDate(date)
   return {
     provider: 'frankfurter',
-    baseCode: codeIn(base),
+    baseCode: parseCode(base),
     date: day,
     publishedAt: berlinTime(day, ECB_HOUR),
-    rates: numbersIn(rates),
+    rates: parseRates(rates),
   }
 }
 
@@ -66,10 +70,10 @@ function parseOpenExchangeRates(body: string): RateSet {
   if (Number.isNaN(publishedAt.getTime())) throw new FeedError('the date is invalid')
   return {
     provider: 'openexchangerates',
-    baseCode: codeIn(base),
+    baseCode: parseCode(base),
     date: publishedAt.toISOString().slice(0, 10),
     publishedAt,
-    rates: numbersIn(rates),
+    rates: parseRates(rates),
   }
 }
 
@@ -106,7 +110,7 @@ function parseJson(body: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** The elements at a path of names, whether one or many. */
+/** The elements at a path of element names, whether there is one or many. */
 function elements(from: unknown, ...path: string[]): Xml[] {
   return path.reduce<unknown[]>(
     (level, name) => level.flatMap((element) => (element as Xml | undefined)?.[name] ?? []),
@@ -120,7 +124,7 @@ function attribute(element: Xml | undefined, name: string): string {
   return value
 }
 
-function dateIn(value: unknown): string {
+function parseDate(value: unknown): string {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
     throw new FeedError('the date is missing')
   }
@@ -128,13 +132,13 @@ function dateIn(value: unknown): string {
   return value
 }
 
-function codeIn(value: unknown): string {
+function parseCode(value: unknown): string {
   if (typeof value !== 'string') throw new FeedError('the base is missing')
   return value
 }
 
-/** Non-numeric values become NaN, for which the whole set is refused. */
-function numbersIn(value: unknown): Record<string, number> {
+/** Non-numeric values become NaN, so that the whole set is refused. */
+function parseRates(value: unknown): Record<string, number> {
   if (value === null || typeof value !== 'object') throw new FeedError('the rates are missing')
   const entries = Object.entries(value).map(([code, rate]): [string, number] => [
     code,

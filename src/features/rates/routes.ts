@@ -4,13 +4,14 @@ import { cached, createPublicCache, sendPublic } from '../../platform/http/publi
 import { RatesReply } from './model.ts'
 import type { CurrencyRates, Rates } from './service.ts'
 
-const MAX_AGE = 300
+const MAX_AGE_SECONDS = 300
 
 export function ratesRoutes({ rates }: { rates: Rates }) {
   const rendered = createPublicCache<CurrencyRates>()
   return new Elysia({ name: 'rates' }).get(
     '/api/user/currency_rates/v1',
-    async ({ request, set }) => sendPublic(rendered(await rates.read()), { request, set }, MAX_AGE),
+    async ({ request, set }) =>
+      sendPublic(rendered(await rates.read()), { request, set }, MAX_AGE_SECONDS),
     {
       response: responses(DataOf(RatesReply), 400, 503),
       detail: {
@@ -18,7 +19,7 @@ export function ratesRoutes({ rates }: { rates: Rates }) {
         tags: ['App'],
         operationId: 'readCurrencyRates',
         summary: 'Currency rates',
-        description: 'The server refreshes them from a public source.',
+        description: 'Refreshed regularly from a public source.',
       },
     },
   )

@@ -5,7 +5,7 @@ import { pause } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
-import { judge } from './judge.ts'
+import { checkRateSet } from './judge.ts'
 import type { RateSet } from './model.ts'
 import type { RatesDb } from './schema.ts'
 import { addPegs, type Peg, ratesFor } from './table.ts'
@@ -34,10 +34,10 @@ type RefreshOutcome =
 
 export type Rates = ReturnType<typeof createRates>
 
-const RETRIES = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
+const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
 const STALE_AFTER_MS = 4 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
-const PUBLISHED_BY = 15
+const PUBLISHED_BY_UTC_HOUR = 15
 
 export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
@@ -72,7 +72,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
 
   /** Retries after 1, 5, 15 and 60 minutes until it succeeds. */
   async function refreshWithRetries(signal: AbortSignal) {
-    for (const wait of [...RETRIES, null]) {
+    for (const wait of [...RETRY_DELAYS_MS, null]) {
       const { outcome } = await refresh(signal)
       if (outcome === 'stored' || outcome === 'unchanged' || wait === null) break
       await pause(wait, signal)
@@ -89,24 +89,24 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     log.warn('the currency rates are older than 4 days')
   }
 
-  /** Requests the rates once and stores valid ones. On failure the last good set stays. */
+  /** Requests the rates once and stores valid ones. On failure the last good set remains in use. */
   async function refresh(signal: AbortSignal): Promise<RefreshOutcome> {
     if (feed === null) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
     const state = await feedState(db.read, feed.provider)
     const validators = { etag: state?.etag ?? null, lastModified: state?.lastModified ?? null }
     const fetched = await fetchRates(feed, validators, signal)
-    const outcome = await keep(feed.provider, fetched)
+    const outcome = await storeOutcome(feed.provider, fetched)
     lastAttempt = { at: now().toISOString(), ...outcome }
     log.info({ provider: feed.provider, ...outcome }, 'currency rates were requested')
     return outcome
   }
 
-  /** Fills empty tables with the seed as part of the change. */
+  /** Fills empty tables with the seed in the caller's transaction. */
   async function seed(tx: Tx, set: RateSet) {
     await store(tx, set, set.rates)
   }
 
-  async function keep(provider: string, fetched: FetchOutcome): Promise<RefreshOutcome> {
+  async function storeOutcome(provider: string, fetched: FetchOutcome): Promise<RefreshOutcome> {
     if (fetched.kind === 'failed') return { outcome: 'failed', reason: fetched.reason }
     return db.write(async (tx): Promise<RefreshOutcome> => {
       await served.changed(tx)
@@ -120,7 +120,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       const { set, etag, lastModified } = fetched
       const last = await loadSet(tx, provider)
       const state = await feedState(tx, provider)
-      const verdict = judge(set, last, state?.held ?? null, canServe, at)
+      const verdict = checkRateSet(set, last, state?.held ?? null, canServe, at)
       if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
       await store(tx, set, verdict.rates)
       await upsertFeed(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
@@ -130,7 +130,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   }
 
   /** Stores a set by provider and date, and makes it the served one. */
-  async function store(tx: Tx, set: RateSet, good: Record<string, number>) {
+  async function store(tx: Tx, set: RateSet, accepted: Record<string, number>) {
     const { provider, baseCode: base, date, publishedAt } = set
     const [row] = await tx
       .insert(rateSets)
@@ -144,7 +144,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     await tx.delete(rates).where(eq(rates.setId, setId))
     await tx
       .insert(rates)
-      .values(Object.entries(good).map(([code, rate]) => ({ setId, code, rate })))
+      .values(Object.entries(accepted).map(([code, rate]) => ({ setId, code, rate })))
     await upsertFeed(tx, 'current', { setId })
   }
 
@@ -207,7 +207,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
 /** The last expected publication before `at`: a working day at 15:00 UTC. */
 function lastPublication(at: Date): Date {
   const day = new Date(at)
-  day.setUTCHours(PUBLISHED_BY, 0, 0, 0)
+  day.setUTCHours(PUBLISHED_BY_UTC_HOUR, 0, 0, 0)
   while (day > at || day.getUTCDay() === 0 || day.getUTCDay() === 6) {
     day.setUTCDate(day.getUTCDate() - 1)
   }

@@ -4,7 +4,7 @@ import type { RateSet } from './model.ts'
 /** A currency with a fixed rate: one `base` is `rate` units of `quote`. */
 export type Peg = { quote: string; base: string; rate: number; authority: string }
 
-const DIGITS = 12
+const SIGNIFICANT_DIGITS = 12
 
 /** The rates for one unit of `base`, including pegs, rounded to 12 digits. */
 export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string, number> {
@@ -16,7 +16,7 @@ export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string
     })
   }
   const codes = Object.keys(published).toSorted()
-  return Object.fromEntries(codes.map((code) => [code, rounded((published[code] ?? 0) / unit)]))
+  return Object.fromEntries(codes.map((code) => [code, roundRate((published[code] ?? 0) / unit)]))
 }
 
 /** All rates of a set: its base, the published rates, and their pegs. */
@@ -29,6 +29,6 @@ export function addPegs(set: RateSet, pegs: Peg[]): Record<string, number> {
   return all
 }
 
-function rounded(rate: number): number {
-  return Number(rate.toPrecision(DIGITS))
+function roundRate(rate: number): number {
+  return Number(rate.toPrecision(SIGNIFICANT_DIGITS))
 }

@@ -14,20 +14,20 @@ type Needs = { settings: Settings }
 
 const settingsGet = dataCommand({
   name: 'settings get',
-  summary: 'Show the app settings, or those of the given keys',
+  summary: 'Show all app settings, or only the given keys',
   arguments: '[key...]',
   options: [historyOption],
   input: (keys, { history }) => ({ keys, isHistory: history === true }),
   work: async ({ settings }: Needs, { keys, isHistory }) => {
     if (isHistory) return (await settings.history()).versions
-    const all = flat(await settings.read())
+    const all = flatten(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
       throw new AppError('not_found', `There is no setting ${unknown.join(', ')}.`)
     }
     return keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, all[key]]))
   },
-  print: (outcome) => (Array.isArray(outcome) ? printHistory(outcome) : lines(outcome)),
+  print: (outcome) => (Array.isArray(outcome) ? printHistory(outcome) : formatLines(outcome)),
 })
 
 const settingsSet = dataCommand({
@@ -40,11 +40,11 @@ const settingsSet = dataCommand({
     by: readNote(options),
   }),
   before: async ({ settings }: Needs, { changes }) => {
-    const all = flat(await settings.read())
+    const all = flatten(await settings.read())
     return Object.fromEntries(Object.keys(changes).map((key) => [key, all[key] ?? null]))
   },
-  work: async ({ settings }: Needs, { changes, by }) => flat(await settings.set(changes, by)),
-  print: lines,
+  work: async ({ settings }: Needs, { changes, by }) => flatten(await settings.set(changes, by)),
+  print: formatLines,
   changes: (_settings, { changes }) => ({ changed: changes }),
 })
 
@@ -54,8 +54,8 @@ const settingsUnset = dataCommand({
   arguments: '<key...>',
   options: [noteOption],
   input: (keys, options) => ({ keys, by: readNote(options) }),
-  work: async ({ settings }: Needs, { keys, by }) => flat(await settings.unset(keys, by)),
-  print: lines,
+  work: async ({ settings }: Needs, { keys, by }) => flatten(await settings.unset(keys, by)),
+  print: formatLines,
   changes: (_settings, { keys }) => ({ removed: keys }),
 })
 
@@ -68,12 +68,12 @@ const settingsExport = dataCommand({
 
 const settingsImport = dataCommand({
   name: 'settings import',
-  summary: 'Replace all settings with those of a JSON file',
+  summary: 'Replace all settings with those in a JSON file',
   arguments: '<file>',
   options: [noteOption],
   input: async ([file], options) => ({ edited: await readJsonFile(file), by: readNote(options) }),
-  work: async ({ settings }: Needs, { edited, by }) => flat(await settings.publish(edited, by)),
-  print: lines,
+  work: async ({ settings }: Needs, { edited, by }) => flatten(await settings.publish(edited, by)),
+  print: formatLines,
   changes: () => ({ imported: true }),
 })
 
@@ -82,8 +82,8 @@ const settingsRollback = dataCommand({
   summary: 'Publish an earlier version again; "settings get --history" lists them',
   arguments: '<version>',
   input: ([version]) => readVersion(version),
-  work: async ({ settings }: Needs, version: number) => flat(await settings.rollBack(version)),
-  print: lines,
+  work: async ({ settings }: Needs, version: number) => flatten(await settings.rollBack(version)),
+  print: formatLines,
   changes: (_settings, version) => ({ version }),
 })
 
@@ -100,19 +100,19 @@ function parseValue(key: string, text: string): unknown {
   return isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text
 }
 
-function flat({ ios, android, features, ...rest }: StoredSettings): Record<string, unknown> {
-  const under = (name: string, part: object) =>
+function flatten({ ios, android, features, ...rest }: StoredSettings): Record<string, unknown> {
+  const withPrefix = (name: string, part: object) =>
     Object.fromEntries(Object.entries(part).map(([key, value]) => [`${name}.${key}`, value]))
   const own = Object.entries(features).map(([name, { value }]) => [`features.${name}`, value])
   return {
     ...rest,
-    ...under('ios', ios),
-    ...under('android', android),
+    ...withPrefix('ios', ios),
+    ...withPrefix('android', android),
     ...Object.fromEntries(own),
   }
 }
 
-function lines(values: Record<string, unknown>): string {
+function formatLines(values: Record<string, unknown>): string {
   return Object.entries(values)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')

@@ -8,7 +8,7 @@ const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
 const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_000 })])
 const version = t.String({ pattern: VERSION, error: 'must be a version such as 2.4.0' })
 
-/** Whom a rule applies to: every given condition must match; a list matches any of its members. */
+/** The requests that a rule applies to. Every given condition must match; a list matches any of its members. */
 const Condition = closedObject({
   platform: t.Optional(oneOf(PLATFORMS, { description: 'what the app runs on' })),
   minVersion: t.Optional(version),
@@ -41,7 +41,7 @@ export type Features = Static<typeof Features>
 
 export type FeatureValues = Record<string, Static<typeof FeatureValue>>
 
-/** The requester, as far as known. `id`: of the user, else of the device. */
+/** What is known about the requester. `id`: the user's, else the device's. */
 export type Audience = {
   platform: string | null
   version: string | null
@@ -51,7 +51,7 @@ export type Audience = {
   id: string | null
 }
 
-/** A requester about whom nothing is known. */
+/** An unknown requester. */
 export const ANYONE: Audience = {
   platform: null,
   version: null,
@@ -77,14 +77,14 @@ export function valuesFor(features: Features, audience: Audience): FeatureValues
 /** The traits that the values depend on; empty without rules. */
 export function traitsOf(features: Features): Trait[] {
   const conditions = Object.values(features).flatMap(({ rules }) => rules.map(({ when }) => when))
-  const asks = (...names: (keyof Condition)[]) =>
+  const usesAny = (...names: (keyof Condition)[]) =>
     conditions.some((when) => names.some((name) => when[name] !== undefined))
   const traits: [Trait, boolean][] = [
-    ['platform', asks('platform')],
-    ['version', asks('minVersion', 'maxVersion')],
-    ['language', asks('languages')],
-    ['country', asks('countries')],
-    ['id', asks('percent')],
+    ['platform', usesAny('platform')],
+    ['version', usesAny('minVersion', 'maxVersion')],
+    ['language', usesAny('languages')],
+    ['country', usesAny('countries')],
+    ['id', usesAny('percent')],
   ]
   return traits.flatMap(([trait, isUsed]) => (isUsed ? [trait] : []))
 }
@@ -99,12 +99,12 @@ function ruleMatches(name: string, when: Condition, audience: Audience): boolean
   return percent === undefined || rolloutBucket(name, audience.id) < percent
 }
 
-function isAtLeast(version: string | null, least: string): boolean {
-  return version !== null && compareVersions(version, least) >= 0
+function isAtLeast(version: string | null, lowest: string): boolean {
+  return version !== null && compareVersions(version, lowest) >= 0
 }
 
-function isAtMost(version: string | null, most: string): boolean {
-  return version !== null && compareVersions(version, most) <= 0
+function isAtMost(version: string | null, highest: string): boolean {
+  return version !== null && compareVersions(version, highest) <= 0
 }
 
 /** `pt` matches all Portuguese, `pt-BR` only Brazilian. Only the user's first language counts. */
@@ -114,7 +114,7 @@ function matchesLanguage([own]: string[], wanted: string[]): boolean {
   return wanted.some((one) => tag === one.toLowerCase() || tag.startsWith(`${one.toLowerCase()}-`))
 }
 
-/** The user's or device's stable place from 0 to 100, different for each setting. Unknown ids come last. */
+/** A number from 0 to 100, stable per user or device and different for each setting. Unknown ids come last. */
 function rolloutBucket(name: string, id: string | null): number {
   if (id === null) return 99.999
   const hash = Buffer.from(sha256(`${name}:${id}`, 'hex').slice(0, 8), 'hex')

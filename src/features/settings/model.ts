@@ -69,5 +69,5 @@ export const AppSettingsReply = closedObject(
   'the settings of the app',
 )
 
-/** The tag of everything that apps read without signing in. */
-export const appTags = { App: 'What apps read without signing in' }
+/** The tag of all endpoints that apps call without signing in. */
+export const appTags = { App: 'Public data for apps, without signing in' }

@@ -8,27 +8,33 @@ import { ANYONE, type FeatureValues, type Trait, traitsOf, valuesFor } from './c
 import { AppSettingsReply, type StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
-const MAX_AGE = 60
+const MAX_AGE_SECONDS = 60
 
 export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {
   const rendered = createPublicCache(replyWith)
-  const known = new WeakMap<StoredSettings, Trait[]>()
+  const traitsBySettings = new WeakMap<StoredSettings, Trait[]>()
   const audienceReader = createAudienceReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
     async ({ request, server, set }) => {
       const stored = await settings.read()
-      const own = known.get(stored) ?? remember(stored)
-      if (own.length === 0) return sendPublic(rendered(stored), { request, set }, MAX_AGE)
+      const traits = traitsBySettings.get(stored) ?? remember(stored)
+      if (traits.length === 0)
+        return sendPublic(rendered(stored), { request, set }, MAX_AGE_SECONDS)
       const values = valuesFor(
         stored.features,
-        await audienceReader.read(request, server as Server<unknown> | null, own),
+        await audienceReader.read(request, server as Server<unknown> | null, traits),
       )
-      for (const header of audienceReader.headersFor(own)) varyBy(set, header)
-      const isPrivate = own.includes('id')
-      return sendPublic(rendered(stored, JSON.stringify(values)), { request, set }, MAX_AGE, {
-        isPrivate,
-      })
+      for (const header of audienceReader.headersFor(traits)) varyBy(set, header)
+      const isPrivate = traits.includes('id')
+      return sendPublic(
+        rendered(stored, JSON.stringify(values)),
+        { request, set },
+        MAX_AGE_SECONDS,
+        {
+          isPrivate,
+        },
+      )
     },
     {
       response: responses(DataOf(AppSettingsReply), 400, 503),
@@ -44,14 +50,14 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
   )
 
   function remember(stored: StoredSettings): Trait[] {
-    const own = traitsOf(stored.features)
-    known.set(stored, own)
-    return own
+    const traits = traitsOf(stored.features)
+    traitsBySettings.set(stored, traits)
+    return traits
   }
 }
 
 /** `values`: the custom settings for this request as JSON; empty when everyone gets the same values. */
 function replyWith({ features, ...fixed }: StoredSettings, values: string) {
-  const own: FeatureValues = values === '' ? valuesFor(features, ANYONE) : JSON.parse(values)
-  return Object.keys(own).length === 0 ? fixed : { ...fixed, features: own }
+  const custom: FeatureValues = values === '' ? valuesFor(features, ANYONE) : JSON.parse(values)
+  return Object.keys(custom).length === 0 ? fixed : { ...fixed, features: custom }
 }

@@ -14,7 +14,7 @@ import { checkEdit } from './validation.ts'
 type SettingsDeps = {
   db: SettingsDb & PublicationsDb
   now: () => Date
-  /** Increments the version that tells apps about changed settings, as part of the change. */
+  /** Increments the version that tells apps about changed settings, in the caller's transaction. */
   bumpVersion: (tx: Tx) => Promise<void>
 }
 
@@ -34,15 +34,15 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
 
   /** Changes fields by dotted keys, such as `ios.latestVersion`; all or none. */
   function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
-    return change(by, (before) => patched(before, changes))
+    return change(by, (before) => applyChanges(before, changes))
   }
 
   /** Removes custom settings by their keys, such as `features.newPaywall`. */
   function unset(keys: string[], by = BY_COMMAND): Promise<StoredSettings> {
-    return change(by, (before) => without(before, keys))
+    return change(by, (before) => removeFeatures(before, keys))
   }
 
-  /** Replaces the settings. Throws `conflict` if they have changed since the base of `by`. */
+  /** Replaces the settings. Throws `conflict` if they have changed since version `by.base`. */
   function publish(edited: unknown, by: Publishing): Promise<StoredSettings> {
     return change(by, () => edited)
   }
@@ -50,7 +50,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
   /** Publishes an earlier version as a new one. */
   async function rollBack(version: number, by = BY_COMMAND): Promise<StoredSettings> {
     const earlier = await publications.find(version)
-    return change({ ...by, note: by.note || `Back to version ${version}` }, () => earlier)
+    return change({ ...by, note: by.note || `Rolled back to version ${version}` }, () => earlier)
   }
 
   /** The settings with their version, for editing. */
@@ -70,7 +70,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
     return read()
   }
 
-  /** Fills an empty table as part of the change. */
+  /** Fills an empty table in the caller's transaction. */
   async function seed(tx: Tx, first: unknown) {
     await store(tx, check(StoredSettings, withFeatures(first), 'settings'))
   }
@@ -108,7 +108,7 @@ function withNumbers(value: unknown): unknown {
   )
 }
 
-function patched(before: StoredSettings, changes: Record<string, unknown>): unknown {
+function applyChanges(before: StoredSettings, changes: Record<string, unknown>): unknown {
   const after: Record<string, unknown> = structuredClone(before)
   const unknown: ErrorDetail[] = []
   for (const [key, value] of Object.entries(changes)) {
@@ -116,23 +116,23 @@ function patched(before: StoredSettings, changes: Record<string, unknown>): unkn
     const own = Object.hasOwn(after, field) ? after[field] : null
     const parent = part === undefined ? after : (own as Record<string, unknown> | null)
     const name = part ?? field
-    const isTree = parent !== null && typeof parent === 'object'
-    if (isTree && field === 'features' && part !== undefined && rest.length === 0)
+    const isObject = parent !== null && typeof parent === 'object'
+    if (isObject && field === 'features' && part !== undefined && rest.length === 0)
       parent[name] = { rules: [], ...(parent[name] as object | undefined), value }
-    else if (isTree && Object.hasOwn(parent, name) && rest.length === 0) parent[name] = value
+    else if (isObject && Object.hasOwn(parent, name) && rest.length === 0) parent[name] = value
     else unknown.push({ path: key, message: 'is not a setting' })
   }
   if (unknown.length > 0) throw unknownSettings(unknown)
   return after
 }
 
-function without(before: StoredSettings, keys: string[]): unknown {
+function removeFeatures(before: StoredSettings, keys: string[]): unknown {
   const features = { ...before.features }
   const unknown = keys.filter((key) => {
     const name = key.replace(/^features\./, '')
-    const isThere = key.startsWith('features.') && Object.hasOwn(features, name)
+    const exists = key.startsWith('features.') && Object.hasOwn(features, name)
     delete features[name]
-    return !isThere
+    return !exists
   })
   if (unknown.length === 0) return { ...before, features }
   const message = 'is not a custom setting; only those can be removed'

@@ -6,40 +6,46 @@ import { compareVersions, type Features } from './conditions.ts'
 import { StoredSettings } from './model.ts'
 
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
-const LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
+const INVALID_LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
 
 /** Validates an edit and returns the settings. Unchanged links and addresses are not checked again. */
 export function checkEdit(before: StoredSettings, edited: unknown): StoredSettings {
   const problems: ErrorDetail[] = []
   for (const { path, after } of differencesBetween(before, edited)) {
     if (/(Link|Url)$/.test(path) && !path.startsWith('features.') && !isLink(after))
-      problems.push({ path: `settings.${path}`, message: LINK })
+      problems.push({ path: `settings.${path}`, message: INVALID_LINK })
     if (path === 'supportEmail' && typeof after === 'string' && !isMailbox(after))
       problems.push({ path: 'settings.supportEmail', message: 'must be an e-mail address' })
   }
   const settings = problems.length > 0 ? null : check(StoredSettings, edited, 'settings')
   if (settings !== null) {
-    problems.push(...unsupportedLatest('ios', settings), ...unsupportedLatest('android', settings))
-    problems.push(...mixedTypes(settings.features))
+    problems.push(
+      ...checkSupportedVersion('ios', settings),
+      ...checkSupportedVersion('android', settings),
+    )
+    problems.push(...checkValueTypes(settings.features))
   }
   if (settings !== null && problems.length === 0) return settings
   throw new AppError('validation_failed', 'The settings are invalid.', { details: problems })
 }
 
 /** If the latest version were unsupported, no version could be used. */
-function unsupportedLatest(platform: 'ios' | 'android', settings: StoredSettings): ErrorDetail[] {
+function checkSupportedVersion(
+  platform: 'ios' | 'android',
+  settings: StoredSettings,
+): ErrorDetail[] {
   const { latestVersion, supportedVersion, ...builds } = settings[platform]
-  const isNewer = compareVersions(supportedVersion, latestVersion)
+  const comparison = compareVersions(supportedVersion, latestVersion)
   const path = `settings.${platform}`
-  if (isNewer > 0) {
+  if (comparison > 0) {
     return [{ path: `${path}.supportedVersion`, message: 'must not be above latestVersion' }]
   }
-  if (isNewer < 0 || builds.supportedBuildNumber <= builds.latestBuildNumber) return []
+  if (comparison < 0 || builds.supportedBuildNumber <= builds.latestBuildNumber) return []
   return [{ path: `${path}.supportedBuildNumber`, message: 'must not be above latestBuildNumber' }]
 }
 
 /** All values of a setting must have one type, because apps expect one. */
-function mixedTypes(features: Features): ErrorDetail[] {
+function checkValueTypes(features: Features): ErrorDetail[] {
   return Object.entries(features).flatMap(([name, { value, rules }]) =>
     rules.flatMap((rule, at) =>
       typeof rule.value === typeof value
@@ -58,7 +64,7 @@ function isMailbox(text: string): boolean {
   return text === '' || mailboxOf(text) !== null
 }
 
-/** Allows links to pages and stores, and empty ones. */
+/** Whether a value is a link to a page or a store, or empty. */
 function isLink(value: unknown): boolean {
   if (value === '' || typeof value !== 'string') return true
   return LINK_SCHEMES.includes(URL.parse(value)?.protocol ?? '')

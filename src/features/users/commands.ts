@@ -19,7 +19,7 @@ const userList = dataCommand({
   summary: 'List users, newest first, or those whose address starts with the prefix',
   arguments: '[email-prefix]',
   options: [
-    ['--after <cursor>', 'the next page, from the last output'],
+    ['--after <cursor>', 'the page after this cursor from the last output'],
     ['--limit <count>', 'maximum number of results (default: 50)'],
   ],
   input: ([emailPrefix], { after, limit }) => ({
@@ -70,9 +70,9 @@ const userCreate = dataCommand({
     isGenerated: !passwordStdin,
   }),
   work: async ({ users }: Needs, { isGenerated, ...login }) => {
-    const hints = { locale: 'en', timezone: 'utc' }
+    const defaults = { locale: 'en', timezone: 'utc' }
     const { id, email } = await users.passwordLogin
-      .create({ ...login, ...hints })
+      .create({ ...login, ...defaults })
       .catch(forOperator)
     return { id, email, ...(isGenerated ? { password: login.password } : {}) }
   },
@@ -87,7 +87,7 @@ function forOperator(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== 'email_taken') throw error
   throw new AppError(
     error.code,
-    'An account with this e-mail address exists: see "homeport user show <email>".',
+    'An account with this e-mail address already exists: see "homeport user show <email>".',
   )
 }
 

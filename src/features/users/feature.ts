@@ -38,21 +38,21 @@ type Needs = {
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: (userId: string) => Promise<void>
   exportData: (userId: string) => Promise<Record<string, unknown>>
-  /** The schema of what `exportData` returns. */
+  /** The schema of the result of `exportData`. */
   exportSchema: TSchema
   ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
-  /** Whether a guest has had a purchase or a file since then: an idle one without is deleted. */
+  /** Whether a guest has had a purchase or a file since then. Idle guests without either are deleted. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   customerIdsOf: (text: string) => Promise<string[]>
   isEvent: (id: string) => Promise<boolean>
-  /** Only tests pass others. */
+  /** Overridden only in tests. */
   providers?: IdentityProviders | undefined
   appleUrl?: string | undefined
 }
 
-const ofAccounts = nothing('a guest has none, and the user signs in to the account again')
+const accountsOnly = nothing('guests have no rows in this table')
 
-/** Accounts and everything that lets a user sign in to one. */
+/** Accounts, and how users sign in to them. */
 export const usersFeature = {
   tables: userTables,
   commands: userCommands,
@@ -123,7 +123,7 @@ export const usersFeature = {
         identities: {
           deletion: identities.removeAll,
           export: { identities: identities.list },
-          merging: ofAccounts,
+          merging: accountsOnly,
         },
         sessions: {
           deletion: byForeignKey,
@@ -138,24 +138,24 @@ export const usersFeature = {
         oneTimeTokens: {
           deletion: byForeignKey,
           export: { pending: oneTimeTokens.list },
-          merging: ofAccounts,
+          merging: accountsOnly,
         },
         recoveryCodes: {
           deletion: byForeignKey,
-          export: nothing('only hashes are kept'),
-          merging: ofAccounts,
+          export: nothing('only hashes are stored'),
+          merging: accountsOnly,
         },
         outbox: {
           deletion: byForeignKey,
-          export: nothing('messages on their way, which the user receives'),
-          merging: ofAccounts,
+          export: nothing('queued messages, which are sent to the user'),
+          merging: accountsOnly,
         },
       },
     }
   },
 } satisfies Feature
 
-/** Links lead to the app, or to a page of ours; if there is an app but no public address, there is no page. */
+/** Links open the app, or one of our pages. With an app but without a public address there are no pages. */
 function linksOf(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = `${publicUrl(config)}/auth`

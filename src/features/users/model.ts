@@ -18,13 +18,13 @@ const Email = t.String({
   maxLength: 254,
   pattern: '^[^\\s@\\x00-\\x1f]+@[^\\s@\\x00-\\x1f]+$',
   error: 'must be an e-mail address',
-  description: 'compared without regard to case, shown as typed',
+  description: 'case-insensitive, shown as typed',
   examples: ['ann@example.com'],
 })
 /** Checked together with the password, so that the errors of both are reported at once. */
 const NewEmail = t.String({
   maxLength: 254,
-  description: 'an e-mail address, compared without regard to case, shown as typed',
+  description: 'an e-mail address, case-insensitive, shown as typed',
   examples: ['ann@example.com'],
 })
 
@@ -35,7 +35,7 @@ const password = (description: string, example = 'correct horse battery') =>
     description,
     examples: [example],
   })
-const Password = password('taken exactly as typed')
+const Password = password('used exactly as typed')
 const NewPassword = password('8 to 256 characters, and not a common one', 'a better one of mine')
 const mailToken = t.String({
   maxLength: 100,

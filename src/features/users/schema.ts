@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type UsersDb = Db<ReturnType<typeof userTables>>
 
-/** Accounts, and everything that signs users in to them. */
+/** Accounts, and how users sign in to them. */
 export function userTables(columns: Columns) {
   const { table, text, int, bool, ms, index, uniqueIndex, primaryKey } = columns
 

@@ -28,7 +28,7 @@ export const userGerman: Sentences = {
   'There is no address to confirm.': 'Es gibt keine Adresse zu bestätigen.',
   'Too many requests to change the address. Try again later.':
     'Die Adresse wurde zu oft geändert. Versuche es später noch einmal.',
-  'This link was used before or is too old: ask for a new one.':
+  'This link was already used or has expired: request a new one.':
     'Dieser Link wurde schon benutzt oder ist zu alt: Fordere einen neuen an.',
   'Another account has this e-mail address.': 'Ein anderes Konto hat diese E-Mail-Adresse.',
   'There is an account with this e-mail address: sign in instead.':
@@ -53,16 +53,15 @@ export const userGerman: Sentences = {
   'The password must have # characters or fewer.': 'Das Passwort darf höchstens # Zeichen haben.',
   'The password must not be your address or name.':
     'Das Passwort darf nicht deine Adresse oder dein Name sein.',
-  'The password must not be one character over and over.':
+  'The password must not repeat a single character.':
     'Das Passwort darf nicht aus nur einem Zeichen bestehen.',
-  'The password is among the most common ones.':
-    'Das Passwort gehört zu den häufigsten: Wähle ein anderes.',
+  'The password is too common.': 'Das Passwort gehört zu den häufigsten: Wähle ein anderes.',
   'must be text of at most # characters, or null':
     'muss Text mit höchstens # Zeichen oder null sein',
   'must be true, false or null': 'muss true, false oder null sein',
   'must be the key of your own public picture':
     'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
   'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
-  'must not be one character over and over': 'darf nicht aus nur einem Zeichen bestehen',
-  'is among the most common ones': 'gehört zu den häufigsten',
+  'must not repeat a single character': 'darf nicht aus nur einem Zeichen bestehen',
+  'is too common': 'gehört zu den häufigsten',
 }

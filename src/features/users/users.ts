@@ -12,7 +12,7 @@ import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
 import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
-import { render } from './email/mail-texts.ts'
+import { renderMail } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import type { UserProfile } from './profile/model.ts'
@@ -142,7 +142,7 @@ export function createUsers(deps: UsersDeps) {
   })
   const directory = createDirectory({ db, accounts, now })
   outbox.deliverWith(async (message) => {
-    if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message, appName) })
+    if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })
     else if (message.kind === 'forgotten-password')
       await addresses.sendReset(message.email, message.ip ?? null)
     else await appleGrants?.revoke(message.token, message.clientId)
@@ -166,7 +166,7 @@ export function createUsers(deps: UsersDeps) {
     clearUnreadableSecrets,
   }
 
-  /** Clears what was sealed with lost secrets and can never be opened. */
+  /** Clears data that was sealed with lost secrets and can no longer be unsealed. */
   async function clearUnreadableSecrets(lost: string[]) {
     const { users, identities: links, recoveryCodes } = db.tables
     await db.write(async (tx) => {

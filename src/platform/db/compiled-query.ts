@@ -17,7 +17,7 @@ export type Fields = { path: string[]; field: Column | SQL | SQL.Aliased | Subqu
 export type Joins = Record<string, boolean> | undefined
 
 /** Returns a function that encodes a query's parameters, prepared once for all runs. */
-export function encoderOfAll(params: unknown[]): (values: Values) => unknown[] {
+export function encoderOfParams(params: unknown[]): (values: Values) => unknown[] {
   const encoders = params.map(encoderOf)
   return (values) => encoders.map((encode) => encode(values))
 }
@@ -60,7 +60,7 @@ function groupOf(result: Values, name: string): Values {
   return result[name] as Values
 }
 
-/** Returns a function that decodes a column; null when the database's value is used as it is. */
+/** Returns a function that decodes a column; null when the database's value needs no decoding. */
 function decodeOf(field: Fields[number]['field']): ((raw: unknown) => unknown) | null {
   if (is(field, Column)) {
     const isPlain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue

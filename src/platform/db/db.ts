@@ -10,7 +10,7 @@ export type Tx = Pick<
   Queries,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'
 > & {
-  /** Runs a part that may fail alone: only that part is rolled back, and its error returned; null on success. */
+  /** Runs a part that may fail on its own: only that part is rolled back. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
   /** Runs `effect` after the commit; never when the change, or the attempt around it, is rolled back. */
   afterCommit: (effect: () => void) => void
@@ -31,7 +31,7 @@ export type Db<Tables> = {
   write: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
   /** Prepares a query for changes once. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
-  /** Caches a value that is read often and changes seldom, under a unique `name`. */
+  /** Caches a value that is read often and changes rarely, under a unique `name`. */
   cached: <T>(name: string, load: (from: Reader) => Promise<T>) => Cached<T>
 }
 
@@ -47,7 +47,7 @@ export type Cached<T> = {
   changed: (tx: Tx) => Promise<void>
 }
 
-/** The data layer with what only its process uses. */
+/** The data layer, with members for the process that opened it. */
 export type OpenDb<Tables> = Db<Tables> & {
   /** The path of the database or the URL of its server, without a password. */
   place: string
@@ -66,7 +66,7 @@ export type OpenDb<Tables> = Db<Tables> & {
   isWritable(): Promise<boolean>
   /** Frees cached pages; they are read again on demand. */
   dropCaches(): void
-  /** Empties the database's log soon, because it still contains deleted data. */
+  /** Empties the database's log shortly, because it still contains deleted data. */
   emptyLog(): Promise<void>
   /** Refuses further changes and waits for those under way. */
   stopWriting(reason: unknown): Promise<void>

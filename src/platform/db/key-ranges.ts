@@ -8,7 +8,7 @@ const COUNT_ROWS = 50_000
 
 /**
  * Splits `table`, or its rows matching `among`, into ranges of the text column `key`, and yields a condition for each.
- * Work through growing tables in ranges: one statement over millions of rows would block everything else.
+ * Process growing tables in ranges: one statement over millions of rows would block everything else.
  */
 export async function* keyRanges(
   read: Reader,

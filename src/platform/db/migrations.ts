@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { asset } from '../../lib/asset-path.ts'
+import { assetPath } from '../../lib/asset-path.ts'
 
 export type Migration = { tag: string; statements: string[] }
 
 /** The migrations of an engine as drizzle-kit generated them, in order. */
 export function readMigrations(engine: 'sqlite' | 'postgres'): Migration[] {
-  const folder = join(asset('drizzle'), engine)
+  const folder = join(assetPath('drizzle'), engine)
   const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))
   return journal.entries.map(({ tag }: { tag: string }) => ({
     tag,

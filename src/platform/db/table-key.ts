@@ -7,11 +7,11 @@ export function keyOf(table: Table): { name: string; column: Column }[] {
   const { columns, primaryKeys } = is(table, PgTable)
     ? postgresConfig(table)
     : sqliteConfig(table as SQLiteTable)
-  const together = primaryKeys[0]?.columns as Column[] | undefined
-  const key = together ?? (columns as Column[]).filter(({ primary }) => primary)
-  const isKey = new Set(key.map(({ name }) => name))
-  // The columns of a composite key are other objects than those of the table, with the same names.
+  const compositeKey = primaryKeys[0]?.columns as Column[] | undefined
+  const key = compositeKey ?? (columns as Column[]).filter(({ primary }) => primary)
+  const keyNames = new Set(key.map(({ name }) => name))
+  // The columns of a composite key are not the same objects as the table's, but have the same names.
   return Object.entries(getTableColumns(table))
-    .filter(([, column]) => isKey.has(column.name))
+    .filter(([, column]) => keyNames.has(column.name))
     .map(([name, column]) => ({ name, column }))
 }

@@ -3,7 +3,7 @@ import type { KeyRing } from '../../lib/key-ring.ts'
 import { json } from '../http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../http/console-guard.ts'
 import { closedObject, data, oneOf } from '../http/envelope.ts'
-import { describeKeys, LOST } from './commands.ts'
+import { describeKeys, ROTATION_EFFECTS } from './commands.ts'
 
 type KeysAdminDeps = { encryptionKeys: KeyRing; signingKeys: KeyRing; record: RecordAction }
 
@@ -15,7 +15,7 @@ const Rotation = closedObject({
 /** Routes to list and rotate the keys. */
 export function keysAdmin({ record, ...rings }: KeysAdminDeps) {
   return new Elysia({ name: 'keys-admin', prefix: `${CONSOLE_API}/keys` })
-    .get('', () => data({ keys: describeKeys(rings), lost: LOST }), allow('reader'))
+    .get('', () => data({ keys: describeKeys(rings), lost: ROTATION_EFFECTS }), allow('reader'))
     .post(
       '/rotate',
       async ({ request, body: { use, atOnce } }) => {

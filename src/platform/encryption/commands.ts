@@ -5,15 +5,15 @@ type Use = 'sig' | 'enc'
 type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }
 type Rotation = { use: Use; atOnce: boolean }
 
-/** The consequences of replacing the keys of a use at once. */
-export const LOST = {
+/** The consequences of replacing all keys of a use immediately. */
+export const ROTATION_EFFECTS = {
   enc: 'apps that pin the current keys cannot encrypt requests until they are updated',
-  sig: 'every access token expires now, and apps have to refresh theirs',
+  sig: 'all access tokens expire now, and apps must refresh theirs',
 }
 
 const keysList = dataCommand({
   name: 'keys list',
-  summary: 'List the public keys by their thumbprints; apps may pin those with use enc',
+  summary: 'List the public keys by thumbprint; apps may pin those with use enc',
   work: async (services: Needs) => describeKeys(services),
   print: asLines,
 })
@@ -24,18 +24,20 @@ const keysRotate = dataCommand({
   options: [
     [
       '--use <use>',
-      'enc: payloads are sealed for it, and the old key is accepted for 30 more days; sig: it signs access tokens, and the old key is accepted until its tokens have expired',
+      'enc: seals payloads; the old key is accepted for 30 more days. sig: signs access tokens; the old key is accepted until its tokens have expired',
     ],
-    ['--now', 'use it now, and refuse all other keys at once'],
+    ['--now', 'use it now and reject all other keys immediately'],
   ],
   input: (_args, { use, now }): Rotation => {
     if (use !== 'enc' && use !== 'sig') {
-      throw new UsageError('Name the use: keys rotate --use enc, or --use sig')
+      throw new UsageError('Specify the use: keys rotate --use enc or --use sig')
     }
     return { use, atOnce: now === true }
   },
   risk: async (_services: Needs, { use, atOnce }) =>
-    atOnce ? `All other keys with use ${use} are refused at once: ${LOST[use]}.` : null,
+    atOnce
+      ? `All other keys with use ${use} are rejected immediately: ${ROTATION_EFFECTS[use]}.`
+      : null,
   work: async (services: Needs, { use, atOnce }: Rotation) => {
     await ringsOf(services)[use].rotate(atOnce)
     return describeKeys(services)

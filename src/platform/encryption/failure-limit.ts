@@ -3,12 +3,12 @@ import { tooManyAttempts } from '../limits/limits.ts'
 
 type Window = { count: number; until: Date }
 
-/** How many sealed requests of an IP address may fail in a window: each leaves a row behind. */
+/** How many sealed requests per IP address may fail in a window: each one leaves a row behind. */
 const MAX_FAILURES = 3_000
 const WINDOW_MS = 10 * 60 * 1000
 const MAX_ADDRESSES = 10_000
 
-/** Limits failing sealed requests per IP address, because they are recorded even from anonymous clients. */
+/** Limits failed sealed requests per IP address, because even those of anonymous clients are recorded. */
 export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now: () => Date }) {
   const windows = createRecentMap<string, Window>(MAX_ADDRESSES)
   const held = new WeakMap<Request, Window>()

@@ -12,8 +12,8 @@ import type { JWK } from 'jose'
 import { privateKeyOf } from '../../lib/es256.ts'
 
 /**
- * JWE (RFC 7516) for small messages. jose uses WebCrypto, which moves each of seven steps to another thread, and that
- * costs more than the step; here only the key agreement does. Larger messages use jose: see `message.ts`.
+ * JWE (RFC 7516) for small messages. jose uses WebCrypto, which runs each of seven steps on another thread, and that
+ * costs more than the step itself; here only the key agreement does so. Larger messages use jose: see `message.ts`.
  */
 
 const CIPHER = 'aes-256-gcm'

@@ -9,7 +9,7 @@ import { openWithKey, sealUnderKey } from './jwe.ts'
 /** The first line of a sealed request's plaintext. */
 const RequestHead = closedObject({
   v: t.Literal(1),
-  /** 128 random bits, so that a request is carried out only once. */
+  /** 128 random bits, so that a request is executed only once. */
   jti: t.String({ pattern: '^[\\w-]{22}$' }),
   /** When it was sealed, in seconds since 1970. */
   iat: t.Integer({ minimum: 0 }),
@@ -48,12 +48,12 @@ const HEADER_LIMIT = 1_024
 const HEAD_LIMIT = 16 * 1024
 const NEWLINE = 10
 /** No other algorithms, and no decompression. */
-const OPENING = {
+const DECRYPT_OPTIONS = {
   keyManagementAlgorithms: ['ECDH-ES'],
   contentEncryptionAlgorithms: ['A256GCM'],
   maxDecompressedLength: 0,
 }
-/** In bytes; opening that many takes a fraction of a millisecond. */
+/** In bytes; opening a message of this size takes a fraction of a millisecond. */
 const IN_PLACE_LIMIT = 128 * 1024
 /** The lengths of a nonce and a tag in base64url. */
 const NONCE_LENGTH = 16
@@ -61,7 +61,7 @@ const TAG_LENGTH = 22
 
 /**
  * Opens a request sealed as a compact JWE (RFC 7516: ECDH-ES and A256GCM). Throws `encryption_unknown_key`, and the
- * same `encryption_invalid` for every other fault.
+ * same `encryption_invalid` for every other error.
  */
 export async function openRequest(
   jwe: string,
@@ -72,8 +72,8 @@ export async function openRequest(
   const jwk = typeof kid === 'string' ? keys.findJwk(kid) : null
   if (jwk === null || typeof kid !== 'string') throw unknownKey()
   // The header is public, so it is checked before any expensive work.
-  const isExact = Object.keys(header).every((name) => HEADER_FIELDS.includes(name))
-  if (!isExact || typ !== 'req+jwe') throw invalidMessage()
+  const hasOnlyKnownFields = Object.keys(header).every((name) => HEADER_FIELDS.includes(name))
+  if (!hasOnlyKnownFields || typ !== 'req+jwe') throw invalidMessage()
   if (cty !== undefined && !isContentType(cty)) throw invalidMessage()
   const plaintext = await decrypt(jwe, header, jwk, keys).catch(() => {
     throw invalidMessage()
@@ -99,7 +99,7 @@ async function decrypt(
   }
   const key = await find(String(kid))
   if (key === null) throw unknownKey()
-  return (await compactDecrypt(jwe, key, OPENING)).plaintext
+  return (await compactDecrypt(jwe, key, DECRYPT_OPTIONS)).plaintext
 }
 
 /** Seals a reply with the key from its request: RFC 7516, `dir` and A256GCM. */
@@ -126,7 +126,7 @@ export function invalidMessage(): AppError {
 function unknownKey(): AppError {
   return new AppError(
     'encryption_unknown_key',
-    'The message is sealed for a key that is not in use: read /.well-known/jwks.json and reseal it.',
+    'The message is sealed for a key that is not in use: fetch /.well-known/jwks.json and reseal it.',
   )
 }
 
@@ -140,7 +140,7 @@ function readHeader(jwe: string): Header {
   }
 }
 
-/** It is set as a header, so it must not contain line breaks. */
+/** The value becomes a header, so it must not contain line breaks. */
 function isContentType(value: unknown): value is string {
   return typeof value === 'string' && /^[ -~]{1,200}$/.test(value)
 }

@@ -3,7 +3,7 @@ import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { tokenIn } from '../http/authenticate.ts'
-import { announcedLength, hasBody, JSON_LIMIT, readBody } from '../http/body.ts'
+import { contentLengthOf, hasBody, JSON_LIMIT, readBody } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
@@ -22,24 +22,24 @@ const UPLOAD_MIB = 16
 /** The size of an opened upload, in bytes. */
 const UPLOAD_LIMIT = UPLOAD_MIB * 1024 * 1024
 /** How many sealed uploads of the maximum size are in memory at once; each IP address may have one. */
-const UPLOADS_AT_ONCE = 4
-const UPLOADS_WAITING = 200
+const MAX_CONCURRENT_UPLOADS = 4
+const MAX_UPLOADS_WAITING = 200
 const MAX_WAITING_PER_ADDRESS = 20
 /** How long an upload may wait for memory. */
 const MAX_WAIT_SECONDS = 60
 /** How far the clocks of an app and the server may differ. */
 const CLOCK_TOLERANCE_SECONDS = 300
-/** Added to the time for which messages are remembered. */
+/** Added to the time that messages are remembered. */
 const MARGIN_SECONDS = 60
 
 /** Opens sealed requests, and checks that each was sealed for this request, recently, and is new. */
 export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps) {
-  // An upload is completely in memory until it is opened.
-  const share = outerLimit(UPLOAD_LIMIT)
-  const holdUpload = createBudget({
-    total: UPLOADS_AT_ONCE * share,
+  // The whole upload is held in memory until it is opened.
+  const share = sealedLimit(UPLOAD_LIMIT)
+  const reserveMemory = createBudget({
+    total: MAX_CONCURRENT_UPLOADS * share,
     share,
-    queueLimit: UPLOADS_WAITING,
+    queueLimit: MAX_UPLOADS_WAITING,
     queueShare: MAX_WAITING_PER_ADDRESS,
     onFull: tooManyUploads,
   })
@@ -54,16 +54,16 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
    * is answered.
    */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
-    const size = announcedLength(request)
+    const size = contentLengthOf(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
     if (size > share) throw tooLargeUpload()
     const timeout = AbortSignal.timeout(MAX_WAIT_SECONDS * 1000)
-    return holdUpload(address, size, AbortSignal.any([request.signal, timeout]))
+    return reserveMemory(address, size, AbortSignal.any([request.signal, timeout]))
   }
 
   /**
    * Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. Call `claim`, if any,
-   * before anything is changed: it throws when the message was received before.
+   * before anything is changed: it throws when the message was already received.
    */
   async function open(
     request: Request,
@@ -81,12 +81,12 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return { opened, claim: null }
-    // A copy that is sent at the last moment can still wait and arrive slowly until then.
+    // A replay sent at the last moment may still be waiting or arriving slowly until then.
     const until =
       Math.max(iat, arrival) +
       CLOCK_TOLERANCE_SECONDS +
       MAX_WAIT_SECONDS +
-      maxArrivalTime(announcedLength(request)) +
+      maxArrivalTime(contentLengthOf(request)) +
       MARGIN_SECONDS
     return { opened, claim }
 
@@ -102,11 +102,11 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     if (isJose(request)) {
       if (header !== null) throw invalidMessage()
       const reading = isUpload(request)
-        ? readWithMinimumRate(request, announcedLength(request) ?? 0)
-        : readBody(request, outerLimit(JSON_LIMIT))
+        ? readWithMinimumRate(request, contentLengthOf(request) ?? 0)
+        : readBody(request, sealedLimit(JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }
-    // A body next to a message in the header would be neither secret nor bound to it.
+    // A body alongside a message in the header would be neither secret nor bound to it.
     if (header === null || hasBody(request)) throw invalidMessage()
     return header
   }
@@ -124,8 +124,8 @@ export function isJose({ headers }: Request): boolean {
   return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
 }
 
-/** The size of a sealed message: its content in base64url, and its headers. */
-function outerLimit(inner: number): number {
+/** The maximum size of a sealed message: its content in base64url plus its headers. */
+function sealedLimit(inner: number): number {
   return Math.ceil((inner * 4) / 3) + 8 * 1024
 }
 
@@ -141,8 +141,8 @@ function tooManyUploads(): AppError {
   })
 }
 
-/** Names the limit for the files, because apps do not know the size of the sealed message. */
+/** States the limit for the files, because apps do not know the size of the sealed message. */
 function tooLargeUpload(): AppError {
-  const message = `A sealed upload must not exceed ${UPLOAD_MIB} MiB, all files together.`
+  const message = `A sealed upload must not exceed ${UPLOAD_MIB} MiB in total.`
   return new AppError('payload_too_large', message)
 }

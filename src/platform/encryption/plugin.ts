@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import { type Log, plainLines } from '../../lib/log.ts'
-import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../http/body.ts'
+import { IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../http/body.ts'
 import type { IpOf } from '../http/client-ip.ts'
 import { failureBody, internalError, malformed } from '../http/errors.ts'
 import { setOpenedRequest } from '../http/opened-request.ts'
@@ -28,14 +28,14 @@ type EncryptionDeps = OpenerDeps & {
 type Handle = (request: Request) => Response | Promise<Response>
 
 const ENV_VALUES =
-  'For plain JSON send test or leave the header out; any other value announces a sealed request.'
+  'For plain JSON, send test or omit the header; any other value means a sealed request.'
 const PLAIN_WORD = /^[\w-]{1,32}$/
-/** Paths without secrets, which always accept plain requests. Features name further ones. */
+/** Paths without secrets, which always accept plain requests. Features declare more of them. */
 const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|\.well-known\/.*)$/
 /** Never sealed: files are large, and their URL is all that is needed to read them. */
 const FILES = /^\/files\//
-/** The size of a body, in bytes, after which garbage collection is worthwhile. */
-const LARGE = 1024 * 1024
+/** Collecting garbage is worthwhile after a request with a larger body. */
+const GC_THRESHOLD_BYTES = 1024 * 1024
 
 /**
  * Opens sealed requests before routing and seals the replies, so that routes handle ordinary requests. A request that
@@ -66,9 +66,9 @@ export function encryption(deps: EncryptionDeps) {
         const handle = next as unknown as Handle
         const env = optionalHeader(request.headers, 'env') ?? 'test'
         if (env === 'test')
-          return isRequired && !allowsPlain(request) ? refused(required()) : handle
+          return isRequired && !allowsPlain(request) ? refused(encryptionRequired()) : handle
         if (!PLAIN_WORD.test(env))
-          return refused(malformed(`The header env must be one word. ${ENV_VALUES}`))
+          return refused(malformed(`The env header must be a single word. ${ENV_VALUES}`))
         if (FILES.test(pathOf(request))) return handle
         const looksSealed = request.headers.has('payload') || isJose(request)
         if (looksSealed) return () => exchange(handle, request)
@@ -93,10 +93,10 @@ export function encryption(deps: EncryptionDeps) {
         held.use(await admitUpload(request, ipOf(request, server)))
       }
       message = await open(request, arrivedAt)
-      if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT)
+      if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
     } catch (error) {
       refusals.set(request, error)
-      // The rest of a refused upload is not awaited.
+      // Do not wait for the rest of a refused upload.
       if (isLarge) server?.timeout(request, 1)
       const reply = await handle(request)
       logRefusal(request)
@@ -104,12 +104,12 @@ export function encryption(deps: EncryptionDeps) {
     }
     const { opened, claim } = message
     // A large request leaves six times its size as garbage, which the engine is slow to collect.
-    if (opened.body.byteLength > LARGE) held.defer(() => Bun.gc(false))
+    if (opened.body.byteLength > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
     const { head, kid } = opened
     setOpenedRequest(request, { ...opened, token: head.at })
     if (claim) claims.set(request, () => claimOnce(request, claim))
     const plain = await answer(handle, request)
-    if (isLarge) server?.timeout(request, IDLE_TIMEOUT)
+    if (isLarge) server?.timeout(request, IDLE_TIMEOUT_SECONDS)
     if (refusals.has(request)) {
       logRefusal(request)
       return plain
@@ -123,7 +123,7 @@ export function encryption(deps: EncryptionDeps) {
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
   }
 
-  /** The reply to a failed claim is plain, because the request is not carried out. */
+  /** The reply to a failed claim is plain, because the request is not executed. */
   async function claimOnce(request: Request, claim: () => Promise<void>) {
     try {
       failures.hold(request, ipOf(request, server))
@@ -144,7 +144,7 @@ export function encryption(deps: EncryptionDeps) {
     return OPEN_PATHS.test(path) || FILES.test(path) || plainPaths.includes(path)
   }
 
-  /** Bun itself would send a plain reply for an error that passes every hook. */
+  /** Bun itself would send a plain reply for an error that no hook handles. */
   async function answer(handle: Handle, request: Request): Promise<Response> {
     try {
       return await handle(request)
@@ -170,12 +170,12 @@ function sealedHeaders(plain: Headers): Headers {
 }
 
 function notSealed(env: string): AppError {
-  const sentence = `The header env is ${env}, but the request is not sealed. ${ENV_VALUES}`
+  const sentence = `The env header is ${env}, but the request is not sealed. ${ENV_VALUES}`
   return new AppError('encryption_invalid', sentence)
 }
 
-function required(): AppError {
+function encryptionRequired(): AppError {
   const sentence =
-    'This server takes sealed requests only: set the header env and seal the payload.'
+    'This server accepts only sealed requests: set the env header and seal the payload.'
   return new AppError('encryption_required', sentence)
 }

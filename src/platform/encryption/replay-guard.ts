@@ -2,12 +2,12 @@ import { lt, sql } from 'drizzle-orm'
 import { HOUR_MS } from '../../lib/durations.ts'
 import type { EncryptionDb } from './schema.ts'
 
-/** How far the clocks of instances may differ before one accepts what another has already forgotten. */
+/** How far the clocks of instances may differ before one accepts a request that another has forgotten. */
 const CLOCK_SLACK_MS = HOUR_MS
 
 export type ReplayGuard = ReturnType<typeof createReplayGuard>
 
-/** Makes sure that a sealed request is carried out only once, also after a restart. */
+/** Ensures that a sealed request is executed only once, even after a restart. */
 export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Date }) {
   const { sealedRequests } = db.tables
   const insert = db.prepareWrite((tx) =>
@@ -19,7 +19,7 @@ export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Da
   )
   return { remember, sweep }
 
-  /** Records a request durably before it is carried out; false when it was received before. */
+  /** Records a request durably before it is executed; false when it was already received. */
   function remember(id: string, forgetAt: Date): Promise<boolean> {
     return db.write(async (tx) => (await insert(tx).execute({ id, forgetAt })).length === 1)
   }

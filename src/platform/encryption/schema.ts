@@ -5,7 +5,7 @@ export type EncryptionDb = Db<ReturnType<typeof encryptionTables>>
 
 /** The tables of payload encryption. */
 export function encryptionTables({ table, text, ms }: Columns) {
-  /** Sealed requests that were carried out, by the hash of their id. */
+  /** Sealed requests that were executed, by the hash of their id. */
   const sealedRequests = table('sealed_requests', {
     id: text().primaryKey(),
     forgetAt: ms().notNull(),

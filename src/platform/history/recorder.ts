@@ -10,11 +10,11 @@ type RecorderDeps = {
   now: () => Date
 }
 
-type Answered = { seconds: number; status: number; isEvent: boolean }
+type ObservedRequest = { seconds: number; status: number; isEvent: boolean }
 
 export type Recorder = ReturnType<typeof createRecorder>
 
-const KEPT = { minute: DAY_MS, hour: 30 * DAY_MS }
+const RETENTION_MS = { minute: DAY_MS, hour: 30 * DAY_MS }
 /** Four buckets per doubling, from 0.1 ms to half an hour. */
 const BUCKETS = 96
 const MIN_MS = 0.1
@@ -28,7 +28,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   let lastHour = 0
   return { observe, lastMinutes, list, newestAt, flush }
 
-  function observe({ seconds, status, isEvent }: Answered) {
+  function observe({ seconds, status, isEvent }: ObservedRequest) {
     counts.requests++
     if (status >= 500) counts.errors++
     if (isEvent) counts.events++
@@ -38,7 +38,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
 
   /** Stores a sample of the last minute, and of the last hour once it has ended. */
   async function flush() {
-    const sample = take()
+    const sample = takeSample()
     const minute = startOf(now(), MINUTE_MS) - MINUTE_MS
     await db.write(async (tx) => {
       const values = { span: 'minute', at: new Date(minute), instance, values: sample }
@@ -63,7 +63,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
         ),
       )
     if (own.length === 0) return
-    const values = merged(own.map((row) => row.values))
+    const values = mergeSamples(own.map((row) => row.values))
     await db.write(async (tx) => {
       await tx
         .insert(samples)
@@ -72,14 +72,14 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
           target: [samples.span, samples.at, samples.instance],
           set: { values },
         })
-      for (const [span, life] of Object.entries(KEPT)) {
-        const oldest = new Date(now().getTime() - life)
+      for (const [span, retention] of Object.entries(RETENTION_MS)) {
+        const oldest = new Date(now().getTime() - retention)
         await tx.delete(samples).where(and(eq(samples.span, span), lt(samples.at, oldest)))
       }
     })
   }
 
-  /** Samples of the last `hours` over all instances: per minute for up to a day, else per hour. */
+  /** Samples of the last `hours` across all instances: per minute for up to a day, else per hour. */
   async function list(hours: number): Promise<(Sample & { at: string })[]> {
     const span = hours <= 24 ? 'minute' : 'hour'
     const since = new Date(now().getTime() - hours * HOUR_MS)
@@ -92,7 +92,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     return [...byTime].map(([at, group]) => {
       return {
         at: new Date(at).toISOString(),
-        ...mergedInstances(group.map(({ values }) => values)),
+        ...mergeInstances(group.map(({ values }) => values)),
       }
     })
   }
@@ -110,9 +110,9 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
 
   /** The totals of the last `count` minutes. */
   async function lastMinutes(count: number) {
-    const kept = await list(count / 60)
+    const samplesInRange = await list(count / 60)
     const sum = (name: 'requests' | 'errors' | 'events') =>
-      kept.reduce((total, sample) => total + sample[name], 0)
+      samplesInRange.reduce((total, sample) => total + sample[name], 0)
     return {
       minutes: count,
       requests: sum('requests'),
@@ -121,7 +121,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     }
   }
 
-  function take(): Sample {
+  function takeSample(): Sample {
     const before = writes
     writes = countWrites()
     const sample = {
@@ -153,8 +153,8 @@ function quantile(times: Uint32Array, share: number): number {
   return 0
 }
 
-/** Merges consecutive samples: response times of the slowest one, and the highest memory use. */
-function merged(list: Sample[]): Sample {
+/** Merges consecutive samples: keeps the slowest response times and the highest memory use. */
+function mergeSamples(list: Sample[]): Sample {
   return list.reduce(
     (sum, one) => ({
       requests: sum.requests + one.requests,
@@ -169,9 +169,9 @@ function merged(list: Sample[]): Sample {
   )
 }
 
-/** Merges samples of several instances at the same time: like consecutive ones, but memory adds up. */
-function mergedInstances(list: Sample[]): Sample {
-  return { ...merged(list), memory: list.reduce((sum, { memory }) => sum + memory, 0) }
+/** Merges simultaneous samples of several instances: like consecutive ones, but memory adds up. */
+function mergeInstances(list: Sample[]): Sample {
+  return { ...mergeSamples(list), memory: list.reduce((sum, { memory }) => sum + memory, 0) }
 }
 
 function startOf(time: Date, ms: number): number {

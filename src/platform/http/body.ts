@@ -7,10 +7,10 @@ import { openedBody } from './opened-request.ts'
 /** The maximum size of JSON bodies, in bytes. */
 export const JSON_LIMIT = 64 * 1024
 const DEPTH_LIMIT = 32
-/** Seconds without a byte until a connection is closed. */
-export const IDLE_TIMEOUT = 15
-/** The same during uploads, in seconds, because phones may be slow. */
-export const UPLOAD_TIMEOUT = 255
+/** A connection is closed after this many seconds without a byte. */
+export const IDLE_TIMEOUT_SECONDS = 15
+/** The same during uploads, because phones may be slow. */
+export const UPLOAD_TIMEOUT_SECONDS = 255
 
 /** The route options for a JSON body of at most `limit` bytes: a capped parser and the schema. */
 export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
@@ -23,7 +23,7 @@ async function parseJson(request: Request, limit: number): Promise<unknown> {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }
   const value = readJson(await readBody(request, limit))
-  // A lone surrogate would be stored as another character, so that different passwords would be equal.
+  // A lone surrogate would be stored as another character, which would make different passwords equal.
   if (!isStorable(value)) {
     throw new AppError('validation_failed', 'The body contains text that cannot be stored.', {
       details: [{ path: 'body', message: 'must be well-formed Unicode without U+0000' }],
@@ -42,7 +42,7 @@ function isStorable(value: unknown): boolean {
 export function readJson(bytes: Uint8Array): unknown {
   const value = parse(bytes)
   // Validation time grows with the square of the depth: 64 KiB of brackets take 9 s.
-  if (isDeeper(value, DEPTH_LIMIT)) throw malformed('The body is nested too deeply.')
+  if (isDeeperThan(value, DEPTH_LIMIT)) throw malformed('The body is nested too deeply.')
   return value
 }
 
@@ -50,20 +50,20 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    throw malformed('The body is not readable JSON in UTF-8.')
+    throw malformed('The body is not valid JSON in UTF-8.')
   }
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
+function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
 /** Reads at most `limit` bytes; throws 413 beyond that. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   rejectEncodedBody(request)
   rejectTooLong(request, limit)
-  if (isBound(request)) {
+  if (hasEnforcedLength(request)) {
     const bytes = openedBody(request) ?? (await request.bytes())
     if (bytes.byteLength > limit) throw tooLarge(limit)
     return bytes
@@ -78,9 +78,9 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
 }
 
-/** Whether the HTTP parser enforces the announced length, so that chunks need not be counted. */
-function isBound(request: Request): boolean {
-  return announcedLength(request) !== null && !request.headers.has('transfer-encoding')
+/** Whether the HTTP parser enforces the Content-Length, so that chunks need not be counted. */
+function hasEnforcedLength(request: Request): boolean {
+  return contentLengthOf(request) !== null && !request.headers.has('transfer-encoding')
 }
 
 /** The body as a stream; the plaintext of a sealed request. */
@@ -91,16 +91,16 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
 }
 
 /** The body to forward to another process: as bytes up to `limit`, else, or without a length, as a stream. */
-export async function bodyToPassOn(request: Request, limit: number) {
-  const isSmall = (announcedLength(request) ?? Infinity) <= limit
+export async function bodyToForward(request: Request, limit: number) {
+  const isSmall = (contentLengthOf(request) ?? Infinity) <= limit
   return request.body && isSmall ? request.bytes() : request.body
 }
 
 export function hasBody(request: Request): boolean {
   const { body, headers } = request
-  // Bun gives a GET no body, even when it was sent one.
+  // Bun gives a GET no body, even when the client sent one.
   const isChunked = headers.has('transfer-encoding')
-  return body !== null || isChunked || (announcedLength(request) ?? 0) > 0
+  return body !== null || isChunked || (contentLengthOf(request) ?? 0) > 0
 }
 
 /** Refuses compressed bodies, which could expand without limit. */
@@ -111,13 +111,13 @@ export function rejectEncodedBody(request: Request) {
   }
 }
 
-/** Refuses an announced length over `limit` before a byte is read. */
+/** Refuses a Content-Length over `limit` before a byte is read. */
 export function rejectTooLong(request: Request, limit: number) {
-  if ((announcedLength(request) ?? 0) > limit) throw tooLarge(limit)
+  if ((contentLengthOf(request) ?? 0) > limit) throw tooLarge(limit)
 }
 
-/** The Content-Length, or null. Throws for two of them, which arrive joined. */
-export function announcedLength(request: Request): number | null {
+/** The Content-Length, or null. Throws if there are two headers, which arrive joined. */
+export function contentLengthOf(request: Request): number | null {
   const header = request.headers.get('content-length')
   if (header === null) return null
   if (!/^\d{1,15}$/.test(header)) throw malformed('The Content-Length header is not a number.')

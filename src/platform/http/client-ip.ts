@@ -13,7 +13,7 @@ const UNKNOWN = 'unknown'
 
 const forwardedFrom = new WeakMap<Request, string>()
 
-export type IsAllowed = (request: Request, server: Server<unknown> | null) => boolean
+export type RequestCheck = (request: Request, server: Server<unknown> | null) => boolean
 
 type AddressOf = ReturnType<typeof createAddressOf>
 
@@ -44,13 +44,13 @@ export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log 
   }
 }
 
-/** IPv6 addresses count by /64, which usually belongs to one customer. */
+/** IPv6 addresses are counted per /64, which usually belongs to one customer. */
 export function createIpOf(addressOf: AddressOf): IpOf {
-  return (request, server) => group(addressOf(request, server))
+  return (request, server) => clientKey(addressOf(request, server))
 }
 
 /** Checks whether a request comes from a trusted proxy. */
-export function createProxyCheck(trusted: string[]): IsAllowed {
+export function createProxyCheck(trusted: string[]): RequestCheck {
   const networks = trusted.map(parseNetwork)
   return (request, server) => {
     const peer = peerOf(request, server)
@@ -62,8 +62,8 @@ export function createProxyCheck(trusted: string[]): IsAllowed {
 export function createNetworkCheck(
   networks: string[],
   addressOf: AddressOf,
-  isFromProxy: IsAllowed,
-): IsAllowed {
+  isFromProxy: RequestCheck,
+): RequestCheck {
   const allowed = networks.map(parseNetwork)
   return (request, server) => {
     if (allowed.length === 0) return true
@@ -75,7 +75,7 @@ export function createNetworkCheck(
   }
 }
 
-/** Whether a request was made on this machine, not just forwarded by a proxy on it. */
+/** Whether a request came from this machine itself, not through a proxy on it. */
 export function isLocal(request: Request, server: Server<unknown> | null): boolean {
   const peer = peerOf(request, server)
   return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
@@ -86,7 +86,7 @@ export function createConnectionKey(trusted: string[]): (address: Uint8Array) =>
   const networks = trusted.map(parseNetwork)
   return (bytes) => {
     const address = ipaddr.process(ipaddr.fromByteArray([...bytes]).toString())
-    return isWithin(networks, address) ? null : group(address)
+    return isWithin(networks, address) ? null : clientKey(address)
   }
 }
 
@@ -125,7 +125,7 @@ function parse(text: string | undefined): Address | null {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : null
 }
 
-function group(address: Address | null): string {
+function clientKey(address: Address | null): string {
   if (address === null) return UNKNOWN
   if (address.kind() === 'ipv4') return address.toString()
   return `${(address as ipaddr.IPv6).parts

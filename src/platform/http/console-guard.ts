@@ -20,7 +20,7 @@ type Operator = {
   provenAt: Date
 }
 
-/** The browser at the console: its IP address, its name, and the origin of its page. */
+/** The browser that uses the console: its IP address, its name, and the origin of its page. */
 export type Visitor = { ip: string; device: string; origin: string }
 
 /** Records an operator's action in the audit log. */
@@ -37,7 +37,7 @@ export type RecordAction = (
 ) => Promise<void>
 
 type ConsoleGuardDeps = {
-  /** The operator of a session token; null when it is not valid. */
+  /** The operator whose session token this is; null when it is invalid. */
   checkSession: (token: string) => Promise<Operator | null>
   /** The origin of the console; null to use the request's own. */
   baseUrl: string | null
@@ -49,14 +49,14 @@ type ConsoleGuardDeps = {
 export const CONSOLE_API = '/console/api'
 const COOKIE = '__Host-homeport-console'
 const PROOF_LIFETIME_MS = 10 * MINUTE_MS
-const SAFE = new Set(['GET', 'HEAD'])
+const SAFE_METHODS = new Set(['GET', 'HEAD'])
 
 const operators = new WeakMap<Request, Operator>()
 const visitors = new WeakMap<Request, Visitor>()
 
 /**
- * Who may call a console route: `anyone` without a session, each signed-in operator for what is their own (`self`), or
- * those of a role and above. A `stepUp` route also demands a passkey or a code used in the last ten minutes.
+ * Who may call a console route: `anyone` without a session, any signed-in operator for their own data (`self`), or
+ * operators with at least that role. A `stepUp` route also requires a passkey or code used in the last ten minutes.
  */
 export function allow(access: Access, proof?: 'stepUp') {
   return { detail: { tags: proof ? [access, proof] : [access] } }
@@ -70,8 +70,10 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   const declared = new Map<string, string[]>()
   const guard = new Elysia({ name: 'console-guard' })
     // Before the body is read; in transform for requests without a body.
-    .onParse({ as: 'scoped' }, ({ request, server, route }) => judge(request, server, route))
-    .onTransform({ as: 'scoped' }, ({ request, server, route }) => judge(request, server, route))
+    .onParse({ as: 'scoped' }, ({ request, server, route }) => authorize(request, server, route))
+    .onTransform({ as: 'scoped' }, ({ request, server, route }) =>
+      authorize(request, server, route),
+    )
   return { guard, protect }
 
   function protect<App extends AnyElysia>(admin: App): App {
@@ -81,10 +83,10 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     return admin
   }
 
-  async function judge(request: Request, server: unknown, route: string): Promise<void> {
+  async function authorize(request: Request, server: unknown, route: string): Promise<void> {
     if (visitors.has(request)) return
     const origin = originOf(request)
-    if (!SAFE.has(request.method) && !isOurs(request, origin)) throw foreignRequest()
+    if (!SAFE_METHODS.has(request.method) && !isOurs(request, origin)) throw crossOriginRequest()
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const [access, proof] = declared.get(`${method} ${route}`) ?? []
     if (access !== 'anyone') {
@@ -130,9 +132,10 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     const host = URL.parse(origin)?.host
     if (!host) return false
     // A page on another port of our own host is not ours.
-    const isNamed = baseUrl !== null && new URL(baseUrl).hostname === new URL(origin).hostname
+    const isConfiguredHost =
+      baseUrl !== null && new URL(baseUrl).hostname === new URL(origin).hostname
     const own = headers.get('host') ?? URL.parse(ownOriginOf(request))?.host
-    return isNamed ? origin === baseUrl : host === own
+    return isConfiguredHost ? origin === baseUrl : host === own
   }
 }
 
@@ -152,8 +155,8 @@ export function sessionTokenOf(request: Request): string | null {
 
 /** The session cookie; a null token deletes it. It expires with the session's maximum lifetime. */
 export function sessionCookie(token: string | null): string {
-  const life = token === null ? 0 : 7 * 24 * 60 * 60
-  return `${COOKIE}=${token ?? ''}; Path=/; Max-Age=${life}; Secure; HttpOnly; SameSite=Strict`
+  const maxAge = token === null ? 0 : 7 * 24 * 60 * 60
+  return `${COOKIE}=${token ?? ''}; Path=/; Max-Age=${maxAge}; Secure; HttpOnly; SameSite=Strict`
 }
 
 function ownOriginOf(request: Request): string {
@@ -170,6 +173,6 @@ function requireRole({ role }: Operator, access: string | undefined) {
   )
 }
 
-function foreignRequest(): AppError {
+function crossOriginRequest(): AppError {
   return new AppError('forbidden', 'This request did not come from the console.')
 }

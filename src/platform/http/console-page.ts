@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { BunFile } from 'bun'
 import { type Context, Elysia } from 'elysia'
-import { asset } from '../../lib/asset-path.ts'
+import { assetPath } from '../../lib/asset-path.ts'
 import { notFound } from '../../lib/errors.ts'
 import { varyBy } from './cors.ts'
 import { rawReply } from './raw-reply.ts'
@@ -75,6 +75,6 @@ async function send(
 
 async function fileOf(name: string, encoding: string | undefined): Promise<BunFile | null> {
   const ending = encoding === 'br' ? '.br' : encoding === 'gzip' ? '.gz' : ''
-  const found = Bun.file(join(asset('console'), name + ending))
+  const found = Bun.file(join(assetPath('console'), name + ending))
   return (await found.exists()) ? found : null
 }

@@ -31,12 +31,12 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
     return new Response(null, { status: 204 })
   })
 
-  /** The browser only reports a network error, so the log is where the reason can be seen. */
+  /** Logs the reason, because the browser only reports a network error. */
   function logRefusal(sent: string, method: string) {
     const origin = sent.slice(0, MAX_ORIGIN_LENGTH)
     if (method !== 'OPTIONS' || !ORIGIN_FORMAT.test(origin) || refused.get(origin)) return
     refused.set(origin, true)
-    log.warn({ origin }, 'a web client of this origin is refused: it is not in CORS_ORIGINS')
+    log.warn({ origin }, 'a web client was refused: its origin is not in CORS_ORIGINS')
   }
 }
 

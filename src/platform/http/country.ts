@@ -1,14 +1,14 @@
 import type { Server } from 'bun'
 import type { Log } from '../../lib/log.ts'
-import { type IsAllowed, peerAddressOf } from './client-ip.ts'
+import { peerAddressOf, type RequestCheck } from './client-ip.ts'
 
 /** The country code that a proxy reports for a request, in capitals; null without one. */
 export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
 
-/** Any client can send `header`, so it only counts from a trusted proxy. It is null when none sets it. */
+/** Any client can send `header`, so it is only used from a trusted proxy. It is null when no proxy sets it. */
 export function createCountryOf(
   header: string | null,
-  { isFromProxy, log }: { isFromProxy: IsAllowed; log: Log },
+  { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },
 ): CountryOf {
   let hasWarned = false
   return (request, server) => {

@@ -22,7 +22,7 @@ const PAGE = `<!doctype html>
 </body>
 </html>
 `
-/** Requests can be tried; the browser keeps a token for the next visit. */
+/** The page can send test requests; the browser keeps a token for the next visit. */
 const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
 
 /**

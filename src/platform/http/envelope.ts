@@ -23,7 +23,7 @@ export function oneOf<const T extends string>(
   ) as unknown as TUnsafe<T>
 }
 
-/** One of a list of words to which later versions may add, so that clients must accept others. */
+/** One of a list of words that later versions may extend, so clients must accept others. */
 export function openEnum<const T extends string>(
   words: readonly T[],
   { description, example = words[0] }: { description: string; example?: string | undefined },
@@ -40,7 +40,7 @@ export function integer(options: IntegerOptions) {
   return Type.Integer(options)
 }
 
-/** The schema of an id. `whose` is such as `of the plan`. */
+/** The schema of an id. `whose` is, for example, `of the plan`. */
 export function id(whose: string) {
   return t.String({
     description: `id ${whose} (UUIDv7)`,
@@ -138,7 +138,7 @@ export const Failure = closedObject(
   'the body of every error reply',
 )
 
-/** The response schemas of a route: its success, and the failure statuses it can have. */
+/** The response schemas of a route: its success, and the failure statuses that it can return. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {
   const entries = failures.map((status) => [status, Failure] as const)
   return { 200: success, ...Object.fromEntries(entries) } as { 200: T } & Record<S, typeof Failure>

@@ -45,7 +45,7 @@ type FailureBody = {
 
 type ErrorsDeps = { log: Log; allowedMethods: AllowedMethods; translator: Translator }
 
-/** Turns every thrown error into the failure envelope. Comes first, so that it covers every route. */
+/** Turns every thrown error into the failure envelope. Add it first, so that it covers every route. */
 export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
   return new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
@@ -114,7 +114,7 @@ function toAppError(
   if (code === 'PARSE') {
     // Elysia wraps a parser's error.
     const { cause } = error as Error
-    return cause instanceof AppError ? cause : malformed('The body is unreadable.')
+    return cause instanceof AppError ? cause : malformed('The body could not be parsed.')
   }
   if (request.signal.aborted) return malformed('The request was aborted.')
   return asStorageError(error) ?? internalError()
@@ -124,12 +124,12 @@ export function malformed(message: string): AppError {
   return new AppError('malformed_request', message)
 }
 
-/** Elysia checks query numbers last and without their name, so the name is found by the value. */
+/** Elysia checks query numbers last and without their names, so the value is used to find the name. */
 function outOfRange({ validator, value }: ValidationError, { url }: Request): AppError {
   const { minimum, maximum } = validator as { minimum?: number; maximum?: number }
   const query = new URL(url, 'http://localhost').searchParams
   const [path = 'query'] = [...query].find(([, text]) => Number(text) === Number(value)) ?? []
-  const message = `must be a whole number from ${minimum ?? 0} to ${maximum ?? 'the largest'}`
+  const message = `must be a whole number from ${minimum ?? 0} to ${maximum ?? Number.MAX_SAFE_INTEGER}`
   return new AppError('validation_failed', 'Some fields are invalid.', {
     details: [{ path: path.slice(0, 100), message }],
   })

@@ -1,20 +1,20 @@
 import { Elysia } from 'elysia'
 
-export type Part = 'ok' | 'failing' | 'stale' | 'off'
+export type ComponentState = 'ok' | 'failing' | 'stale' | 'off'
 /** The reply of `/ready`. Only `database` and `storage` decide its status. */
 export type Readiness = {
-  database: Part
-  storage: Part
-  imageWorker: Part
-  rates: Part
-  certificate: Part
+  database: ComponentState
+  storage: ComponentState
+  imageWorker: ComponentState
+  rates: ComponentState
+  certificate: ComponentState
   /** Whether scheduled backups are written; off without `BACKUP_SCHEDULE`. */
-  backup: Part
+  backup: ComponentState
   /** The instance's name, when there are several. */
   instance?: string
 }
 
-/** `/health` says that the process is alive, `/ready` whether it can serve requests. */
+/** `/health` reports that the process is alive, `/ready` whether it can serve requests. */
 export function health(readiness: () => Promise<Readiness>) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' }), { detail: { hide: true } })

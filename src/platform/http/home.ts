@@ -4,7 +4,7 @@ import { sendPage } from './page.ts'
 
 const LINKS = [
   { path: '/docs', about: 'API reference' },
-  { path: '/docs/json', about: 'OpenAPI document, for generators' },
+  { path: '/docs/json', about: 'OpenAPI document for code generators' },
   { path: '/ready', about: 'health of every component' },
 ]
 

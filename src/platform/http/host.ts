@@ -5,18 +5,22 @@ import { isWithoutHost } from './request-url.ts'
 /** The only paths that are served without a Host header, which simple probes omit. */
 const PROBES = /^\/(health|ready)$/
 
-/** Refuses requests whose URL parsers would read differently. Runs before anything that decides by path. */
+/** Refuses requests whose URL could be parsed in different ways. Runs before any check of the path. */
 export function host() {
   return new Elysia({ name: 'host' }).onRequest(({ request }) => {
     // Two Host headers arrive joined.
-    const isDoubled = request.headers.get('host')?.includes(',')
-    if (isDoubled || isTooShort(request) || (isWithoutHost(request) && !PROBES.test(request.url))) {
+    const hasTwoHosts = request.headers.get('host')?.includes(',')
+    if (
+      hasTwoHosts ||
+      isTooShort(request) ||
+      (isWithoutHost(request) && !PROBES.test(request.url))
+    ) {
       throw malformed('The Host header is not valid.')
     }
   })
 }
 
-/** The router assumes that an https host has at least three characters, as all certifiable names do. */
+/** The router assumes that an https host has at least three characters: every name in a certificate does. */
 function isTooShort({ url }: Request): boolean {
   return url.startsWith('https:') && url.indexOf('/', 'https://'.length) < 'https://abc'.length
 }

@@ -24,7 +24,7 @@ const Key = t.Object(
   { title: 'PublicKey', description: 'a public key (RFC 7517)' },
 )
 
-/** `/.well-known/jwks.json`: the public keys that verify access tokens and that payloads are sealed for. */
+/** `/.well-known/jwks.json`: the public keys for verifying access tokens and for sealing payloads. */
 export function jwks({ publicKeys }: { publicKeys: () => PublicKey[] }) {
   return new Elysia({ name: 'jwks' }).get(
     '/.well-known/jwks.json',
@@ -42,7 +42,7 @@ export function jwks({ publicKeys }: { publicKeys: () => PublicKey[] }) {
       detail: {
         tags: ['Signing in'],
         operationId: 'readKeys',
-        summary: 'Public keys: `use` says `sig` (access tokens) or `enc` (payloads)',
+        summary: 'Public keys: `use` is `sig` (access tokens) or `enc` (payloads)',
         description: 'JWK Set (RFC 7517). The first key of each use is the current one.',
       },
     },

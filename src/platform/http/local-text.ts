@@ -19,7 +19,7 @@ export function wantedLanguages(headers: Headers, lang: string | undefined): str
   return asked ? [asked] : languagesOf(headers)
 }
 
-/** Chooses the best wanted language among those that the texts of a list are in. */
+/** Picks the best match for the wanted languages among those of the texts in a list. */
 export function createNegotiator<T extends object>(textsOf: (list: T) => Text[]) {
   const known = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {
@@ -29,7 +29,7 @@ export function createNegotiator<T extends object>(textsOf: (list: T) => Text[])
   }
 }
 
-/** The fallback language comes first when there is text in it, or only text without a language. */
+/** The fallback language comes first if there is text in it, or if no text names a language. */
 function languagesIn(texts: Text[]): string[] {
   const tags = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))
   const available = [...tags].filter((tag) => asLocale(tag) !== null)

@@ -3,7 +3,7 @@ type Node = Record<string, unknown>
 
 /** An example of an error by status. */
 const FAILURES: Record<string, [code: string, message: string]> = {
-  '400': ['malformed_request', 'The body is not readable JSON in UTF-8.'],
+  '400': ['malformed_request', 'The body is not valid JSON in UTF-8.'],
   '401': ['unauthenticated', 'The token is invalid or has expired: sign in again.'],
   '403': ['forbidden', 'This is not allowed.'],
   '404': ['not_found', 'Not found.'],
@@ -28,7 +28,7 @@ export function withFailureExample(
   return { 'application/json': { ...json, example: { code, message, requestId } } }
 }
 
-/** Moves the example of an optional parameter into its description: pages that try requests would send it. */
+/** Moves the example of an optional parameter into its description: otherwise, trying a request would send it. */
 export function withoutExample(parameter: Node): Node {
   const { schema, description } = parameter as { schema?: Node; description?: string }
   const { examples, ...rest } = schema ?? {}
@@ -37,7 +37,7 @@ export function withoutExample(parameter: Node): Node {
   return { ...parameter, description: text, schema: withoutExamples(rest) }
 }
 
-/** A number is a choice of text and number, each with the examples. */
+/** A number is documented as a union of text and number, both with the examples. */
 function withoutExamples({ examples: _examples, anyOf, ...rest }: Node): Node {
   if (!Array.isArray(anyOf)) return rest
   return { ...rest, anyOf: (anyOf as Node[]).map(withoutExamples) }

@@ -57,7 +57,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     ...optional(
-      'the same for every attempt at one upload: a retry stores nothing, within 24 hours and the next 100 uploads',
+      'the same for every attempt at an upload: within 24 hours and the next 100 uploads, a retry stores nothing again',
       '5f0c6d3e',
       {
         pattern: '^[!-~]{1,64}$',

@@ -23,7 +23,7 @@ type Operation = {
 } & Node
 
 const DESCRIPTIONS: Record<string, string> = {
-  '200': 'Done',
+  '200': 'Success',
   '304': 'Not modified',
   '400': 'Malformed request',
   '401': 'Not signed in, or wrong credentials',
@@ -46,7 +46,7 @@ export function normalizeOpenApi(
   original: OpenApi,
   { tags, server, isSimple }: { tags: Record<string, string>; server: string; isSimple: boolean },
 ): OpenApi {
-  const document = isSimple ? simplified(original) : original
+  const document = isSimple ? simplify(original) : original
   const schemas: Record<string, unknown> = {}
   const paths: OpenApi['paths'] = {}
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
@@ -90,7 +90,7 @@ export function normalizeOpenApi(
 }
 
 /** Replaces schemas by their `x-simple`, for generators that support neither `oneOf` nor arrays of files. */
-function simplified(document: OpenApi): OpenApi {
+function simplify(document: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(document), (_key, node) => {
     const simple = node?.['x-simple']
     // The plugin repeats the title and description of a reply's schema on the reply, and names the schema by them.
@@ -164,7 +164,7 @@ function jsonOnly(content: Record<string, Node>, title?: string, description?: s
 function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(node)) return node.map((item) => clean(item, schemas))
   if (node === null || typeof node !== 'object') return node
-  const { title, ...schema } = repaired(node as Node)
+  const { title, ...schema } = repair(node as Node)
   const cleaned = Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) =>
       key === '$id' || key === 'x-simple' || value === undefined
@@ -193,13 +193,13 @@ function allowAbsentNulls(schema: Node) {
   const { properties, required } = schema
   if (!Array.isArray(required)) return
   const fields = properties as Record<string, Node>
-  const left = required.filter((name: string) => fields[name]?.['nullable'] !== true)
-  if (left.length > 0) schema['required'] = left
+  const remaining = required.filter((name: string) => fields[name]?.['nullable'] !== true)
+  if (remaining.length > 0) schema['required'] = remaining
   else delete schema['required']
 }
 
 /** A property can have the name of a keyword: only values of the keyword's own type are changed. */
-function repaired(node: Node): Node {
+function repair(node: Node): Node {
   const { anyOf, patternProperties, error, examples, ...rest } = node
   if (error !== undefined && typeof error !== 'string') rest['error'] = error
   if (rest['type'] === 'number') rest['format'] = 'double'
@@ -213,7 +213,7 @@ function repaired(node: Node): Node {
     return { ...rest, additionalProperties: Object.values(patternProperties as Node)[0] }
   }
   if (!Array.isArray(anyOf)) return rest
-  // A property tells the models apart.
+  // A discriminator property distinguishes the models.
   if (rest['discriminator']) return { ...rest, oneOf: anyOf }
   return { ...rest, ...union(anyOf as Node[]) }
 }
@@ -225,7 +225,7 @@ function union(choices: Node[]): Node {
   const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
   // Text that stands for a number has a format; a union of plain types becomes any value.
   if (native && others.some(({ type, format }) => type === 'string' && format !== undefined))
-    return { ...repaired(native), ...nullable }
+    return { ...repair(native), ...nullable }
   if (native && others.length > 1) return nullable
   if (others.length > 0 && others.every((choice) => 'const' in choice)) {
     return { type: 'string', enum: others.map((choice) => choice['const']), ...nullable }
@@ -234,7 +234,7 @@ function union(choices: Node[]): Node {
   // A nullable model stays a model of its own.
   if (only && others.length === 1 && only['title'])
     return { type: 'object', allOf: [only], ...nullable }
-  if (only && others.length === 1) return { ...repaired(only), ...nullable }
+  if (only && others.length === 1) return { ...repair(only), ...nullable }
   return { anyOf: others, ...nullable }
 }
 

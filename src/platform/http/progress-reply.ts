@@ -9,7 +9,7 @@ import { requestInfo } from './request-id.ts'
 
 type ProgressRequest = { request: Request; server: unknown; set: Context['set']; log: Log }
 
-/** How often progress is sent at most. */
+/** The minimum time between two progress lines. */
 const PROGRESS_INTERVAL_MS = 200
 
 /**

@@ -4,7 +4,7 @@ import { varyBy } from './cors.ts'
 import { data } from './envelope.ts'
 import { rawReply } from './raw-reply.ts'
 
-/** Marks a route in the docs as one that replies with `sendPublic`. */
+/** Marks a route that replies with `sendPublic`, for the API docs. */
 export const cached = { 'x-cached': true }
 
 /** A rendered reply, cached until its content changes. */

@@ -4,7 +4,7 @@ import { isSealed } from './opened-request.ts'
 
 const DEVICE_LIMIT = 200
 const LANGUAGE_LIMIT = 1_000
-/** The matcher caches its result for every tag and never drops any. */
+/** The matcher caches its result for every tag and never evicts any. */
 const MAX_MATCHED_TAGS = 2_000
 const MAX_TAGS = 10
 
@@ -76,7 +76,7 @@ export function initialLocaleOf(headers: Headers): string {
   return languagesOf(headers)[0] ?? 'en'
 }
 
-/** The best match among `available` (never empty), also across regions: `pt-PT` matches `pt-BR`. */
+/** The best match among `available` (never empty), even across regions: `pt-PT` matches `pt-BR`. */
 export function matchLanguage(wanted: string[], available: string[], fallback: string): string {
   // The language tables are large, so they are loaded only when there is something to match.
   if (wanted.length === 0 || available.length === 1) return fallback
@@ -87,7 +87,7 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
 
 const matched = new Set<string>()
 
-/** The tag itself; after too many different tags only its two-letter language, of which there are few. */
+/** The tag itself; after too many different tags, only its two-letter language: there are few of those. */
 function matchable(tag: string): string[] {
   const [language = ''] = tag.split('-')
   if (matched.size < MAX_MATCHED_TAGS) matched.add(tag)

@@ -13,7 +13,7 @@ type RequestInfo = {
 const seen = new WeakMap<Request, RequestInfo>()
 const PLAIN = /^[\w.-]{1,64}$/
 
-/** Starts the state of a request. Its id is its `X-Request-Id` when that is a plain word. */
+/** Creates the state of a request. Its id is its `X-Request-Id` if that is a plain word. */
 export function recordRequest(request: Request): RequestInfo {
   const given = request.headers.get('x-request-id')
   const id = given !== null && PLAIN.test(given) ? given : crypto.randomUUID()

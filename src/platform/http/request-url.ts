@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts'
 
 /**
- * The path, cut out of the URL without parsing it: a URL with an invalid host cannot be parsed, and a query may
+ * The path, extracted from the URL without parsing it: a URL with an invalid host cannot be parsed, and a query may
  * contain a token.
  */
 export function pathOf(request: Request): string {
@@ -14,7 +14,7 @@ export function targetOf(request: Request): string {
   return isWithoutHost(request) ? url : url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
-/** Without a valid Host header, Bun gives the bare target, which parsers read as different paths. */
+/** Without a valid Host header, Bun returns the bare target, which URL parsers interpret differently. */
 export function isWithoutHost({ url }: Request): boolean {
   return url.startsWith('/')
 }

@@ -1,7 +1,7 @@
 import { chunksOf, rejectEncodedBody, tooLarge } from './body.ts'
 import { malformed } from './errors.ts'
 
-/** A body must arrive at `bytesPerSecond` or faster, after `grace` seconds. */
+/** After `grace` seconds, a body must arrive at `bytesPerSecond` or faster. */
 type MinimumRate = { bytesPerSecond: number; grace: number }
 
 /** In bytes per second. */
@@ -10,9 +10,9 @@ const GRACE_SECONDS = 10
 /** How long a large body that is held in memory may take. */
 const MAX_DURATION_SECONDS = 600
 /** The assumed size of a body without a Content-Length, in bytes. */
-const UNANNOUNCED_BYTES = 128 * 1024
+const ASSUMED_BYTES = 128 * 1024
 
-/** The body as it arrives. Only the time waiting for the sender counts, not that of processing a chunk. */
+/** Yields the body as it arrives. Only the time spent waiting for the sender counts, not processing time. */
 export async function* chunksAtMinimumRate(
   request: Request,
   { bytesPerSecond, grace }: MinimumRate,
@@ -57,9 +57,9 @@ export async function readWithMinimumRate(request: Request, length: number): Pro
   return bytes.subarray(0, size)
 }
 
-/** How long a body of this length may take, in seconds; null without a Content-Length. */
-export function maxArrivalTime(announced: number | null): number {
-  const length = announced ?? UNANNOUNCED_BYTES
+/** How long a body may take, in seconds, by its Content-Length if it has one. */
+export function maxArrivalTime(contentLength: number | null): number {
+  const length = contentLength ?? ASSUMED_BYTES
   return GRACE_SECONDS + length / slowestRate(length)
 }
 

@@ -15,7 +15,7 @@ export const httpGerman: Sentences = {
     'Der Speicher ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   'Too many attempts. Wait a moment and try again.':
     'Zu viele Versuche. Warte einen Moment und versuche es noch einmal.',
-  'A sealed upload must not exceed # MiB, all files together.':
+  'A sealed upload must not exceed # MiB in total.':
     'Ein verschlüsselter Upload darf höchstens # MiB haben, alle Dateien zusammen.',
   'The body must not exceed # bytes.': 'Die Anfrage darf höchstens # Bytes haben.',
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',

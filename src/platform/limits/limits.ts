@@ -18,7 +18,7 @@ export type Limits = ReturnType<typeof createLimits>
 
 type Row = { count: number; until: Date }
 
-/** A clock that is set back by less than this does not reset counters. */
+/** Setting the clock back by less than this does not reset counters. */
 const CLOCK_SLACK_SECONDS = 60 * 60
 
 /** Rate limits with counters in the database, which survive a restart and count concurrent attempts. */
@@ -51,7 +51,7 @@ export function createLimits({
     }
   }
 
-  /** Counts `claim` as part of the change; false when there were too many. */
+  /** Counts `claim` as part of the change; false when the limit is exceeded. */
   async function tryCount(tx: Tx, claim: Claim): Promise<boolean> {
     if (!enabled) return true
     try {
@@ -77,8 +77,9 @@ export function createLimits({
         .select()
         .from(limits)
         .where(eq(limits.key, keyOf(claim)))
-      const isFull = row && ('free' in rule || row.count >= rule.max)
-      if (isFull && isInForce(row, rule, now())) found.push({ name: rule.name, until: row.until })
+      const isExhausted = row && ('free' in rule || row.count >= rule.max)
+      if (isExhausted && isInForce(row, rule, now()))
+        found.push({ name: rule.name, until: row.until })
     }
     return found
   }
@@ -108,7 +109,7 @@ export function createLimits({
     return next
   }
 
-  /** A window that began after `counted` does not contain it. */
+  /** Leaves the counter alone when a new window has begun since `counted`. */
   async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
     if ('free' in claim.rule || !counted) return forget(tx, claim)
     await tx
@@ -135,7 +136,7 @@ function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
   return { count, until: after(at, delay) }
 }
 
-/** An end later than the rule allows was set by a wrong clock, and is ignored. */
+/** Ignores an end later than the rule allows, which was set while the clock was wrong. */
 function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): boolean {
   const longest = 'max' in rule ? rule.seconds : rule.maxDelay
   return until > at && until <= after(at, longest + CLOCK_SLACK_SECONDS)
@@ -145,7 +146,7 @@ function after(at: Date, seconds: number): Date {
   return new Date(at.getTime() + seconds * 1000)
 }
 
-/** Keys are e-mail addresses, IP addresses or user ids, of which only a hash is stored. */
+/** Keys are e-mail addresses, IP addresses or user ids, so only their hash is stored. */
 function keyOf({ rule, key }: Claim): string {
   return `${rule.name}:${sha256(key)}`
 }

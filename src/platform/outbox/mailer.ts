@@ -7,7 +7,7 @@ import { newId } from '../../lib/ids.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import { PermanentRefusal, SENDERS } from './outbox.ts'
 
-/** A mail to one mailbox. */
+/** An e-mail to one mailbox. */
 export type Mail = { to: string; subject: string; text: string; html: string }
 export type SendMail = (mail: Mail) => Promise<void>
 type Mailer = { send: SendMail; close: () => void }
@@ -18,9 +18,9 @@ type MailerDeps = {
   smtpUrl: string | null
   /** The value of MAIL_FROM, or its parts. */
   from: string | { name: string; address: string }
-  /** Where mails are written as `.eml` files without an SMTP server. */
+  /** Where e-mails are written as `.eml` files if there is no SMTP server. */
   folder: string
-  /** How long a delivery may take, in ms; passed only by tests. */
+  /** How long a delivery may take, in ms; set only by tests. */
   deadline?: number
 }
 
@@ -32,15 +32,20 @@ const TIMEOUTS = {
   socketCloseTimeout: 500,
 }
 /** For a whole delivery, in ms: every byte from the server restarts the timeouts above. */
-const DEADLINE = 60_000
-/** How long a connection is kept for the next mail. */
+const DEADLINE_MS = 60_000
+/** How long an idle connection is kept for the next e-mail. */
 const IDLE_TIMEOUT_MS = 5_000
 
 /**
- * Sends mails over SMTP, or writes them as files. Throws when the server refuses one, `PermanentRefusal` when it will
+ * Sends e-mails over SMTP, or writes them to files. Throws when the server refuses one: `PermanentRefusal` if it will
  * never accept it. The recipient is a single mailbox, never text that could be parsed as a list.
  */
-export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: MailerDeps): Mailer {
+export function createMailer({
+  smtpUrl,
+  from,
+  folder,
+  deadline = DEADLINE_MS,
+}: MailerDeps): Mailer {
   let pool: Promise<Transporter> | null = null
   return { send, close }
 
@@ -53,7 +58,7 @@ export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: Mai
     const transport = await pool
     const signal = AbortSignal.timeout(deadline)
     await transport.sendMail({ ...message, signal }).catch((error) => {
-      throw signal.aborted ? tookTooLong(deadline) : mailError(error, address)
+      throw signal.aborted ? deliveryTimeout(deadline) : mailError(error, address)
     })
   }
 
@@ -78,20 +83,20 @@ async function openPool(url: string): Promise<Transporter> {
   return createTransport({ url, pool: true, maxConnections: SENDERS, idleTimeout, ...TIMEOUTS })
 }
 
-function tookTooLong(deadline: number): Error {
+function deliveryTimeout(deadline: number): Error {
   return new Error(`the mail server took longer than ${deadline / 1000} s`)
 }
 
-/** Converts nodemailer's error. A 5xx about the sender or the login is a fault of our configuration, so not permanent. */
+/** Converts nodemailer's error. A 5xx about the sender or the login is our misconfiguration, so not permanent. */
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, responseCode = 0, command } = error
-  const text = maskPersonal(message, recipient)
+  const text = maskPersonalData(message, recipient)
   const isPermanent = responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')
   return isPermanent ? new PermanentRefusal(text) : new Error(text)
 }
 
 /** Mail servers quote addresses and links in their errors. */
-function maskPersonal(text: string, recipient: string): string {
+function maskPersonalData(text: string, recipient: string): string {
   const parts = recipient.split('@').map(RegExp.escape).join('|')
   return text
     .replace(/[^\s<>()[\]"',;]+(@|:\/\/)[^\s<>()[\]"',;]+/g, '[masked]')
@@ -99,9 +104,9 @@ function maskPersonal(text: string, recipient: string): string {
     .replace(/[\w-]{32,}/g, '[masked]')
 }
 
-/** Connects to an SMTP server and signs in, without sending a mail. Throws when that fails. */
-export async function trySmtp(smtpUrl: string, deadline = DEADLINE) {
+/** Connects to an SMTP server and signs in without sending an e-mail. Throws when that fails. */
+export async function trySmtp(smtpUrl: string, deadline = DEADLINE_MS) {
   const { createTransport } = await import('nodemailer')
   const verified = createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
-  await withTimeout(verified, deadline, () => tookTooLong(deadline))
+  await withTimeout(verified, deadline, () => deliveryTimeout(deadline))
 }

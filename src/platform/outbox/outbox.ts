@@ -6,10 +6,10 @@ import { seal, unseal } from '../../lib/seal.ts'
 import type { Tx } from '../db/db.ts'
 import type { OutboxDb } from './schema.ts'
 
-/** Work outside the database, such as sending a mail. */
+/** Work outside the database, such as sending an e-mail. */
 type OutboxMessage = { kind: string }
 
-/** `source` is what caused a message, such as an IP address. Deleting the account of `userId` removes it. */
+/** `source` is the cause of a message, such as an IP address. Deleting the account of `userId` deletes the message. */
 type Handling = { priority: number; userId: string | null; source: string | null }
 
 type OutboxDeps = {
@@ -22,7 +22,7 @@ type OutboxDeps = {
 
 export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutbox<Message>>
 
-/** Thrown by the delivery when every retry would be refused as well. */
+/** Thrown by the delivery function when every retry would be refused too. */
 export class PermanentRefusal extends Error {
   override readonly name = 'PermanentRefusal'
 }
@@ -32,13 +32,13 @@ export const SENDERS = 4
 
 /** Delays before retries; after the last one the message is dropped. */
 const RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS)
-const LONGEST_WAIT = Math.max(...RETRY_DELAYS_MS) + HOUR_MS
-const AFTER_REPLY = 2
-const STOP_TIMEOUT = 3_000
+const MAX_RETRY_DELAY_MS = Math.max(...RETRY_DELAYS_MS) + HOUR_MS
+const FLUSH_DELAY_MS = 2
+const STOP_TIMEOUT_MS = 3_000
 /** How long an instance may take to send a message before another one sends it again. */
 const CLAIM_MS = 2 * MINUTE_MS
 
-/** Delivers messages that changes have added, after their commit, and retries until it succeeds. */
+/** Delivers the messages that changes add, after their commit, and retries failed deliveries. */
 export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
@@ -47,13 +47,13 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   /** The sources of the messages being sent. */
   let busySources: string[] = []
   let lastClaim: Promise<unknown> = Promise.resolve()
-  let willFlush = false
-  let timesAsked = 0
+  let isFlushScheduled = false
+  let flushCount = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
   return { deliverWith, add, flush, count, clear, stop }
 
-  /** Sets the delivery; until then messages wait. */
+  /** Sets the delivery function; until then messages wait. */
   function deliverWith(work: (message: Message) => Promise<void>) {
     deliver = work
   }
@@ -75,17 +75,17 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   /** Waits until the reply is sent, so that its timing does not reveal whether there is a message. */
   function flushSoon() {
-    if (willFlush) return
-    willFlush = true
+    if (isFlushScheduled) return
+    isFlushScheduled = true
     setTimeout(() => {
-      willFlush = false
+      isFlushScheduled = false
       void flush()
-    }, AFTER_REPLY)
+    }, FLUSH_DELAY_MS)
   }
 
   /** Sends all due messages. */
   async function flush() {
-    timesAsked++
+    flushCount++
     startSender()
     while (senders.size > 0) await Promise.all(senders)
   }
@@ -100,10 +100,10 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     await tx.delete(outbox)
   }
 
-  /** Stops sending. A message being sent may arrive without our knowing, and is then sent again. */
+  /** Stops sending. A message in flight may arrive without our knowing; it is then sent again. */
   async function stop() {
     stopped = true
-    await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT)])
+    await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT_MS)])
   }
 
   function startSender() {
@@ -117,29 +117,29 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   async function sendWhileDue() {
     while (!stopped && deliver) {
-      const asked = timesAsked
+      const countBefore = flushCount
       const claimed = await claimInTurn()
       if (claimed) {
         startSender()
         await sendOne(claimed).finally(() => {
           busySources = without(busySources, claimed.source)
         })
-      } else if (asked === timesAsked) return
+      } else if (countBefore === flushCount) return
     }
   }
 
-  /** One claim at a time, so that each sees the busy sources of those before it. */
+  /** Claims one message at a time, so that each claim sees the busy sources of earlier ones. */
   function claimInTurn(): Promise<Row | null> {
     const claim = lastClaim.then(claimNext)
     lastClaim = claim.catch(() => {})
     return claim
   }
 
-  /** Claims a due message, so that no other instance sends it as well. */
+  /** Claims a due message, so that no other instance sends it too. */
   async function claimNext(): Promise<Row | null> {
     const at = now()
     // A message due later than any retry was added while the clock was wrong.
-    const isTooFar = gt(outbox.dueAt, new Date(at.getTime() + LONGEST_WAIT))
+    const isTooFar = gt(outbox.dueAt, new Date(at.getTime() + MAX_RETRY_DELAY_MS))
     const isDue = or(lte(outbox.dueAt, at), isTooFar)
     const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
     if (!due) return null
@@ -153,8 +153,8 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
         .limit(1)
       if (!next) return null
       const dueAt = new Date(now().getTime() + CLAIM_MS)
-      const isSame = eq(outbox.id, next.id)
-      const [row] = await tx.update(outbox).set({ dueAt }).where(isSame).returning()
+      const isThisRow = eq(outbox.id, next.id)
+      const [row] = await tx.update(outbox).set({ dueAt }).where(isThisRow).returning()
       return row ?? null
     })
     if (claimed?.source) busySources.push(claimed.source)
@@ -162,21 +162,24 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   }
 
   async function sendOne({ id, kind, content, attempts }: Row) {
-    const isSame = eq(outbox.id, id)
+    const isThisRow = eq(outbox.id, id)
     try {
       await deliver?.(JSON.parse(unseal(key, content)))
-      await db.write(async (tx) => void (await tx.delete(outbox).where(isSame)))
+      await db.write(async (tx) => void (await tx.delete(outbox).where(isThisRow)))
     } catch (err) {
       const wait = err instanceof PermanentRefusal ? undefined : RETRY_DELAYS_MS[attempts]
-      log.warn({ kind, attempt: attempts + 1, willRetry: wait !== undefined, err }, 'not delivered')
+      log.warn(
+        { kind, attempt: attempts + 1, willRetry: wait !== undefined, err },
+        'message not delivered',
+      )
       await db.write(async (tx) => {
-        if (wait === undefined) await tx.delete(outbox).where(isSame)
+        if (wait === undefined) await tx.delete(outbox).where(isThisRow)
         else {
           const dueAt = new Date(now().getTime() + wait)
           await tx
             .update(outbox)
             .set({ attempts: attempts + 1, dueAt })
-            .where(isSame)
+            .where(isThisRow)
         }
       })
     }

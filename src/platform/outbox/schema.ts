@@ -7,7 +7,7 @@ export type OutboxDb = Db<ReturnType<typeof outboxTables>>
 export function outboxTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, index } = columns
 
-  /** Messages that are still to be sent. The content is sealed, because it may contain a token. */
+  /** Messages waiting to be sent. The content is sealed, because it may contain a token. */
   const outbox = table(
     'outbox',
     {
@@ -20,7 +20,7 @@ export function outboxTables(columns: Columns, users: UsersTable) {
       userId: text().references(() => users.id, { onDelete: 'cascade' }),
       /** Lower numbers are sent first. */
       priority: int().notNull().default(1),
-      /** A hash of what caused it, such as an IP address, so that one source does not delay others. */
+      /** A hash of its cause, such as an IP address, so that one source does not delay others. */
       source: text(),
     },
     (t) => [

@@ -1,5 +1,5 @@
 import { Elysia, type TSchema, t } from 'elysia'
-import { differencesBetween, sidesOf } from '../../lib/differences.ts'
+import { beforeAndAfterOf, differencesBetween } from '../../lib/differences.ts'
 import { json } from '../http/body.ts'
 import { allow, CONSOLE_API, operatorOf, type RecordAction } from '../http/console-guard.ts'
 import { closedObject, data } from '../http/envelope.ts'
@@ -63,7 +63,7 @@ export function publicationAdmin(
       { ...json(RollBack), ...allow('operator') },
     )
 
-  /** The audit log records the differences, the history the whole content. */
+  /** The audit log records only the differences; the history keeps the whole content. */
   async function change(request: Request, act: string, base: number, work: () => Promise<unknown>) {
     const { content: before } = await readLive()
     await work()
@@ -73,7 +73,7 @@ export function publicationAdmin(
     await record(request, {
       action: `${kind}.${act}`,
       target: `version ${version}`,
-      ...sidesOf(differences),
+      ...beforeAndAfterOf(differences),
       isPublic: true,
     })
   }

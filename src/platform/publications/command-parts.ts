@@ -1,7 +1,7 @@
 import { type Options, UsageError } from '../../lib/command.ts'
 import type { Publication, Publishing } from './publications.ts'
 
-export const historyOption: [string, string] = ['--history', 'list the versions, the newest first']
+export const historyOption: [string, string] = ['--history', 'list the versions, newest first']
 export const noteOption: [string, string] = ['--note <text>', 'the reason, for the history']
 
 export function readNote({ note }: Options): Publishing {
@@ -11,7 +11,7 @@ export function readNote({ note }: Options): Publishing {
 export function readVersion(text: string | undefined): number {
   const version = Number(text)
   if (Number.isInteger(version) && version > 0) return version
-  throw new UsageError('Give the version as a number: --history lists them.')
+  throw new UsageError('Specify the version number: --history lists all versions.')
 }
 
 /** One line per version, followed by one line per change. */

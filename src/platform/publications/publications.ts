@@ -4,10 +4,10 @@ import { AppError } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../db/db.ts'
 import type { PublicationsDb } from './schema.ts'
 
-/** The author and the reason. `base` is the version that was edited; without it any version may be current. */
+/** The author and the reason. `base` is the version that was edited; without it, any current version is accepted. */
 export type Publishing = { author: string | null; note: string; base?: number | undefined }
 
-/** For a change by a command without a note. */
+/** For a change made by a command without a note. */
 export const BY_COMMAND: Publishing = { author: null, note: '' }
 
 /** A version and its differences from the one before. */
@@ -38,7 +38,7 @@ export function createPublications(
     const last = await latest(tx)
     requireBase(base, last ?? 0)
     if (last === null) {
-      await add(tx, 1, before, null, 'As it was before versions were kept')
+      await add(tx, 1, before, null, 'Content from before versioning')
     }
     await add(tx, (last ?? 1) + 1, after, author, note)
   }
@@ -48,7 +48,7 @@ export function createPublications(
     return (await latest(from)) ?? 0
   }
 
-  /** Versions below `before`, the newest first, each with its differences. */
+  /** Versions below `before`, newest first, each with its differences. */
   async function list(before = Number.MAX_SAFE_INTEGER): Promise<{
     versions: Publication[]
     next: number | null

@@ -10,7 +10,7 @@ import { progressReply } from '../../platform/http/progress-reply.ts'
 type Backup = { name: string; bytes: number; at: Date; verifiedAt: Date | null }
 
 export type Backups = {
-  /** The backups, the newest first, and the time of the next scheduled one; null without a schedule. */
+  /** The backups, newest first, and the time of the next scheduled one; null without a schedule. */
   list: () => Promise<{ backups: Backup[]; next: Date | null; isEncrypted: boolean }>
   make: (onProgress: (bytes: number) => void, signal: AbortSignal) => Promise<{ name: string }>
   /** Reads the whole backup. Throws `conflict` with the reason when it is damaged. */
@@ -26,16 +26,16 @@ type BackupsAdminDeps = { backups: Backups | null; record: RecordAction; log: Lo
 /** Routes to create, verify and download backups. Restoring is a command. */
 export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
-    .get('', async () => data(await required().list()), allow('reader'))
+    .get('', async () => data(await requireBackups().list()), allow('reader'))
     .post(
       '',
       ({ request, server, set }) =>
         progressReply<{ bytes: number }, { name: string }>(
           { request, server, set, log },
           async (onProgress) => {
-            // It continues when the browser disconnects.
+            // The backup continues when the browser disconnects.
             const { signal } = new AbortController()
-            const made = await required().make((bytes) => onProgress({ bytes }), signal)
+            const made = await requireBackups().make((bytes) => onProgress({ bytes }), signal)
             await record(request, { action: 'backups.make', target: made.name })
             return made
           },
@@ -46,7 +46,7 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
       '/:name/verify',
       ({ request, server, set, params: { name } }) =>
         progressReply({ request, server, set, log }, async (_onProgress, signal) => {
-          await required().verify(name, signal)
+          await requireBackups().verify(name, signal)
           await record(request, { action: 'backups.verify', target: name })
           return { name }
         }),
@@ -55,7 +55,7 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
     .get(
       '/:name/download',
       async ({ request, set, params: { name } }) => {
-        const file = await required().open(name)
+        const file = await requireBackups().open(name)
         if (!file) throw new AppError('not_found', `There is no backup ${name}.`)
         await record(request, { action: 'backups.download', target: name })
         set.headers['content-disposition'] = `attachment; filename="${name}"`
@@ -65,7 +65,7 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
       { params: NameParam, ...allow('operator', 'stepUp') },
     )
 
-  function required(): Backups {
+  function requireBackups(): Backups {
     if (backups !== null) return backups
     throw new AppError('unavailable', 'Only the running server can make backups.')
   }

@@ -15,14 +15,14 @@ type LiveRequest = {
 /** How often lines are sent. Comments fill longer gaps, because proxies close silent connections. */
 const SEND_INTERVAL_MS = 250
 const COMMENT_INTERVAL_MS = 5_000
-/** When a disconnected reader reconnects. */
+/** How long a disconnected reader waits before it reconnects. */
 const RETRY_MS = 1_000
-/** Further lines are dropped. */
+/** Lines beyond this are dropped. */
 const MAX_LINES_WAITING = 1_000
 
-/** Sends the kept lines and every new line as server-sent events, until the reader leaves or its session ends. */
-export function followLines(lines: LiveLines, asked: LiveRequest): Response {
-  const { request, server, set, isAllowed } = asked
+/** Sends the kept lines and every new line as server-sent events, until the reader disconnects or its session ends. */
+export function followLines(lines: LiveLines, options: LiveRequest): Response {
+  const { request, server, set, isAllowed } = options
   disableIdleTimeout(request, server)
   let end = () => {}
   const body = new ReadableStream<Uint8Array>({

@@ -8,7 +8,7 @@ import { createReadiness } from './readiness.ts'
 import { createReadings } from './readings.ts'
 import { createStatus } from './status.ts'
 
-/** How recent deliveries of the billing provider were answered; each is null until there is one. */
+/** The billing provider's last accepted and last refused delivery; each is null until there is one. */
 export type DeliveryRecord = {
   acceptedAt: string | null
   refused: { at: string; status: number; code: string } | null
@@ -30,19 +30,19 @@ export function createMonitoring(deps: Monitored & { db: HistoryDb }) {
   const { observeRequest, createCount, render } = createMetrics(readings, config.instance)
   const countDenial = createCount(
     'homeport_denials_total',
-    'Requests that got 401, by reason',
+    'Requests answered with 401, by reason',
     'reason',
     DENIAL_REASONS,
   )
   const countReply = createCount(
     'homeport_http_replies_total',
-    'Replies, by the class of their status',
+    'Replies, by status class',
     'class',
     ['1xx', '2xx', '3xx', '4xx', '5xx'],
   )
   const countDelivery = createCount(
     'homeport_billing_deliveries_total',
-    'Deliveries of the billing provider, by the code of the reply',
+    'Deliveries from the billing provider, by reply code',
     'code',
     DELIVERY_CODES,
   )

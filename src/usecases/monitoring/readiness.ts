@@ -1,5 +1,5 @@
 import { withTimeout } from '../../lib/with-timeout.ts'
-import type { Part, Readiness } from '../../platform/http/health.ts'
+import type { ComponentState, Readiness } from '../../platform/http/health.ts'
 import type { HostState } from './host-state.ts'
 import type { Monitored } from './monitored.ts'
 
@@ -20,8 +20,8 @@ export function createReadiness(deps: Monitored) {
       ...(await last.probes),
       imageWorker: imageQueue.isFailing() ? 'failing' : 'ok',
       rates: rates.isStale === null ? 'off' : await ratesState(rates.isStale),
-      certificate: certificatePart(host.certificate),
-      backup: await backupPart(host.backup),
+      certificate: certificateState(host.certificate),
+      backup: await backupState(host.backup),
       ...(config.instance === null ? {} : { instance: config.instance }),
     }
     logChanges(parts)
@@ -29,12 +29,13 @@ export function createReadiness(deps: Monitored) {
   }
 
   async function probe(): Promise<Pick<Readiness, 'database' | 'storage'>> {
-    const late = () => new Error('the storage does not answer')
+    const late = () => new Error('the storage does not respond')
     const storage = await withTimeout(deps.probeStorage(), PROBE_TIMEOUT_MS, late).then(
       () => null,
       (err: Error) => err,
     )
-    if (storage && known.storage !== 'failing') log.warn({ err: storage }, 'nothing can be stored')
+    if (storage && known.storage !== 'failing')
+      log.warn({ err: storage }, 'the storage is not writable')
     return {
       database: (await db.isWritable()) ? 'ok' : 'failing',
       storage: storage ? 'failing' : 'ok',
@@ -46,24 +47,24 @@ export function createReadiness(deps: Monitored) {
       const before = known[part as keyof Readiness]
       if (state === before) continue
       if (state === 'failing') log.warn({ part, state }, 'a component is failing')
-      else if (before === 'failing') log.info({ part, state }, 'a component works again')
+      else if (before === 'failing') log.info({ part, state }, 'a component has recovered')
     }
     known = parts
   }
 }
 
-function certificatePart(certificate: HostState['certificate']): Part {
+function certificateState(certificate: HostState['certificate']): ComponentState {
   if (certificate === null) return 'off'
   return certificate().isFailing ? 'failing' : 'ok'
 }
 
-async function backupPart(backup: HostState['backup']): Promise<Part> {
+async function backupState(backup: HostState['backup']): Promise<ComponentState> {
   const { isScheduled, fault } = await backup()
   if (!isScheduled) return 'off'
   return fault === null ? 'ok' : 'failing'
 }
 
-function ratesState(areStale: () => Promise<boolean>): Promise<Part> {
+function ratesState(areStale: () => Promise<boolean>): Promise<ComponentState> {
   return areStale().then(
     (isStale) => (isStale ? 'stale' : 'ok'),
     () => 'failing',

@@ -1,9 +1,9 @@
 import { freeSpace } from '../../lib/free-space.ts'
 import { processReadings, type Reading } from '../../lib/metrics.ts'
-import type { Part, Readiness } from '../../platform/http/health.ts'
+import type { ComponentState, Readiness } from '../../platform/http/health.ts'
 import type { Monitored } from './monitored.ts'
 
-/** The metrics of `/metrics` other than those of requests. */
+/** All metrics of `/metrics` except the request metrics. */
 export function createReadings(deps: Monitored, readiness: () => Promise<Readiness>): Reading[] {
   const { config, db, rates, host, now } = deps
   const secondsSince = (time: number) => Math.round((now().getTime() - time) / 1000)
@@ -17,18 +17,18 @@ export function createReadings(deps: Monitored, readiness: () => Promise<Readine
     {
       name: 'homeport_db_commits_total',
       help: 'Commits, each with one fsync',
-      isTotal: true,
+      isCounter: true,
       read: () => db.writeStats().commits,
     },
     {
       name: 'homeport_db_changes_total',
-      help: 'Changes committed; divided by the commits, the size of a batch',
-      isTotal: true,
+      help: 'Committed changes; divide by the commits for the average batch size',
+      isCounter: true,
       read: () => db.writeStats().changes,
     },
     {
       name: 'homeport_clock_skew_seconds',
-      help: "By how much the clock is ahead of the database server's; absent on SQLite",
+      help: "How far the clock is ahead of the database server's; absent on SQLite",
       read: async () => {
         const skew = await db.clockSkew(Date.now).catch(() => null)
         return skew === null ? null : skew / 1000
@@ -56,7 +56,7 @@ export function createReadings(deps: Monitored, readiness: () => Promise<Readine
     },
     {
       name: 'homeport_mails_waiting',
-      help: 'E-mails that are not sent yet',
+      help: 'Queued e-mails',
       read: deps.outbox.count,
     },
     {
@@ -96,7 +96,7 @@ export function createReadings(deps: Monitored, readiness: () => Promise<Readine
 }
 
 function componentsUp({ instance: _name, ...parts }: Readiness): Record<string, number> {
-  const isOn = ([, state]: [string, Part]) => state !== 'off'
+  const isOn = ([, state]: [string, ComponentState]) => state !== 'off'
   const shown = Object.entries(parts).filter(isOn)
   return Object.fromEntries(shown.map(([name, state]) => [name, state === 'ok' ? 1 : 0]))
 }

@@ -7,14 +7,14 @@ export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
 /**
  * The state of the service. Sizes are in bytes; `since` is null when no server runs. Values from the database are
- * null while it does not answer.
+ * null while it does not respond.
  */
 export function createStatus(deps: Monitored, readiness: () => Promise<Readiness>) {
   const { version, servingSince, db, now } = deps
   const { dataDir } = deps.config
   return async () => {
     const { bytes: freeBytes } = await freeSpace(dataDir)
-    // Concurrently: a silent database is waited for only once.
+    // Concurrently, so that an unresponsive database is waited for only once.
     const [parts, users, events, messagesWaiting, databaseBytes, rates, backup] = await Promise.all(
       [
         readiness(),
@@ -52,7 +52,7 @@ export function createStatus(deps: Monitored, readiness: () => Promise<Readiness
   }
 }
 
-/** Null while the database does not answer. */
+/** Null while the database does not respond. */
 function orNull<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error) => {
     if (error instanceof AppError && error.code === 'unavailable') return null

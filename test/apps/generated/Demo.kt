@@ -18,7 +18,7 @@ fun main(args: Array<String>) {
     println("${reply.code} ${reply.response.user?.email}")
     ApiClient.accessToken = reply.response.accessToken
     println(signingIn.listSessions().response.filter { it.current }.map { it.device })
-    // This generator sends the text "null" as the key of each: they are two uploads.
+    // This generator sends the text "null" as each upload's key; both must still be stored.
     val names = listOf(1, 2).map {
         AttachmentsApi(base).uploadAttachments("supportTicket", null, null, null, null, File(picture)).response.map { it.key }
     }

@@ -1,4 +1,4 @@
-/** What generated clients use of OkHttp 4, for the OkHttp 3 that Debian has. */
+/** The OkHttp 4 functions that generated clients call, implemented on Debian's OkHttp 3. */
 package okhttp4
 
 import java.io.File

@@ -7,7 +7,7 @@ from homeport.model.login_body import LoginBody
 
 base, password, *paths = sys.argv[1:]
 client = ApiClient(Configuration(host=base))
-# Generated code reads it before it is set.
+# Generated code reads the token even when none is set.
 client.configuration.access_token = None
 client.set_default_header("device", "Pixel 9")
 client.set_default_header("env", "null")

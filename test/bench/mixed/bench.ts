@@ -15,7 +15,7 @@ import { startPocketBaseContender } from './pocketbase.ts'
 import { printRates } from './report.ts'
 
 /**
- * A mixed load: finds the highest rate at which 99 of 100 requests are
+ * A mixed load: finds the highest rate at which 99% of requests are
  * answered within 100 ms, for Homeport and its rivals on the same machine.
  */
 const { values: flags } = parseArgs({
@@ -55,7 +55,7 @@ try {
   await buildExecutable()
   await startAll()
   console.log(
-    `\n${cpus().length} cores; steps of ${SECONDS} s, of which ${WARM_UP} s are not counted; open loop, Poisson arrivals, latency from when a request was due; at most 0.1 % failures`,
+    `\n${cpus().length} cores; steps of ${SECONDS} s, the first ${WARM_UP} s not counted; open loop, Poisson arrivals, latency from when a request was due; at most 0.1 % failures`,
   )
   const options = {
     limit: LIMIT,
@@ -67,7 +67,7 @@ try {
   printRates(await tryRates(running, CRITERIA, options), CRITERIA, LIMIT)
   await printCpuTimes(running)
   await checkAll()
-  console.log(`${Math.round((performance.now() - startedAt) / 1000)} s in all`)
+  console.log(`${Math.round((performance.now() - startedAt) / 1000)} s in total`)
 } finally {
   await stopAll()
 }
@@ -87,7 +87,7 @@ async function add(contender: Contender | null) {
   console.log(`${contender.name}: ${contender.about}`)
   started.push(contender)
   const world = await contender.prepare()
-  running.push({ contender, generator: startGenerator(contender.speaks, world) })
+  running.push({ contender, generator: startGenerator(contender.apiName, world) })
 }
 
 async function stopAll() {
@@ -106,14 +106,16 @@ async function checkAll() {
     const least = before.events + events
     const most = before.events + sent
     if (stored.events < least || stored.events > most) {
-      faults.push(`${stored.events} events are stored, not ${least} to ${most}`)
+      faults.push(`${stored.events} events are stored, expected ${least} to ${most}`)
     }
     if (stored.uploads < before.uploads + uploads) {
-      faults.push(`${stored.uploads} pictures are stored, not ${before.uploads + uploads}`)
+      faults.push(
+        `${stored.uploads} pictures are stored, expected ${before.uploads + uploads} or more`,
+      )
     }
-    const what = `${events} renewals and ${uploads} uploads were acknowledged`
+    const summary = `${events} renewals and ${uploads} uploads were acknowledged`
     console.log(
-      `${contender.name}: ${what}; ${faults.length === 0 ? 'nothing is missing' : 'FAULTS'}`,
+      `${contender.name}: ${summary}; ${faults.length === 0 ? 'nothing is missing' : 'FAULTS'}`,
     )
     for (const fault of faults) console.log(`  ${fault}`)
     if (faults.length > 0) process.exitCode = 1

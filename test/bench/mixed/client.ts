@@ -1,7 +1,7 @@
 import type { Exchange } from './connection-pool.ts'
 import { type Kind, pick, type Random } from './mix.ts'
 
-/** What a generator knows about one server's users and stored data. */
+/** The users and stored data of one server, as known to its load generator. */
 export type World = {
   port: number
   users: User[]
@@ -29,12 +29,12 @@ export type Acknowledged = { events: number; uploads: number; sent: number }
 /** A client for one stack's API. */
 export type Client = {
   port: number
-  /** Builds a request, and keeps what later ones need from its reply. */
-  exchangeOf: (kind: Kind) => Exchange
+  /** Builds a request; its reply updates the state that later requests need. */
+  createExchange: (kind: Kind) => Exchange
   /** Gives every session a fresh token; call it before a step. */
   renew: () => Promise<void>
   acknowledged: () => Acknowledged
-  /** Acknowledged data that is missing or wrong, in sentences. */
+  /** Describes acknowledged data that is missing or wrong. */
   check: () => Promise<string[]>
 }
 
@@ -81,11 +81,14 @@ export async function ask<T>(
     ...(payload !== undefined && { body: payload }),
   })
   if (reply.status === 200) return (await reply.json()) as T
-  throw new Error(`${method} ${path} is answered ${reply.status}: ${await reply.text()}`)
+  throw new Error(`${method} ${path} got ${reply.status}: ${await reply.text()}`)
 }
 
 /** Runs `work` for each item of `list`, two at a time, because Homeport refuses hashes that would wait too long. */
-export async function forEach<T>(list: readonly T[], work: (one: T, at: number) => Promise<void>) {
+export async function forEachTwoAtATime<T>(
+  list: readonly T[],
+  work: (one: T, at: number) => Promise<void>,
+) {
   const entries = list.entries()
   const worker = async () => {
     for (const [at, one] of entries) await work(one, at)
@@ -122,7 +125,7 @@ export function createEvents() {
 }
 
 /** A server's images. The latest upload is read first, once; then any image. */
-export function createPictureShelf(stored: string[]) {
+export function createPicturePool(stored: string[]) {
   const unread: string[] = []
   const uploaded: string[] = []
   return { add, next, uploaded }

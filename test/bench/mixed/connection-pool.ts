@@ -9,8 +9,8 @@ type Connection = { socket: Socket<undefined>; current: Exchange | null; unsent:
 export type ConnectionPool = ReturnType<typeof createConnectionPool>
 
 /**
- * Kept-alive connections to a server, one request at a time on each. There are as many as
- * were needed at once, at most `max`; further requests wait in order.
+ * Keep-alive connections to a server, one request at a time on each. It opens as many as
+ * are needed at once, up to `max`; further requests wait in order.
  */
 export function createConnectionPool(port: number, max: number) {
   const idle: Connection[] = []
@@ -58,7 +58,7 @@ export function createConnectionPool(port: number, max: number) {
       opening--
     }
     all.add(connection as Connection)
-    rest(connection as Connection)
+    release(connection as Connection)
   }
 
   function start(connection: Connection, exchange: Exchange) {
@@ -77,10 +77,10 @@ export function createConnectionPool(port: number, max: number) {
     const { current } = connection
     connection.current = null
     current?.accept(reply)
-    rest(connection)
+    release(connection)
   }
 
-  function rest(connection: Connection) {
+  function release(connection: Connection) {
     const next = waiting.shift()
     if (next) start(connection, next())
     else idle.push(connection)

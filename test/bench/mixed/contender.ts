@@ -1,5 +1,5 @@
 import type { World } from './client.ts'
-import type { Interface } from './generator.ts'
+import type { ApiName } from './generator.ts'
 
 /** A running server. */
 export type Contender = {
@@ -8,7 +8,7 @@ export type Contender = {
   port: number
   /** One line about its hashing, syncing and conversion. */
   about: string
-  speaks: Interface
+  apiName: ApiName
   /** Creates its users and images. */
   prepare: () => Promise<World>
   stop: () => Promise<void>

@@ -6,13 +6,13 @@ import { toColumn } from './report.ts'
 const SECONDS = 3
 /** Requests per second, far below a server's limit. */
 const RATE = 200
-/** The same for kinds that take tens of ms. */
+/** The rate for kinds that take tens of ms. */
 const SLOW_RATE = 5
 
 /** Prints the CPU time of one request of each kind, all threads and processes of the server together. */
 export async function printCpuTimes(servers: Running[]) {
   const names = servers.map(({ contender }) => contender.name)
-  console.log('CPU of one request, in ms')
+  console.log('CPU time per request, in ms')
   console.log(`  ${'kind'.padEnd(14)}${names.map(toColumn).join('')}`)
   for (const only of KINDS) {
     const times: string[] = []

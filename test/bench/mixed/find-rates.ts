@@ -1,10 +1,10 @@
 import { median } from '../median.ts'
 import { type Measured, measureStep, type Running } from './measure.ts'
 import type { Latencies, StepResult } from './open-loop.ts'
-import { highestSustained, ladder, rateBetween, type Tried } from './rates.ts'
+import { highestSustained, initialRates, nextRate, type RateResult } from './rates.ts'
 import { describeStep } from './report.ts'
 
-/** The requests that must be answered within the limit, while all kinds are sent. */
+/** Selects the requests that must be answered within the limit; all kinds are always sent. */
 export type Criterion = { name: string; of: (result: StepResult) => Latencies }
 
 /**
@@ -26,7 +26,7 @@ export type Tries = Map<number, Measured[]>
 const FAILURES = 0.001
 /** A slow step is repeated if other programs used this many cores, or the generator was this late, in ms. */
 const DISTURBED = { others: 0.3, lag: 20 }
-/** At most. */
+/** Maximum attempts per step. */
 const TRIES = 3
 const WARM_UP_RATE = 50
 
@@ -40,18 +40,18 @@ export async function tryRates(
   options: SearchOptions,
 ): Promise<Map<Running, Tries>> {
   const { limit, lowest, seconds, warmUp, rounds } = options
-  const steps = ladder(lowest)
+  const steps = initialRates(lowest)
   const tries = new Map<Running, Tries>(servers.map((one) => [one, new Map()]))
   let seed = 0
-  // Lazy loading and compilation at the first requests are not measured.
+  // The first requests trigger lazy loading and compilation, which must not be measured.
   for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
-  let climbing = servers
+  let remaining = servers
   for (const [at, rate] of steps.entries()) {
-    if (climbing.length === 0) break
-    await tryAll(climbing.map((one) => ({ one, rate })))
+    if (remaining.length === 0) break
+    await tryAll(remaining.map((one) => ({ one, rate })))
     if (at === 0) continue
     const last = steps.slice(at - 1, at + 1)
-    climbing = climbing.filter((one) =>
+    remaining = remaining.filter((one) =>
       judgements(one).some((tried) =>
         tried.some(({ rate, isSustained }) => isSustained && last.includes(rate)),
       ),
@@ -59,7 +59,7 @@ export async function tryRates(
   }
   for (;;) {
     const next = servers.flatMap((one) =>
-      [...new Set(judgements(one).map(rateBetween))].flatMap((rate) =>
+      [...new Set(judgements(one).map(nextRate))].flatMap((rate) =>
         rate === null ? [] : [{ one, rate }],
       ),
     )
@@ -77,7 +77,7 @@ export async function tryRates(
     }
   }
 
-  function judgements(one: Running): Tried[][] {
+  function judgements(one: Running): RateResult[][] {
     return criteria.map((criterion) => judge(tries.get(one) as Tries, criterion, limit))
   }
 
@@ -111,7 +111,7 @@ export function medianP99(rounds: Measured[], criterion: Criterion): number {
   return median(rounds.map((one) => p99Of(one, criterion)))
 }
 
-function judge(tries: Tries, criterion: Criterion, limit: number): Tried[] {
+function judge(tries: Tries, criterion: Criterion, limit: number): RateResult[] {
   return [...tries].map(([rate, rounds]) => ({
     rate,
     isSustained: medianP99(rounds, criterion) < limit,

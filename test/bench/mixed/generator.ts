@@ -9,43 +9,43 @@ import { createPocketBaseClient } from './pocketbase-client.ts'
 export type Step = { rate: number; seconds: number; warmUp: number; seed: number; only?: Kind }
 
 /** The requests to a generator, and its replies. */
-type Asked = { world: World; speaks: Interface } | { step: Step } | { check: true }
+type GeneratorRequest = { world: World; apiName: ApiName } | { step: Step } | { check: true }
 export type Checked = { faults: string[] } & ReturnType<Client['acknowledged']>
-type Answer = { ready: true } | { result: StepResult } | { checked: Checked }
+type GeneratorReply = { ready: true } | { result: StepResult } | { checked: Checked }
 
-export type Interface = keyof typeof CLIENTS
+export type ApiName = keyof typeof CLIENTS
 
 const CLIENTS = { homeport: createHomeportClient, pocketbase: createPocketBaseClient }
 const MAX_CONNECTIONS = 512
 /** In ms. */
-const PATIENCE = 5_000
+const REPLY_TIMEOUT = 5_000
 
 export type Generator = ReturnType<typeof startGenerator>
 
 /** Starts the process that loads one server and keeps its users' sessions from step to step. */
-export function startGenerator(speaks: Interface, world: World) {
-  const answers: ((answer: Answer) => void)[] = []
+export function startGenerator(apiName: ApiName, world: World) {
+  const pendingReplies: ((answer: GeneratorReply) => void)[] = []
   const process = Bun.spawn([globalThis.process.execPath, import.meta.path], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    ipc: (answer: Answer) => answers.shift()?.(answer),
+    ipc: (answer: GeneratorReply) => pendingReplies.shift()?.(answer),
   })
-  const ready = askProcess({ speaks, world })
+  const ready = sendRequest({ apiName, world })
   return { pid: process.pid, run, check, stop }
 
   async function run(step: Step): Promise<StepResult> {
     await ready
-    return ((await askProcess({ step })) as { result: StepResult }).result
+    return ((await sendRequest({ step })) as { result: StepResult }).result
   }
 
   async function check(): Promise<Checked> {
-    return ((await askProcess({ check: true })) as { checked: Checked }).checked
+    return ((await sendRequest({ check: true })) as { checked: Checked }).checked
   }
 
-  function askProcess(asked: Asked): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    answers.push(resolve)
-    process.send(asked)
-    void process.exited.then(() => reject(new Error('a load generator has ended')))
+  function sendRequest(request: GeneratorRequest): Promise<GeneratorReply> {
+    const { promise, resolve, reject } = Promise.withResolvers<GeneratorReply>()
+    pendingReplies.push(resolve)
+    process.send(request)
+    void process.exited.then(() => reject(new Error('a load generator exited unexpectedly')))
     return promise
   }
 
@@ -59,11 +59,11 @@ export function startGenerator(speaks: Interface, world: World) {
 function serve() {
   let client: Client
   process.on('disconnect', () => process.exit())
-  process.on('message', async (asked: Asked) => {
-    if ('world' in asked) {
-      client = await CLIENTS[asked.speaks](asked.world)
+  process.on('message', async (request: GeneratorRequest) => {
+    if ('world' in request) {
+      client = await CLIENTS[request.apiName](request.world)
       answer({ ready: true })
-    } else if ('step' in asked) answer({ result: await load(client, asked.step) })
+    } else if ('step' in request) answer({ result: await load(client, request.step) })
     else answer({ checked: { faults: await client.check(), ...client.acknowledged() } })
   })
 }
@@ -76,15 +76,15 @@ async function load(client: Client, { warmUp, ...schedule }: Step): Promise<Step
       arrivals: scheduleArrivals(schedule),
       warmUp: warmUp * 1000,
       pool,
-      exchangeOf: client.exchangeOf,
-      patience: PATIENCE,
+      createExchange: client.createExchange,
+      replyTimeout: REPLY_TIMEOUT,
     })
   } finally {
     pool.close()
   }
 }
 
-function answer(answer: Answer) {
+function answer(answer: GeneratorReply) {
   process.send?.(answer)
 }
 

@@ -3,9 +3,9 @@ import {
   ask,
   type Client,
   createEvents,
-  createPictureShelf,
+  createPicturePool,
   encodeRequest,
-  forEach,
+  forEachTwoAtATime,
   PASSWORD,
   type User,
   WEBHOOK_PATH,
@@ -18,7 +18,7 @@ import type { Reply } from './reply-reader.ts'
 
 export type Session = { accessToken: string; refreshToken: string; user: { _id: string } }
 type Subscription = { subscriptions: { expiresAt: string }[] }
-type Holder = User & { state: 'at rest' | 'refreshing' | 'lost'; renewedAt: number }
+type SessionUser = User & { state: 'idle' | 'refreshing' | 'lost'; renewedAt: number }
 
 export const UPLOAD_PATH =
   '/api/user/attachments/v1?type=publicAsset&targetType=webp&compression=true'
@@ -33,22 +33,22 @@ const RENEW_AFTER = 5 * 60_000
 export async function createHomeportClient(world: World): Promise<Client> {
   const { port } = world
   const random = createRandom(port)
-  const users: Holder[] = world.users.map((user) => ({
+  const users: SessionUser[] = world.users.map((user) => ({
     ...user,
-    state: 'at rest',
+    state: 'idle',
     renewedAt: Date.now(),
   }))
-  const pictures = createPictureShelf(world.pictures)
+  const pictures = createPicturePool(world.pictures)
   const makeEvent = createEvents()
-  const paidUntil = new Map<Holder, number>()
+  const paidUntil = new Map<SessionUser, number>()
   const count = { events: 0, uploads: 0, sent: 0 }
   const photo = await Bun.file(world.photo).bytes()
   const reads = world.reads.map(({ path, etag }) =>
     encodeRequest('GET', path, { headers: { 'If-None-Match': etag ?? '' } }),
   )
-  return { port, exchangeOf, renew, acknowledged: () => count, check }
+  return { port, createExchange, renew, acknowledged: () => count, check }
 
-  function exchangeOf(kind: Kind): Exchange {
+  function createExchange(kind: Kind): Exchange {
     if (kind === 'read') return { bytes: pick(reads, random), accept: ignore }
     if (kind === 'refresh') return refresh()
     if (kind === 'webhook') return deliver()
@@ -68,7 +68,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
   /** A phone never exchanges a token twice at once, so only an idle user refreshes. */
   function refresh(): Exchange {
     let user = pick(users, random)
-    while (user.state !== 'at rest' && users.some(({ state }) => state === 'at rest')) {
+    while (user.state !== 'idle' && users.some(({ state }) => state === 'idle')) {
       user = pick(users, random)
     }
     user.state = 'refreshing'
@@ -76,7 +76,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
     return {
       bytes: encodeRequest('POST', REFRESH_PATH, { json }),
       accept(reply) {
-        if (isGood(reply)) adopt(user, JSON.parse(reply.body.toString()).response)
+        if (isGood(reply)) storeSession(user, JSON.parse(reply.body.toString()).response)
         else user.state = 'lost'
       },
     }
@@ -112,13 +112,16 @@ export async function createHomeportClient(world: World): Promise<Client> {
   }
 
   async function renew() {
-    await forEach(users, async (user) => {
+    await forEachTwoAtATime(users, async (user) => {
       if (user.state === 'lost') {
         const json = { email: user.email, password: PASSWORD }
-        adopt(user, (await ask<{ response: Session }>(port, 'POST', LOGIN_PATH, { json })).response)
+        storeSession(
+          user,
+          (await ask<{ response: Session }>(port, 'POST', LOGIN_PATH, { json })).response,
+        )
       } else if (Date.now() - user.renewedAt > RENEW_AFTER) {
         const json = { refreshToken: user.refreshToken }
-        adopt(
+        storeSession(
           user,
           (await ask<{ response: Session }>(port, 'POST', REFRESH_PATH, { json })).response,
         )
@@ -126,22 +129,23 @@ export async function createHomeportClient(world: World): Promise<Client> {
     })
   }
 
-  function adopt(user: Holder, { accessToken, refreshToken }: Session) {
-    Object.assign(user, { accessToken, refreshToken, state: 'at rest', renewedAt: Date.now() })
+  function storeSession(user: SessionUser, { accessToken, refreshToken }: Session) {
+    Object.assign(user, { accessToken, refreshToken, state: 'idle', renewedAt: Date.now() })
   }
 
   /** Every purchase is active until its last acknowledged renewal, and the latest uploads are WebP. */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await renew()
-    await forEach([...paidUntil], async ([{ accessToken: token, email }, until]) => {
+    await forEachTwoAtATime([...paidUntil], async ([{ accessToken: token, email }, until]) => {
       const { response } = await ask<{ response: Subscription }>(port, 'GET', SUBSCRIPTION_PATH, {
         token,
       })
       const expiresAt = Date.parse(response.subscriptions[0]?.expiresAt ?? '')
-      if (!(expiresAt >= until)) faults.push(`${email} has paid until ${until}, not ${expiresAt}`)
+      if (!(expiresAt >= until))
+        faults.push(`${email} should be paid until ${until}, but has ${expiresAt}`)
     })
-    await forEach(pictures.uploaded.slice(-20), async (path) => {
+    await forEachTwoAtATime(pictures.uploaded.slice(-20), async (path) => {
       const reply = await fetch(`http://127.0.0.1:${port}${path}`)
       const bytes = Buffer.from(await reply.arrayBuffer())
       if (bytes.toString('latin1', 8, 12) !== 'WEBP') faults.push(`${path} is not a WebP`)

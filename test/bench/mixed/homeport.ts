@@ -6,7 +6,7 @@ import {
   ask,
   createEvents,
   EMAIL_DOMAIN,
-  forEach,
+  forEachTwoAtATime,
   PASSWORD,
   type User,
   WEBHOOK_PATH,
@@ -35,8 +35,8 @@ export async function startHomeportContender(
     name: 'Homeport',
     pid: server.pid,
     port,
-    about: 'argon2id 19 MiB t=2; SQLite, synchronous=FULL, commits shared; WebP at the upload',
-    speaks: 'homeport',
+    about: 'argon2id 19 MiB t=2; SQLite, synchronous=FULL, group commit; WebP on upload',
+    apiName: 'homeport',
     prepare: () => prepareWorld(port, size, photo),
     stop: server.stop,
     countStored: () =>
@@ -50,7 +50,7 @@ export async function prepareWorld(port: number, size: Size, photo: string): Pro
   const pictures: string[] = []
   const makeEvent = createEvents()
   const picture = await Bun.file(photo).bytes()
-  await forEach(Array.from({ length: size.users }), async (_, at) => {
+  await forEachTwoAtATime(Array.from({ length: size.users }), async (_, at) => {
     const email = `user-${at}@${EMAIL_DOMAIN}`
     const json = { email, password: PASSWORD }
     const path = '/api/auth/register/v1'
@@ -67,7 +67,7 @@ export async function prepareWorld(port: number, size: Size, photo: string): Pro
     const event = makeEvent('INITIAL_PURCHASE', user)
     await ask(port, 'POST', WEBHOOK_PATH, { token: WEBHOOK_TOKEN, json: { event } })
   })
-  await forEach(users.slice(0, size.pictures), async ({ accessToken: token }) => {
+  await forEachTwoAtATime(users.slice(0, size.pictures), async ({ accessToken: token }) => {
     const headers = { 'content-type': 'image/jpeg' }
     const { response } = await ask<{ response: { url: string }[] }>(port, 'POST', UPLOAD_PATH, {
       token,

@@ -1,7 +1,7 @@
 import type { Contender } from './contender.ts'
 import type { Generator, Step } from './generator.ts'
 import type { StepResult } from './open-loop.ts'
-import { machineCpuTime, treeCpuTime, untilIdle } from './process-tree.ts'
+import { machineCpuTime, treeCpuTime, waitUntilIdle } from './process-tree.ts'
 
 /** A server and the process that loads it. */
 export type Running = { contender: Contender; generator: Generator }
@@ -15,7 +15,7 @@ export type Measured = {
   cores: {
     server: number
     generator: number
-    /** Other programs on the machine; much of it makes the step's figures rough. */
+    /** Used by other programs; a high value makes the step's figures unreliable. */
     others: number
   }
 }
@@ -30,7 +30,7 @@ export async function measureStep(
   const result = await generator.run(step)
   const elapsed = performance.now() - startedAt
   const after = await readTimes()
-  await untilIdle(contender.pid)
+  await waitUntilIdle(contender.pid)
   const [machine = 0, server = 0, generating = 0] = after.map(
     (time, at) => (time - (before[at] ?? 0)) / elapsed,
   )

@@ -1,7 +1,7 @@
 import { cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../support/executable.ts'
-import { untilOk, WEBHOOK_TOKEN } from '../servers.ts'
+import { WEBHOOK_TOKEN, waitUntilOk } from '../servers.ts'
 import type { Contender, Size } from './contender.ts'
 import { countRows, PUBLIC_PATHS, prepareWorld } from './homeport.ts'
 
@@ -40,13 +40,13 @@ export async function startNodeStack(
     env: { ...process.env, UV_THREADPOOL_SIZE: THREADS, NODE_ENV: 'production' },
     stdio: ['ignore', Bun.file('/dev/null'), 'inherit'],
   })
-  await untilOk(`http://127.0.0.1:${port}/health`)
+  await waitUntilOk(`http://127.0.0.1:${port}/health`)
   return {
     name: 'Node stack',
     pid: server.pid,
     port,
-    about: `node ${await versionOfNode()}, ${PACKAGES.join(', ')}; argon2id 19 MiB t=2; SQLite, synchronous=FULL; WebP at the upload`,
-    speaks: 'homeport',
+    about: `node ${await versionOfNode()}, ${PACKAGES.join(', ')}; argon2id 19 MiB t=2; SQLite, synchronous=FULL; WebP on upload`,
+    apiName: 'homeport',
     prepare: () => prepareWorld(port, size, photo),
     async stop() {
       server.kill()
@@ -64,17 +64,17 @@ async function install(program: string): Promise<boolean> {
     console.log('Skipping the Node stack: node or npm is missing')
     return false
   }
-  const adding = Bun.spawn(['npm', 'install', '--no-audit', '--no-fund', ...PACKAGES], {
+  const installProcess = Bun.spawn(['npm', 'install', '--no-audit', '--no-fund', ...PACKAGES], {
     cwd: program,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const errors = await new Response(adding.stderr).text()
-  if ((await adding.exited) === 0) return true
+  const errors = await new Response(installProcess.stderr).text()
+  if ((await installProcess.exited) === 0) return true
   console.log(`Skipping the Node stack: its packages cannot be installed: ${errors.trim()}`)
   return false
 }
 
 async function versionOfNode(): Promise<string> {
-  const asking = Bun.spawn(['node', '--version'])
-  return (await new Response(asking.stdout).text()).trim()
+  const versionProcess = Bun.spawn(['node', '--version'])
+  return (await new Response(versionProcess.stdout).text()).trim()
 }

@@ -23,9 +23,9 @@ type StepOptions = {
   warmUp: number
   pool: ConnectionPool
   /** Builds a request right before it is sent, and receives the reply. */
-  exchangeOf: (kind: Kind) => Exchange
+  createExchange: (kind: Kind) => Exchange
   /** How long to wait for replies after the last request was due, in ms. */
-  patience: number
+  replyTimeout: number
 }
 
 type Answered = { kind: Kind; latency: number }
@@ -38,7 +38,7 @@ export const SLOW_KINDS: Kind[] = ['signIn', 'upload', 'download']
  * from then, so waiting for the server or a connection counts (no coordinated omission).
  */
 export async function runStep(options: StepOptions): Promise<StepResult> {
-  const { arrivals, warmUp, pool, exchangeOf, patience } = options
+  const { arrivals, warmUp, pool, createExchange, replyTimeout } = options
   const answered: Answered[] = []
   const lags: number[] = []
   const failures: Record<string, number> = {}
@@ -51,11 +51,11 @@ export async function runStep(options: StepOptions): Promise<StepResult> {
     if (wait > 0) await Bun.sleep(wait)
     lags.push(performance.now() - startedAt - arrival.at)
     pool.send(() => {
-      const { bytes, accept } = exchangeOf(arrival.kind)
+      const { bytes, accept } = createExchange(arrival.kind)
       return { bytes, accept: (reply) => settle(arrival, reply, accept) }
     })
   }
-  if (open > 0) await Promise.race([settled.promise, Bun.sleep(patience)])
+  if (open > 0) await Promise.race([settled.promise, Bun.sleep(replyTimeout)])
   // Unanswered requests count as failed, with the time elapsed so far.
   if (open > 0) pool.close()
   await settled.promise

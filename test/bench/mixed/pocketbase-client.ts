@@ -3,9 +3,9 @@ import {
   ask,
   type Client,
   createEvents,
-  createPictureShelf,
+  createPicturePool,
   encodeRequest,
-  forEach,
+  forEachTwoAtATime,
   PASSWORD,
   type User,
   WEBHOOK_PATH,
@@ -16,10 +16,10 @@ import { createRandom, type Kind, pick } from './mix.ts'
 import { isGood } from './open-loop.ts'
 import type { Reply } from './reply-reader.ts'
 
-const BOUNDARY = 'picture-of-the-bench'
+const BOUNDARY = 'bench-picture'
 export const USERS = '/api/collections/users'
 const UPLOAD_PATH = '/api/collections/pictures/records'
-/** The thumbnail that replaces the WebP which the others create at the upload. */
+/** The thumbnail used instead of the WebP that the other servers create on upload. */
 const THUMB = '?thumb=800x0'
 
 export type Upload = { id: string; file: string }
@@ -28,7 +28,7 @@ export type Upload = { id: string; file: string }
 export async function createPocketBaseClient(world: World): Promise<Client> {
   const { port, users } = world
   const random = createRandom(port)
-  const pictures = createPictureShelf(world.pictures)
+  const pictures = createPicturePool(world.pictures)
   const makeEvent = createEvents()
   const paidUntil = new Map<User, number>()
   const count = { events: 0, uploads: 0, sent: 0 }
@@ -36,9 +36,9 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
   const reads = world.reads.map(({ path }) => encodeRequest('GET', path))
   // Tokens are valid for days here.
   const renew = async () => {}
-  return { port, exchangeOf, renew, acknowledged: () => count, check }
+  return { port, createExchange, renew, acknowledged: () => count, check }
 
-  function exchangeOf(kind: Kind): Exchange {
+  function createExchange(kind: Kind): Exchange {
     if (kind === 'read') return { bytes: pick(reads, random), accept: ignore }
     if (kind === 'webhook') return deliver()
     if (kind === 'upload') return upload()
@@ -100,11 +100,15 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
   /** Every purchase is active until its last acknowledged renewal, and the latest uploads are images. */
   async function check(): Promise<string[]> {
     const faults: string[] = []
-    await forEach([...paidUntil], async ([{ subscription, accessToken: token, email }, until]) => {
-      const { expiresAt } = await ask<{ expiresAt: number }>(port, 'GET', subscription, { token })
-      if (!(expiresAt >= until)) faults.push(`${email} has paid until ${until}, not ${expiresAt}`)
-    })
-    await forEach(pictures.uploaded.slice(-20), async (path) => {
+    await forEachTwoAtATime(
+      [...paidUntil],
+      async ([{ subscription, accessToken: token, email }, until]) => {
+        const { expiresAt } = await ask<{ expiresAt: number }>(port, 'GET', subscription, { token })
+        if (!(expiresAt >= until))
+          faults.push(`${email} should be paid until ${until}, but has ${expiresAt}`)
+      },
+    )
+    await forEachTwoAtATime(pictures.uploaded.slice(-20), async (path) => {
       const reply = await fetch(`http://127.0.0.1:${port}${path}`)
       const bytes = Buffer.from(await reply.arrayBuffer())
       if (bytes.readUInt16BE(0) !== 0xffd8) faults.push(`${path} is not a JPEG`)

@@ -2,12 +2,12 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../support/executable.ts'
 import { installPocketBase } from '../pocketbase.ts'
-import { untilOk, WEBHOOK_TOKEN } from '../servers.ts'
+import { WEBHOOK_TOKEN, waitUntilOk } from '../servers.ts'
 import {
   ask,
   createEvents,
   EMAIL_DOMAIN,
-  forEach,
+  forEachTwoAtATime,
   PASSWORD,
   type User,
   WEBHOOK_PATH,
@@ -71,14 +71,14 @@ export async function startPocketBaseContender(
     [program, 'serve', `--http=127.0.0.1:${port}`, `--hooksDir=${HOOKS}`, ...dir],
     { ...quiet, env: { ...process.env, WEBHOOK_TOKEN } },
   )
-  await untilOk(`http://127.0.0.1:${port}/api/health`)
+  await waitUntilOk(`http://127.0.0.1:${port}/api/health`)
   return {
     name: 'PocketBase',
     pid: server.pid,
     port,
     about:
-      'bcrypt of cost 10; SQLite, synchronous=NORMAL (no sync at a commit); a thumb at the first read; no ETag',
-    speaks: 'pocketbase',
+      'bcrypt of cost 10; SQLite, synchronous=NORMAL (no sync on commit); thumbnail on first read; no ETag',
+    apiName: 'pocketbase',
     prepare: () => prepare(port, size, photo, contentsFrom),
     async stop() {
       server.kill()
@@ -102,7 +102,7 @@ async function prepare(
   }
   const users: User[] = []
   const makeEvent = createEvents()
-  await forEach(Array.from({ length: size.users }), async (_, at) => {
+  await forEachTwoAtATime(Array.from({ length: size.users }), async (_, at) => {
     const email = `user-${at}@${EMAIL_DOMAIN}`
     const json = { email, password: PASSWORD, passwordConfirm: PASSWORD }
     const { id } = await ask<{ id: string }>(port, 'POST', `${USERS}/records`, { json })
@@ -118,10 +118,10 @@ async function prepare(
   })
   const { headers, body } = formOf(await Bun.file(photo).bytes())
   const pictures: string[] = []
-  await forEach(users.slice(0, size.pictures), async ({ accessToken }) => {
+  await forEachTwoAtATime(users.slice(0, size.pictures), async ({ accessToken }) => {
     const path = '/api/collections/pictures/records'
-    const how = { token: accessToken, headers, body }
-    pictures.push(pathOf(await ask<Upload>(port, 'POST', path, how)))
+    const options = { token: accessToken, headers, body }
+    pictures.push(pathOf(await ask<Upload>(port, 'POST', path, options)))
   })
   const reads: World['reads'] = []
   for (const path of PUBLIC_PATHS) {

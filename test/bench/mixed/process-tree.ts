@@ -4,10 +4,10 @@ type Stat = { parent: number; time: number }
 
 /** In ms. */
 const TICK = 10
-const LOOK_EVERY = 250
+const SAMPLE_INTERVAL = 250
 /** The share of one core in one sample. */
 const IDLE_SHARE = 0.05
-const LONGEST_WAIT = 60_000
+const MAX_WAIT = 60_000
 
 /** CPU time of a process and its descendants, in ms. */
 export async function treeCpuTime(root: number): Promise<number> {
@@ -34,15 +34,15 @@ export async function machineCpuTime(): Promise<number> {
 }
 
 /** Waits until a server has finished its remaining work; throws after a minute. */
-export async function untilIdle(pid: number) {
-  const until = Date.now() + LONGEST_WAIT
+export async function waitUntilIdle(pid: number) {
+  const until = Date.now() + MAX_WAIT
   for (let before = await treeCpuTime(pid); Date.now() < until; ) {
-    await Bun.sleep(LOOK_EVERY)
+    await Bun.sleep(SAMPLE_INTERVAL)
     const now = await treeCpuTime(pid)
-    if (now - before <= IDLE_SHARE * LOOK_EVERY) return
+    if (now - before <= IDLE_SHARE * SAMPLE_INTERVAL) return
     before = now
   }
-  throw new Error('a server works on without any load')
+  throw new Error('the server did not become idle')
 }
 
 /** The parent, and the CPU time including ended children (proc(5), fields 4 and 14 to 17). */

@@ -3,7 +3,7 @@ import type { Measured, Running } from './measure.ts'
 import { KINDS } from './mix.ts'
 import type { Latencies } from './open-loop.ts'
 
-/** From these values on, a step's figures are marked as rough: the generator's delay in ms, cores used by others. */
+/** Above these values a step's figures are marked as unreliable: the generator's delay in ms, cores used by others. */
 const LATE = 20
 const DISTURBING = 0.1
 
@@ -31,7 +31,7 @@ export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], li
   for (const criterion of criteria) {
     console.log(`\np99 of ${criterion.name} in ms, the median of the rounds\n`)
     console.log(
-      `| requests a second | ${names.join(' | ')} |\n|${' --- |'.repeat(names.length + 1)}`,
+      `| requests per second | ${names.join(' | ')} |\n|${' --- |'.repeat(names.length + 1)}`,
     )
     for (const rate of rates) {
       const cells = servers.map(([, all]) => {
@@ -43,7 +43,7 @@ export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], li
     console.log(`\nHighest rate with p99 of ${criterion.name} under ${limit} ms`)
     for (const [{ contender }, all] of servers) {
       const { rate, shown } = bestOf(all, criterion, limit)
-      const found = rate === null ? 'none is sustained' : `${rate}/s`
+      const found = rate === null ? 'no rate is sustained' : `${rate}/s`
       console.log(`\n${contender.name}: ${found}; ${describeStep(shown)}`)
       const rows = KINDS.map((kind) => [kind, shown.result.kinds[kind]] as const)
       printLatencies([...rows, ['all', shown.result.all]])

@@ -12,10 +12,10 @@ import { benchRequests } from './requests.ts'
 import type { Sides } from './sides.ts'
 import { benchStarts } from './starts.ts'
 import { benchStorage } from './storage.ts'
-import { benchTimers } from './timers.ts'
+import { benchJobs } from './timers.ts'
 
 /**
- * `bun run bench:scale [share] [folder] [parts]`: that share of a million users and ten million events, beside an
+ * `bun run bench:scale [share] [folder] [parts]`: compares that share of a million users and ten million events with an
  * almost empty database. The data is created once and kept in `folder`, or in the user's cache. `parts` selects some: `start,backup`.
  */
 const share = Number(process.argv[2] ?? 1)
@@ -24,9 +24,10 @@ const only = process.argv[4]?.split(',')
 /** 100 users, 1,000 events. */
 const EMPTY = 0.0001
 
-const tell = (text: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
+const logProgress = (text: string) =>
+  console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
 await mkdir(dirname(folder), { recursive: true })
-// On the same disk, so that syncs cost both the same.
+// On the same disk, so that syncs take the same time on both sides.
 const scratch = await mkdtemp(join(dirname(folder), 'scale-empty-'))
 const sides: Sides = {
   large: { dataDir: folder, size: sizeOf(share), port: 4821 },
@@ -34,8 +35,8 @@ const sides: Sides = {
 }
 const parts: [name: string, bench: () => unknown][] = [
   ['start', () => benchStarts(sides)],
-  ['requests', () => benchRequests(sides, tell)],
-  ['timers', () => benchTimers(sides)],
+  ['requests', () => benchRequests(sides, logProgress)],
+  ['timers', () => benchJobs(sides)],
   ['rebuild', () => benchRebuild(sides)],
   ['migration', () => benchMigrations(sides)],
   ['backup', () => benchBackup(sides)],
@@ -47,7 +48,7 @@ try {
   console.log(`${machine()}; large: ${share} of full size; empty: ${EMPTY}`)
   for (const [name, bench] of parts) {
     if (only && !only.includes(name)) continue
-    tell(name)
+    logProgress(name)
     await bench()
   }
 } finally {
@@ -59,6 +60,6 @@ async function makeData() {
   if (existsSync(folder)) return
   const partial = `${folder}.partial`
   await rm(partial, { recursive: true, force: true })
-  await makeLargeData(partial, sides.large.size, tell)
+  await makeLargeData(partial, sides.large.size, logProgress)
   await rename(partial, folder)
 }

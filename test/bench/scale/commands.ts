@@ -6,7 +6,7 @@ import { emailOf } from './large-users.ts'
 import { comparisonRow, printTable, rateComparisonRow } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
-/** Operators' commands, which run in the server. */
+/** Commands of operators, which the running server executes. */
 const COMMANDS = [
   ['status'],
   ['user', 'list'],
@@ -40,7 +40,7 @@ export async function benchBackup({ large, empty }: Sides) {
   const { bavail, bsize } = await statfs(large.dataDir)
   if (bavail * bsize < needed) {
     console.log(
-      `\nNo backup: ${giga(needed)} GB of free space are needed, there are ${giga(bavail * bsize)}.`,
+      `\nSkipping the backup: it needs ${toGigabytes(needed)} GB of free space, but only ${toGigabytes(bavail * bsize)} are left.`,
     )
     return
   }
@@ -91,6 +91,6 @@ async function timed(dataDir: string, args: string[]): Promise<number> {
   return performance.now() - start
 }
 
-function giga(bytes: number): string {
+function toGigabytes(bytes: number): string {
   return (bytes / 1e9).toFixed(1)
 }

@@ -7,9 +7,9 @@ import { randomUser, type Side } from './sides.ts'
 
 const PASSWORD = 'a long enough secret'
 
-type SetUpOffer = { response: { totp: { secret: string; sealed: string } } }
+type SetUpReply = { response: { totp: { secret: string; sealed: string } } }
 
-/** Console requests that could read too much. The server must run. */
+/** Console requests that could scan too many rows. The server must be running. */
 export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[]> {
   const name = `bench-${Date.now()}`
   const { stdout } = await runHomeport(dataDir, ['operators', 'add', name, '--json'])
@@ -60,8 +60,8 @@ async function signIn(url: string, link: string): Promise<string> {
       headers,
       body: JSON.stringify(json),
     })
-  const offered = (await (await post('link', { token })).json()) as SetUpOffer
-  const { secret, sealed } = offered.response.totp
+  const setUp = (await (await post('link', { token })).json()) as SetUpReply
+  const { secret, sealed } = setUp.response.totp
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
   const done = await post('set-up', { token, password: PASSWORD, code, sealed })
   return cookieIn(done.headers.get('set-cookie'))

@@ -3,20 +3,20 @@ import { WEBHOOK_TOKEN } from '../servers.ts'
 import { eventFields, timeOf, transferFields } from './large-billing.ts'
 import { attachmentKey, emailOf, PASSWORD, refreshTokenOf, userIdOf } from './large-users.ts'
 import type { Case } from './latencies.ts'
-import { findDeletable, randomUser, type Side, tokensOf } from './sides.ts'
+import { createTokenFactory, findDeletable, randomUser, type Side } from './sides.ts'
 
 /** Password hashing dominates the time. */
-const WITH_PASSWORD = 40
+const PASSWORD_REQUESTS = 40
 /** These change the data for later requests, and the empty side has few users. */
-const FEW = 20
+const FEW_REQUESTS = 20
 
-type Replied<T> = { response: T }
+type Enveloped<T> = { response: T }
 
 /** Every endpoint that reads or writes data; those that change or delete users come last. */
 export async function endpointCases(side: Side): Promise<Case[]> {
   return [
     ...publicCases(),
-    ...(await personCases(side)),
+    ...(await userCases(side)),
     ...billingCases(side),
     ...(await accountCases(side)),
   ]
@@ -28,13 +28,13 @@ function publicCases(): Case[] {
   return paths.map((path) => ({ name: `GET ${path}`, request: () => http('GET', path) }))
 }
 
-async function personCases(side: Side): Promise<Case[]> {
+async function userCases(side: Side): Promise<Case[]> {
   const { size } = side
-  const tokenOf = await tokensOf(side)
+  const tokenOf = await createTokenFactory(side)
   const uploaded: { at: number; key: string }[] = []
   const refreshed = new Map<number, string>()
   let current = 0
-  const own = (method: string, path: string, body?: () => object): Case => ({
+  const userRequest = (method: string, path: string, body?: () => object): Case => ({
     name: `${method} ${path}`,
     isScattered: true,
     request: async () => {
@@ -44,12 +44,12 @@ async function personCases(side: Side): Promise<Case[]> {
   })
   const attachments = '/api/user/attachments/v1'
   return [
-    own('GET', '/api/user/profile/v1'),
-    own('PATCH', '/api/user/profile/v1', () => ({ profile: { name: unique('Name') } })),
-    own('GET', '/api/user/subscription/v1'),
-    own('GET', attachments),
+    userRequest('GET', '/api/user/profile/v1'),
+    userRequest('PATCH', '/api/user/profile/v1', () => ({ profile: { name: unique('Name') } })),
+    userRequest('GET', '/api/user/subscription/v1'),
+    userRequest('GET', attachments),
     {
-      ...own('GET', `${attachments}/download`),
+      ...userRequest('GET', `${attachments}/download`),
       request: async () => {
         const at = randomUser(size)
         return http('GET', `${attachments}/download?key=${attachmentKey(at)}`, await tokenOf(at))
@@ -61,30 +61,30 @@ async function personCases(side: Side): Promise<Case[]> {
         http('GET', `/files/${attachmentKey(randomUser({ ...size, users: size.files }))}`),
     },
     {
-      ...own('POST', `${attachments}?type=supportTicket`, () => ({ text: unique('text') })),
-      learn: (body) => {
-        const [first] = (JSON.parse(body) as Replied<{ key: string }[]>).response
+      ...userRequest('POST', `${attachments}?type=supportTicket`, () => ({ text: unique('text') })),
+      onReply: (body) => {
+        const [first] = (JSON.parse(body) as Enveloped<{ key: string }[]>).response
         uploaded.push({ at: current, key: first?.key ?? '' })
       },
     },
     {
-      ...own('DELETE', attachments),
+      ...userRequest('DELETE', attachments),
       isScattered: false,
       request: async () => {
         const { at, key } = uploaded.pop() ?? { at: 0, key: '' }
         return http('DELETE', `${attachments}?key=${key}`, await tokenOf(at))
       },
     },
-    own('GET', '/api/user/export/v1'),
-    own('GET', '/api/auth/sessions/v1'),
+    userRequest('GET', '/api/user/export/v1'),
+    userRequest('GET', '/api/auth/sessions/v1'),
     {
       ...post('/api/auth/refresh/v1', () => {
         current = randomUser(size)
         return { refreshToken: refreshed.get(current) ?? refreshTokenOf(current) }
       }),
       isScattered: true,
-      learn: (body) => {
-        const { refreshToken } = (JSON.parse(body) as Replied<{ refreshToken: string }>).response
+      onReply: (body) => {
+        const { refreshToken } = (JSON.parse(body) as Enveloped<{ refreshToken: string }>).response
         refreshed.set(current, refreshToken)
       },
     },
@@ -117,7 +117,7 @@ function billingCases({ size }: Side): Case[] {
       }),
       isScattered: true,
     },
-    webhook('the same again', () => sent[Math.floor(Math.random() * sent.length)] ?? {}),
+    webhook('duplicate', () => sent[Math.floor(Math.random() * sent.length)] ?? {}),
     // The cost of a late event depends on later ones, so both sides use purchases that were just renewed.
     webhook('late renewal', () => {
       const purchase = renewed[Math.floor(Math.random() * renewed.length)] ?? 0
@@ -134,26 +134,26 @@ function billingCases({ size }: Side): Case[] {
 
 async function accountCases(side: Side): Promise<Case[]> {
   const { size } = side
-  const tokenOf = await tokensOf(side)
-  const deletable = findDeletable(side, 2 * FEW)
+  const tokenOf = await createTokenFactory(side)
+  const deletable = findDeletable(side, 2 * FEW_REQUESTS)
   const email = () => emailOf(randomUser(size))
   return [
     post('/api/auth/guest/v1', () => ({})),
     post('/api/auth/password/v1/forgot', () => ({ email: email() })),
     {
       ...post('/api/auth/login/v1', () => ({ email: email(), password: PASSWORD })),
-      requests: WITH_PASSWORD,
+      requests: PASSWORD_REQUESTS,
     },
     {
       ...post('/api/auth/register/v1', () => ({
         email: `${unique('new')}@example.com`,
         password: PASSWORD,
       })),
-      requests: WITH_PASSWORD,
+      requests: PASSWORD_REQUESTS,
     },
     {
       name: 'webhook: transfer',
-      requests: FEW,
+      requests: FEW_REQUESTS,
       request: () => {
         const [from, to] = [userIdOf(randomUser(size)), userIdOf(randomUser(size))]
         const body = JSON.stringify({ event: transferFields(unique('transfer'), from, to) })
@@ -162,7 +162,7 @@ async function accountCases(side: Side): Promise<Case[]> {
     },
     {
       name: 'DELETE /api/user/profile/v1',
-      requests: FEW,
+      requests: FEW_REQUESTS,
       request: async () =>
         http('DELETE', '/api/user/profile/v1', await tokenOf(deletable.pop() ?? 0)),
     },
@@ -178,7 +178,7 @@ function post(path: string, body: () => object): Case {
 
 let last = 0
 
-/** A word that no earlier run used. */
+/** Makes a word unique across runs. */
 function unique(word: string): string {
   return `${word}-${Date.now().toString(36)}-${++last}`
 }

@@ -19,7 +19,7 @@ const START = Date.UTC(2024, 0)
 const LONG = { share: 0.0001, length: 300 }
 const TRANSFERS_SHARE = 0.001
 
-/** Purchases with their events, computed by the program's own functions. Yields the progress. */
+/** Adds purchases with their events, computed by the server's own functions. Yields the progress. */
 export function* addBilling(tables: Tables, insert: Insert, size: Size) {
   const { billingEvents, billingAliases, subscriptions, purchaseOwners } = tables
   const perPurchase = size.events / size.purchases
@@ -72,11 +72,11 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
   }
 }
 
-/** Long histories and transfers, delivered one by one as the provider does. */
+/** Delivers long histories and transfers through the services, as the provider would. */
 export async function addLongHistories(
   { billing }: Services,
   size: Size,
-  tell: (text: string) => void,
+  logProgress: (text: string) => void,
 ) {
   const count = Math.max(1, Math.round(size.users * LONG.share))
   for (let at = 0; at < count; at++) {
@@ -85,13 +85,13 @@ export async function addLongHistories(
       eventOf(size.purchases + at, step, type, appUserId),
     )
     await Promise.all(deliveries.map(billing.receive))
-    if (at % 10 === 9) tell(`${at + 1} long histories`)
+    if (at % 10 === 9) logProgress(`${at + 1} long histories`)
   }
   const transfers = Math.round(size.users * TRANSFERS_SHARE)
   for (let at = 0; at < transfers; at++) {
     const from = userIdOf(at * 7)
     await billing.receive(transferOf(at, from, userIdOf(at * 7 + 3)))
-    if (at % 100 === 99) tell(`${at + 1} transfers`)
+    if (at % 100 === 99) logProgress(`${at + 1} transfers`)
   }
 }
 
@@ -116,7 +116,7 @@ function rowId(at: number, receivedAt: Date): string {
 
 function eventOf(purchase: number, at: number, type: string, appUserId: string): Delivery {
   const time = timeOf(purchase, at)
-  return delivered(eventFields({ id: `event-${purchase}-${at}`, type, purchase, time, appUserId }))
+  return toDelivery(eventFields({ id: `event-${purchase}-${at}`, type, purchase, time, appUserId }))
 }
 
 /** The time of a purchase's event `at`, in ms. */
@@ -159,7 +159,7 @@ export function eventFields(event: {
 }
 
 function transferOf(at: number, from: string, to: string): Delivery {
-  return delivered(transferFields(`transfer-${at}`, from, to))
+  return toDelivery(transferFields(`transfer-${at}`, from, to))
 }
 
 /** A transfer of all purchases from one user to another, now. */
@@ -175,10 +175,10 @@ export function transferFields(id: string, from: string, to: string) {
   }
 }
 
-function delivered(event: Record<string, unknown>): Delivery {
+function toDelivery(event: Record<string, unknown>): Delivery {
   const body = { api_version: '1.0', event }
   const bytes = Buffer.from(JSON.stringify(body))
   const delivery = readDelivery(body, bytes)
-  if (!delivery) throw new Error('this is no event')
+  if (!delivery) throw new Error('not a billing event')
   return delivery
 }

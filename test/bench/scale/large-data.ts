@@ -35,21 +35,25 @@ export function sizeOf(share: number): Size {
 
 export type Tables = Services['db']['tables']
 
-/** Inserts rows into a table, encoded column by column as the program does. */
+/** Inserts a row into a table, encoding each column as the server does. */
 export type Insert = <T extends SQLiteTable>(table: T, row: T['$inferInsert']) => void
 
 /** Fills a new data directory in bulk with the rows that the services would write. */
-export async function makeLargeData(dataDir: string, size: Size, tell: (text: string) => void) {
+export async function makeLargeData(
+  dataDir: string,
+  size: Size,
+  logProgress: (text: string) => void,
+) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', RATE_LIMITS: 'off' })
   const tables = await withServices(config, async ({ db }) => db.tables)
   using db = new Database(join(dataDir, 'homeport.db'))
   db.run('PRAGMA synchronous=OFF')
   db.run('PRAGMA cache_size=-1000000')
   const insert = createInsert(db)
-  await inTransactions(db, addUsers(tables, insert, size, dataDir), tell)
-  await inTransactions(db, addBilling(tables, insert, size), tell)
+  await inTransactions(db, addUsers(tables, insert, size, dataDir), logProgress)
+  await inTransactions(db, addBilling(tables, insert, size), logProgress)
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
-  await withServices(config, (services) => addLongHistories(services, size, tell))
+  await withServices(config, (services) => addLongHistories(services, size, logProgress))
 }
 
 async function withServices<T>(
@@ -64,22 +68,22 @@ async function withServices<T>(
 async function inTransactions(
   db: Database,
   work: AsyncGenerator<string> | Generator<string>,
-  tell: (text: string) => void,
+  logProgress: (text: string) => void,
 ) {
   db.run('BEGIN')
   for await (const progress of work) {
     db.run('COMMIT')
-    tell(progress)
+    logProgress(progress)
     db.run('BEGIN')
   }
   db.run('COMMIT')
 }
 
 function createInsert(db: Database): Insert {
-  const known = new Map<SQLiteTable, (row: Record<string, unknown>) => void>()
+  const writers = new Map<SQLiteTable, (row: Record<string, unknown>) => void>()
   return (table, row) => {
-    const write = known.get(table) ?? prepare(db, table)
-    known.set(table, write)
+    const write = writers.get(table) ?? prepare(db, table)
+    writers.set(table, write)
     write(row as Record<string, unknown>)
   }
 }
@@ -89,9 +93,9 @@ function prepare(db: Database, table: SQLiteTable) {
     return { key, name: snakeCase(column.keyAsName ? key : column.name), column }
   })
   const names = columns.map(({ name }) => `"${name}"`).join(', ')
-  const places = columns.map(() => '?').join(', ')
-  const own = (table as unknown as Record<symbol, string>)[Symbol.for('drizzle:Name')]
-  const statement = db.prepare(`INSERT INTO "${own}" (${names}) VALUES (${places})`)
+  const placeholders = columns.map(() => '?').join(', ')
+  const tableName = (table as unknown as Record<symbol, string>)[Symbol.for('drizzle:Name')]
+  const statement = db.prepare(`INSERT INTO "${tableName}" (${names}) VALUES (${placeholders})`)
   return (row: Record<string, unknown>) => {
     const values = columns.map(({ key, column }) => {
       const value = row[key]

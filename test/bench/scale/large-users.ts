@@ -36,7 +36,7 @@ export function emailOf(at: number): string {
   return `${NAMES[at % NAMES.length]?.toLowerCase()}.${at}@example.com`
 }
 
-/** Users with a session each, and their attachments. Yields the progress. */
+/** Adds users with one session each, and their attachments. Yields the progress. */
 export async function* addUsers(tables: Tables, insert: Insert, size: Size, dataDir: string) {
   const { users, sessions, refreshTokens, knownDevices } = tables
   const passwordHash = await Bun.password.hash(PASSWORD, {

@@ -10,7 +10,7 @@ export type Case = {
   /** Measured requests per server; see `REQUESTS`. */
   requests?: number
   /** Receives the body of each reply. */
-  learn?: (body: string) => void
+  onReply?: (body: string) => void
   /** Whether the request reads random pages of the file, which are not cached after a start. */
   isScattered?: boolean
 }
@@ -25,56 +25,56 @@ const WARM_UP = 0.1
 /** A block ends after this many ms, so very slow requests are sent less often. */
 const BLOCK_TIME = 4_000
 
-type Asked = { port: number; asked: Case }
+type Target = { port: number; testCase: Case }
 
 /** Sends the same requests to two servers, case by case. */
 export async function measureAll(
   { large, empty }: Sides,
   cases: { large: Case[]; empty: Case[] },
-  tell: (text: string) => void,
+  logProgress: (text: string) => void,
   isWarm = true,
 ): Promise<Latencies[]> {
   const all: Latencies[] = []
-  for (const [at, asked] of cases.large.entries()) {
+  for (const [at, testCase] of cases.large.entries()) {
     const same = cases.empty[at]
-    if (!same) throw new Error(`${asked.name} is not asked of both`)
+    if (!same) throw new Error(`${testCase.name} is missing for the empty side`)
     const [ours, theirs] = [
-      { port: large.port, asked },
-      { port: empty.port, asked: same },
+      { port: large.port, testCase },
+      { port: empty.port, testCase: same },
     ]
-    const times = await askBoth(ours, theirs, isWarm)
-    tell(asked.name)
+    const times = await measureBoth(ours, theirs, isWarm)
+    logProgress(testCase.name)
     all.push(times)
   }
   return all
 }
 
 /** Sends requests to two servers in alternating blocks, one at a time. */
-async function askBoth(large: Asked, empty: Asked, isWarm = true): Promise<Latencies> {
-  const { name, requests = REQUESTS } = large.asked
+async function measureBoth(large: Target, empty: Target, isWarm = true): Promise<Latencies> {
+  const { name, requests = REQUESTS } = large.testCase
   const times: Latencies = { name, large: [], empty: [] }
   const perBlock = Math.ceil(requests / BLOCKS)
   if (isWarm) {
-    await askBlock(large, Math.ceil(requests * WARM_UP))
-    await askBlock(empty, Math.ceil(requests * WARM_UP))
+    await measureBlock(large, Math.ceil(requests * WARM_UP))
+    await measureBlock(empty, Math.ceil(requests * WARM_UP))
   }
   for (let block = 0; block < BLOCKS; block++) {
-    const ours = async () => times.large.push(await askBlock(large, perBlock))
-    const theirs = async () => times.empty.push(await askBlock(empty, perBlock))
+    const ours = async () => times.large.push(await measureBlock(large, perBlock))
+    const theirs = async () => times.empty.push(await measureBlock(empty, perBlock))
     for (const ask of block % 2 === 0 ? [ours, theirs] : [theirs, ours]) await ask()
   }
   return times
 }
 
-async function askBlock({ port, asked }: Asked, count: number): Promise<number[]> {
-  const { name, request, learn = () => {} } = asked
+async function measureBlock({ port, testCase }: Target, count: number): Promise<number[]> {
+  const { name, request, onReply = () => {} } = testCase
   using connection = await openConnection(port)
   const times: number[] = []
   const end = performance.now() + BLOCK_TIME
   for (let sent = 0; sent < count && performance.now() < end; sent++) {
     const { status, body, ms } = await connection.ask(await request())
     if (status !== 200) throw new Error(`${name}: ${status} ${body.slice(0, 200)}`)
-    learn(body)
+    onReply(body)
     times.push(ms)
   }
   return times.sort((a, b) => a - b)
@@ -93,7 +93,7 @@ async function openConnection(port: number) {
         const size = replySize(received)
         if (size !== null && received.length >= size) waiting.resolve(received)
       },
-      close: () => waiting.reject(new Error('the server has closed the connection')),
+      close: () => waiting.reject(new Error('the server closed the connection')),
     },
   })
   return { ask, [Symbol.dispose]: () => void socket.end() }

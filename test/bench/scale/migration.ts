@@ -29,21 +29,21 @@ export function benchMigrations({ large, empty }: Sides) {
 function migrations({ dataDir }: Side) {
   using client = openDatabase(join(dataDir, 'homeport.db'))
   const changes = [
-    { name: 'nothing but the check of all references', table: 'users', statements: [] },
+    { name: 'foreign key check only', table: 'users', statements: [] },
     ...TABLES.flatMap((table) => [
-      { name: `an index of ${table}`, table, statements: [indexOf(client, table)] },
-      { name: `${table} rebuilt`, table, statements: rebuildOf(client, table) },
+      { name: `create index on ${table}`, table, statements: [indexOf(client, table)] },
+      { name: `rebuild ${table}`, table, statements: rebuildOf(client, table) },
     ]),
   ]
   return changes.map(({ name, table, statements }) => {
     const { rows } = client.query(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }
     const start = performance.now()
-    undo(client, statements)
+    migrateAndRollBack(client, statements)
     return { name, rows, ms: performance.now() - start }
   })
 }
 
-function undo(client: Database, statements: string[]) {
+function migrateAndRollBack(client: Database, statements: string[]) {
   const known = readMigrations('sqlite')
   try {
     migrate(client, [...known, { tag: 'bench', statements: [...statements, FAULT] }])
@@ -59,16 +59,16 @@ function indexOf(client: Database, table: string): string {
 
 /** Rebuilds a table by https://www.sqlite.org/lang_altertable.html#otheralter. */
 function rebuildOf(client: Database, table: string): string[] {
-  const kept = client
+  const schemaObjects = client
     .query('SELECT type, sql FROM sqlite_master WHERE tbl_name = ? AND sql NOT NULL')
     .all(table) as { type: string; sql: string }[]
-  const made = kept.find(({ type }) => type === 'table')?.sql ?? ''
+  const createTable = schemaObjects.find(({ type }) => type === 'table')?.sql ?? ''
   return [
-    made.replace(new RegExp(`^CREATE TABLE [\`"]?${table}[\`"]?`), 'CREATE TABLE bench_new'),
+    createTable.replace(new RegExp(`^CREATE TABLE [\`"]?${table}[\`"]?`), 'CREATE TABLE bench_new'),
     `INSERT INTO bench_new SELECT * FROM ${table}`,
     `DROP TABLE ${table}`,
     `ALTER TABLE bench_new RENAME TO ${table}`,
-    ...kept.filter(({ type }) => type === 'index').map(({ sql }) => sql),
+    ...schemaObjects.filter(({ type }) => type === 'index').map(({ sql }) => sql),
   ]
 }
 

@@ -7,39 +7,43 @@ import type { Side, Sides } from './sides.ts'
 
 /** Each part of the large rebuild is stopped after this many ms. */
 const LIMIT = 40_000
-/** In seconds. */
-const SHORTEST = 3
+/** Minimum total duration of the measured rebuilds. */
+const MIN_SECONDS = 3
 
 /** Prints the speed of a rebuild: linking customers event by event, then rebuilding each purchase. */
 export async function benchRebuild({ large, empty }: Sides) {
-  const [ours, theirs] = [await ratesOf(large), await ratesOf(empty)]
+  const [ours, theirs] = [await measureRates(large), await measureRates(empty)]
   printTable(
     'events rebuild',
     ['', 'large', 'empty', 'large ÷ empty'],
     [
       rateComparisonRow('events linked per second', [ours.linked, theirs.linked]),
-      rateComparisonRow('purchases rebuilt per second', [ours.folded, theirs.folded]),
+      rateComparisonRow('purchases rebuilt per second', [ours.rebuilt, theirs.rebuilt]),
       rateComparisonRow('events per second, overall', [ours.events, theirs.events]),
     ],
   )
 }
 
 /** The rate of each part of a rebuild, within its time limit. */
-async function ratesOf({ dataDir, size }: Side) {
+async function measureRates({ dataDir, size }: Side) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
   await using data = await openData(config, createLog('error'))
   const { rebuildBilling } = data.services
-  const second = await repeated(() => rebuildBilling(withoutFirstPart()))
-  const folded = second.lines / second.seconds
-  const both = await repeated(() => rebuildBilling(AbortSignal.timeout(LIMIT)))
-  const linked = both.events / (both.seconds - both.lines / folded)
-  return { linked, folded, events: size.events / (size.events / linked + size.purchases / folded) }
+  const second = await rebuildRepeatedly(() => rebuildBilling(skipFirstPart()))
+  const rebuilt = second.lines / second.seconds
+  const both = await rebuildRepeatedly(() => rebuildBilling(AbortSignal.timeout(LIMIT)))
+  const linked = both.events / (both.seconds - both.lines / rebuilt)
+  return {
+    linked,
+    rebuilt,
+    events: size.events / (size.events / linked + size.purchases / rebuilt),
+  }
 }
 
-/** Small data is rebuilt repeatedly. */
-async function repeated(rebuild: () => ReturnType<Rebuild>) {
+/** Rebuilds small data repeatedly, until the total time is long enough to measure. */
+async function rebuildRepeatedly(rebuild: () => ReturnType<Rebuild>) {
   const total = { events: 0, lines: 0, seconds: 0 }
-  while (total.seconds < SHORTEST) {
+  while (total.seconds < MIN_SECONDS) {
     const { events, lines, seconds } = await rebuild()
     total.events += events
     total.lines += lines
@@ -49,12 +53,12 @@ async function repeated(rebuild: () => ReturnType<Rebuild>) {
 }
 
 /** A rebuild checks its signal before each batch, and continues with the second part when the first is stopped. */
-function withoutFirstPart(): AbortSignal {
+function skipFirstPart(): AbortSignal {
   const end = performance.now() + LIMIT
-  let looked = 0
+  let checks = 0
   const signal = {
     get aborted() {
-      return ++looked === 1 || performance.now() > end
+      return ++checks === 1 || performance.now() > end
     },
   }
   return signal as AbortSignal

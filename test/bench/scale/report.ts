@@ -3,7 +3,7 @@ import { median } from '../median.ts'
 import type { Latencies } from './latencies.ts'
 
 /** Rows are marked from this ratio of large to empty. */
-const MARKED = 1.5
+const HIGHLIGHT_RATIO = 1.5
 
 /** Prints a table in GitHub's Markdown. */
 export function printTable(title: string, head: string[], rows: (string | number)[][]) {
@@ -13,7 +13,7 @@ export function printTable(title: string, head: string[], rows: (string | number
   )
 }
 
-/** Prints p50 and p99 of both in ms, with ratios. Medians over blocks, because a pause of the machine affects only one block. */
+/** Prints p50 and p99 of both sides in ms, with ratios: medians over blocks, because a pause of the machine affects only one. */
 export function printLatencies(title: string, all: Latencies[]) {
   const head = ['', 'p50 large', 'empty', 'ratio', 'p99 large', 'empty', 'ratio']
   const rows = all.map(({ name, large, empty }) => {
@@ -31,16 +31,21 @@ export function comparisonRow(name: string, [large = 0, empty = 0]: number[]): s
   return [name, large.toFixed(1), empty.toFixed(1), ratio(large, empty)]
 }
 
-/** The same for two rates, where more is better. */
+/** A table row that compares two rates, where more is better. */
 export function rateComparisonRow(name: string, [large = 0, empty = 0]: number[]): string[] {
   const text = (large / empty).toFixed(2)
-  return [name, large.toFixed(0), empty.toFixed(0), empty / large > MARKED ? `**${text}**` : text]
+  return [
+    name,
+    large.toFixed(0),
+    empty.toFixed(0),
+    empty / large > HIGHLIGHT_RATIO ? `**${text}**` : text,
+  ]
 }
 
 /** Large divided by empty, in bold if the data makes it slow. */
 export function ratio(large: number, empty: number): string {
   const text = (large / empty).toFixed(2)
-  return large / empty > MARKED ? `**${text}**` : text
+  return large / empty > HIGHLIGHT_RATIO ? `**${text}**` : text
 }
 
 /** The machine and commit of the measurement. */

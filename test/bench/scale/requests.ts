@@ -17,7 +17,7 @@ import {
  * Prints the latency of requests from apps, the billing provider and operators, one at a time:
  * first with an empty page cache, then with a full one.
  */
-export async function benchRequests(sides: Sides, tell: (text: string) => void) {
+export async function benchRequests(sides: Sides, logProgress: (text: string) => void) {
   const { large, empty } = sides
   renewSessions(large)
   await readIntoCache(large)
@@ -29,22 +29,22 @@ export async function benchRequests(sides: Sides, tell: (text: string) => void) 
     empty: cases.empty.filter((one) => one.isScattered),
   }
   await dropFromCache(large)
-  tell(`page cache: ${await cachedShare(large)} of the file`)
-  printLatencies('First touches', await measureAll(sides, scattered, tell, false))
+  logProgress(`page cache: ${await cachedShare(large)} of the file`)
+  printLatencies('Cold page cache', await measureAll(sides, scattered, logProgress, false))
   await readIntoCache(large)
-  tell(`page cache: ${await cachedShare(large)} of the file`)
-  printLatencies('Endpoints', await measureAll(sides, cases, tell))
-  const questions = { large: await consoleCases(large), empty: await consoleCases(empty) }
-  printLatencies('The console', await measureAll(sides, questions, tell))
+  logProgress(`page cache: ${await cachedShare(large)} of the file`)
+  printLatencies('Endpoints', await measureAll(sides, cases, logProgress))
+  const consoleRequests = { large: await consoleCases(large), empty: await consoleCases(empty) }
+  printLatencies('The console', await measureAll(sides, consoleRequests, logProgress))
   const servers = [ours, theirs]
   const memory = await Promise.all(servers.map(({ pid }) => residentMemory(pid)))
   await benchCommands(sides)
   printTable(
-    'The servers',
+    'Servers',
     ['', 'large', 'empty', 'ratio'],
     [
       comparisonRow(
-        'their check of the file has ended so long after the start, in s',
+        'database check finished after start, in s',
         servers.map(({ checkedAfter }) => checkedAfter / 1000),
       ),
       comparisonRow(

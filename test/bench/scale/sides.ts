@@ -11,7 +11,7 @@ export type Side = { dataDir: string; size: Size; port: number }
 
 export type Sides = { large: Side; empty: Side }
 
-/** Every second user may be deleted; no other case uses those. */
+/** Every second user may be deleted; other cases do not use them. */
 const DELETABLE = 1
 
 /** A user who has not been deleted. */
@@ -31,7 +31,7 @@ export function findDeletable(side: Side, count: number): number[] {
   return [...found]
 }
 
-/** Restores the sessions that earlier runs refreshed, because their tokens are unknown now. */
+/** Resets the sessions that earlier runs refreshed, because their refresh tokens are no longer known. */
 export function renewSessions(side: Side) {
   using db = new Database(databaseOf(side))
   db.run('DELETE FROM refresh_tokens WHERE generation > ?', [SESSION_GENERATION])
@@ -50,7 +50,9 @@ export async function startSide({ dataDir, port }: Side) {
 }
 
 /** Returns a function that creates a user's access token, new each time so that no server has it cached. */
-export async function tokensOf({ dataDir }: Side): Promise<(at: number) => Promise<string>> {
+export async function createTokenFactory({
+  dataDir,
+}: Side): Promise<(at: number) => Promise<string>> {
   const jwk = await Bun.file(join(dataDir, 'secrets', 'access-token.jwk')).json()
   const key = await importJWK(jwk, 'ES256')
   return (at) =>

@@ -5,7 +5,7 @@ import type { Side, Sides } from './sides.ts'
 
 const STARTS = 5
 /** After this many ms, a server has finished its background work. */
-const REST = 3_000
+const SETTLE_MS = 3_000
 
 type Start = { ready: number; memory: number }
 
@@ -23,14 +23,14 @@ export async function benchStarts({ large, empty }: Sides) {
     ['', 'large', 'empty', 'ratio'],
     [
       comparisonRow('ready, in ms', of('ready')),
-      comparisonRow('memory 3 s after it, in MB', of('memory')),
+      comparisonRow('memory 3 s after start, in MB', of('memory')),
     ],
   )
 }
 
 async function startOnce({ dataDir, port }: Side): Promise<Start> {
   const server = await startHomeport(dataDir, port)
-  await Bun.sleep(REST)
+  await Bun.sleep(SETTLE_MS)
   const memory = (await residentMemory(server.pid)) / 1e6
   await server.stop()
   return { ready: server.readyAfter, memory }

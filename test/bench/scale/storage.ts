@@ -13,8 +13,8 @@ type Tree = {
   cells: number
 }
 
-/** Smaller ones are ignored. */
-const SHOWN = 0.002
+/** Trees with a smaller share of the file are left out. */
+const MIN_SHARE = 0.002
 
 /**
  * Prints the size of tables and indexes, and how much of it is rows. Reads the whole file. A
@@ -34,21 +34,25 @@ export function benchStorage({ dataDir }: Side) {
   const rowsOf = countRows(db, trees)
   const content = sum(trees.filter(({ isIndex }) => !isIndex).map((tree) => tree.content))
   const rows = trees
-    .filter(({ bytes }) => bytes > file * SHOWN)
+    .filter(({ bytes }) => bytes > file * MIN_SHARE)
     .map(({ name, ofTable, bytes, content }) => {
       const count = rowsOf.get(ofTable) ?? 0
       return [
         name,
-        mega(bytes),
+        toMegabytes(bytes),
         (bytes / count).toFixed(0),
         (content / count).toFixed(0),
         percent(content / bytes),
         percent(bytes / file),
       ]
     })
-  printTable('Bytes', ['', 'MB', 'a row', 'of it content', 'pages full', 'of the file'], rows)
+  printTable(
+    'Bytes',
+    ['', 'MB', 'bytes per row', 'content per row', 'page fill', 'share of file'],
+    rows,
+  )
   console.log(
-    `\nFile ${mega(file)} MB, rows ${mega(content)} MB: ${(file / content).toFixed(2)} times the rows.`,
+    `\nFile ${toMegabytes(file)} MB, rows ${toMegabytes(content)} MB: ${(file / content).toFixed(2)} times the rows.`,
   )
 }
 
@@ -67,7 +71,7 @@ function sum(values: number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-function mega(bytes: number): string {
+function toMegabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1)
 }
 

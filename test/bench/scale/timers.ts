@@ -5,21 +5,21 @@ import { printTable, ratio } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 /** The data has rows without files, which real data does not. */
-const LEFT_OUT = ['orphaned files']
+const EXCLUDED_JOBS = ['orphaned files']
 const TICK = 2
 
 /** Runs the scheduled jobs, and prints how long each takes and blocks the event loop. */
-export async function benchTimers({ large, empty }: Sides) {
-  const ofEmpty = await runTimers(empty)
-  const rows = [...(await runTimers(large))].map(([name, { ms, held }]) => {
-    const other = ofEmpty.get(name) ?? { ms: 0, held: 0 }
+export async function benchJobs({ large, empty }: Sides) {
+  const ofEmpty = await runJobs(empty)
+  const rows = [...(await runJobs(large))].map(([name, { ms, blocked }]) => {
+    const other = ofEmpty.get(name) ?? { ms: 0, blocked: 0 }
     return [
       name,
       ms.toFixed(1),
       other.ms.toFixed(1),
       ratio(ms, other.ms),
-      held.toFixed(1),
-      other.held.toFixed(1),
+      blocked.toFixed(1),
+      other.blocked.toFixed(1),
     ]
   })
   printTable(
@@ -29,24 +29,24 @@ export async function benchTimers({ large, empty }: Sides) {
   )
 }
 
-async function runTimers({ dataDir }: Side) {
+async function runJobs({ dataDir }: Side) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
   await using data = await openData(config, createLog('error'))
-  const found = new Map<string, { ms: number; held: number }>()
+  const found = new Map<string, { ms: number; blocked: number }>()
   for (const { name, run } of data.services.jobs) {
-    if (LEFT_OUT.includes(name)) continue
-    let held = 0
-    let ticked = performance.now()
+    if (EXCLUDED_JOBS.includes(name)) continue
+    let blocked = 0
+    let lastTickAt = performance.now()
     const ticks = setInterval(() => {
-      held = Math.max(held, performance.now() - ticked - TICK)
-      ticked = performance.now()
+      blocked = Math.max(blocked, performance.now() - lastTickAt - TICK)
+      lastTickAt = performance.now()
     }, TICK)
     const start = performance.now()
     await run(new AbortController().signal)
     const ms = performance.now() - start
     await Bun.sleep(2 * TICK)
     clearInterval(ticks)
-    found.set(name, { ms, held })
+    found.set(name, { ms, blocked })
   }
   return found
 }

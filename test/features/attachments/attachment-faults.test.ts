@@ -5,7 +5,7 @@ import { createTestApp } from '../../support/app.ts'
 import { filesOf, PATH, uploadForm } from '../../support/attachments.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
 
-test('7: below the floor of free space uploads get 507 and everything else goes on', async () => {
+test('7: below the minimum free space, uploads get 507 and the rest keeps working', async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['a.txt', 'text']], { type: 'supportTicket' })
@@ -13,7 +13,7 @@ test('7: below the floor of free space uploads get 507 and everything else goes 
   expect((await app.ask('GET', '/ready')).json.storage).toBe('failing')
 })
 
-test('37: a worker that dies costs one 503, and the next picture is made', async () => {
+test('37: a worker crash causes one 503, and the next picture is processed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const large = await noise(3_000, 2_200).jpeg({ quality: 90 }).toBuffer()
@@ -57,7 +57,7 @@ test('116: a client that disconnects during an upload leaves no files behind', a
   await server.stop(true)
 })
 
-test('39, 40: a form over 64 MiB is too large, also when its length is not announced', async () => {
+test('39, 40: refuses a form over 64 MiB, even without a Content-Length', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const part = `--x\r\ncontent-disposition: form-data; name="f"; filename="a.txt"\r\n\r\n${'y'.repeat(2 ** 24)}\r\n`
@@ -74,7 +74,7 @@ test('39, 40: a form over 64 MiB is too large, also when its length is not annou
   expect(await filesOf(app)).toEqual([])
 })
 
-test('117: files without a row are collected once they are old, those with one stay', async () => {
+test('117: deletes files without a row once they are old and keeps files with one', async () => {
   await using app = await createTestApp()
   app.expectErrors()
   const { accessToken: token } = await app.register()
@@ -93,7 +93,7 @@ test('117: files without a row are collected once they are old, those with one s
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
 })
 
-/** Kills our image worker as soon as there is one. */
+/** Kills this process's image worker as soon as it starts. */
 async function killWorker() {
   for (let tries = 0; tries < 200; tries++) {
     await Bun.sleep(20)

@@ -4,7 +4,7 @@ import { cleanName } from '../../../src/features/attachments/upload/prepare-uplo
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
 
-test('53, 112: no name and no key reads anything outside of the folder', async () => {
+test('53, 112: no file name or key gives access to anything outside the folder', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['../../../etc/passwd', 'text']], {
@@ -51,7 +51,7 @@ test('76: replies 404 to requests for files of other users', async () => {
   expect(await filesOf(app)).toEqual([])
 })
 
-test('a file answers ranges, HEAD and If-None-Match', async () => {
+test('serves a file to range, HEAD and If-None-Match requests', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['a.txt', '0123456789']], { type: 'supportTicket' })
@@ -79,23 +79,23 @@ test.each([
   ['bytes=-', null],
   ['bytes=a-b', null],
   ['lines=0-1', null],
-] as const)('118: the range %s of 10 bytes', (header, expected) => {
+] as const)('118: parses the range %s for a file of 10 bytes', (header, expected) => {
   expect(rangeOf(header, 10)).toEqual(expected)
 })
 
 test.each([
-  ['an ending', 'photo.JPG', 'photo.webp'],
+  ['an extension', 'photo.JPG', 'photo.webp'],
   ['a path', '../../x', 'x.webp'],
-  ['a path of Windows', 'C:\\Users\\me\\pic.png', 'pic.webp'],
-  ['a line end', 'a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.webp'],
+  ['a Windows path', 'C:\\Users\\me\\pic.png', 'pic.webp'],
+  ['a line break', 'a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.webp'],
   ['a right-to-left mark', '\u202egnp.exe', 'gnp.webp'],
   ['a leading dot', '.htaccess', 'htaccess.webp'],
-  ['dots alone', '..', 'file.webp'],
-  ['nothing', '', 'file.webp'],
+  ['only dots', '..', 'file.webp'],
+  ['no characters', '', 'file.webp'],
   ['an emoji and quotes', '🙂 "quoted".jpg', '🙂 "quoted".webp'],
   ['5,000 characters', `${'x'.repeat(5_000)}.jpg`, `${'x'.repeat(100)}.webp`],
-])('113: a name with %s is stored cleaned', (_what, name, cleaned) => {
-  expect(cleanName(name, 'webp')).toBe(cleaned)
+])('113: sanitizes a file name with %s', (_what, name, sanitized) => {
+  expect(cleanName(name, 'webp')).toBe(sanitized)
 })
 
 test('113: a hostile name cannot break out of the header', async () => {

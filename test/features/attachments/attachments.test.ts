@@ -55,7 +55,7 @@ test.each([
   })
 })
 
-test('a support ticket keeps its bytes, behind a URL that is signed and ends after 15 minutes', async () => {
+test('a support ticket file keeps its bytes and has a signed URL valid for 15 minutes', async () => {
   await using app = await createTestApp()
   const { accessToken: token, refreshToken } = await app.register()
   const text = 'line one\nline two\n'
@@ -85,7 +85,7 @@ test('a support ticket keeps its bytes, behind a URL that is signed and ends aft
   expect((await fetchFile(app, fresh.json.response.url)).status).toBe(200)
 })
 
-test('a compressed picture of a support ticket loses its metadata, even where it grows', async () => {
+test('compressing a support ticket picture removes its metadata, even if it grows', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await sharp(await phonePhoto())
@@ -110,9 +110,9 @@ test.each([
   ['an ICO', 'x.ico', Buffer.from('00000100010010100000010020006804000016000000', 'hex')],
   ['an AVIF', 'x.jpg', Buffer.from('0000001c667479706176696600000000617669666d696631', 'hex')],
   ['a JPEG XL', 'x.jxl', Buffer.from('0000000c4a584c200d0a870a', 'hex')],
-  ['a text', 'x.png', 'not a picture'],
-  ['nothing at all', 'x.jpg', ''],
-])('104, 105, 108, 114: %s is no public asset', async (_what, name, content) => {
+  ['a text file', 'x.png', 'not a picture'],
+  ['an empty file', 'x.jpg', ''],
+])('104, 105, 108, 114: %s is not accepted as a public asset', async (_what, name, content) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [[name, content]], { type: 'publicAsset' })
@@ -120,7 +120,7 @@ test.each([
   expect(await filesOf(app)).toEqual([])
 })
 
-test('106: what is appended to a picture does not survive', async () => {
+test('106: removes data appended to a picture', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const polyglot = Buffer.concat([await phonePhoto(), Buffer.from('<script>MARKER</script>')])
@@ -129,7 +129,7 @@ test('106: what is appended to a picture does not survive', async () => {
   expect(Buffer.from(bytes).toString('latin1')).not.toContain('MARKER')
 })
 
-test('100, 107: a bomb and a cut picture get a clear 422 and leave nothing', async () => {
+test('100, 107: decompression bombs and truncated pictures get 422 and leave no file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const bomb = await uploadForm(app, token, [['b.png', bombOf(9_000, 9_000)]], {
@@ -142,15 +142,15 @@ test('100, 107: a bomb and a cut picture get a clear 422 and leave nothing', asy
   expect(await filesOf(app)).toEqual([])
 })
 
-test('all files of one request are stored or none', async () => {
+test('stores all files of a request or none', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await phonePhoto()
-  const half: [string, Buffer | string][] = [
+  const mixed: [string, Buffer | string][] = [
     ['a.jpg', photo],
     ['b.jpg', 'not a picture'],
   ]
-  expect((await uploadForm(app, token, half, { type: 'publicAsset' })).status).toBe(415)
+  expect((await uploadForm(app, token, mixed, { type: 'publicAsset' })).status).toBe(415)
   expect(await filesOf(app)).toEqual([])
   const whole = Array.from({ length: 10 }, (_, at): [string, Buffer] => [`${at}.jpg`, photo])
   const stored = await uploadForm(app, token, whole, { type: 'publicAsset' })
@@ -161,7 +161,7 @@ test('all files of one request are stored or none', async () => {
   expect(await filesOf(app)).toHaveLength(10)
 })
 
-test('a raw body is an upload too, with its name in X-File-Name', async () => {
+test('accepts a raw body as an upload, with its name in X-File-Name', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await app.ask('POST', `${PATH}?type=publicAsset`, {
@@ -201,23 +201,26 @@ test.each([
     `filename*=utf-8''Gr%C3%BC%C3%9Fe.jpg`,
     'Grüße.jpg',
   ],
-  ['another case', 'Multipart/Form-Data; Boundary=x', 'x', 'filename="IMG.jpg"', 'IMG.jpg'],
-])('React Native and its relatives send %s', async (_what, type, boundary, name, stored) => {
-  await using app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const body = Buffer.concat([
-    Buffer.from(
-      `--${boundary}\r\ncontent-disposition: form-data; name="file"; ${name}\r\ncontent-type: image/jpeg\r\n\r\n`,
-    ),
-    await phonePhoto(),
-    Buffer.from(`\r\n--${boundary}--\r\n`),
-  ])
-  const headers = { 'content-type': type }
-  const reply = await app.ask('POST', `${PATH}?type=publicAsset`, { token, body, headers })
-  expect([reply.status, reply.json.response?.[0].fileName]).toEqual([200, stored])
-})
+  ['unusual letter case', 'Multipart/Form-Data; Boundary=x', 'x', 'filename="IMG.jpg"', 'IMG.jpg'],
+])(
+  'accepts a form with %s, as React Native and others send it',
+  async (_what, type, boundary, name, stored) => {
+    await using app = await createTestApp()
+    const { accessToken: token } = await app.register()
+    const body = Buffer.concat([
+      Buffer.from(
+        `--${boundary}\r\ncontent-disposition: form-data; name="file"; ${name}\r\ncontent-type: image/jpeg\r\n\r\n`,
+      ),
+      await phonePhoto(),
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ])
+    const headers = { 'content-type': type }
+    const reply = await app.ask('POST', `${PATH}?type=publicAsset`, { token, body, headers })
+    expect([reply.status, reply.json.response?.[0].fileName]).toEqual([200, stored])
+  },
+)
 
-test('52: a form without a boundary gets a sentence that says what to do', async () => {
+test('52: a form without a boundary gets an error that says what to do', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const headers = { 'content-type': 'multipart/form-data' }
@@ -235,7 +238,7 @@ test.each([
   ['empty', '--x--\r\n', 422],
   ['only text', '--x\r\ncontent-disposition: form-data; name="f"\r\n\r\nabc\r\n--x--\r\n', 422],
   ['garbage', 'no form at all', 400],
-])('52: a form that is %s is refused and leaves nothing', async (_what, body, status) => {
+])('52: a form that is %s is refused and leaves no files', async (_what, body, status) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const headers = { 'content-type': 'multipart/form-data; boundary=x' }
@@ -244,10 +247,10 @@ test.each([
   expect(await filesOf(app)).toEqual([])
 })
 
-test('40: a file of 25 MiB is taken, one byte more is too large', async () => {
+test('40: accepts a file of 25 MiB and refuses one more byte', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const most = 25 * 1024 * 1024
+  const limit = 25 * 1024 * 1024
   for (const form of [true, false]) {
     const send = (size: number) => {
       const content = 'x'.repeat(size)
@@ -255,8 +258,8 @@ test('40: a file of 25 MiB is taken, one byte more is too large', async () => {
       const headers = { 'content-type': 'text/plain' }
       return app.ask('POST', `${PATH}?type=supportTicket`, { token, body: content, headers })
     }
-    expect((await send(most)).status).toBe(200)
-    expect((await send(most + 1)).status).toBe(413)
+    expect((await send(limit)).status).toBe(200)
+    expect((await send(limit + 1)).status).toBe(413)
   }
   expect(await filesOf(app)).toHaveLength(2)
 })

@@ -5,14 +5,14 @@ import { phonePhoto } from '../../support/pictures.ts'
 
 const MINUTE = 60_000
 
-test('a private file opens in the console with a fresh proof, not for readers, and is audited', async () => {
+test('opening a private file requires a role and a recent proof, and is audited', async () => {
   await using app = await createTestApp()
   const { user, key } = await store(app, 'supportTicket')
   const path = `people/${user._id}/files`
   const reader = await signInOperator(app, { name: 'rita', role: 'reader' })
   const ann = await signInOperator(app)
-  for (const who of [reader, ann]) {
-    const listed = (await who.read(path)).records
+  for (const operator of [reader, ann]) {
+    const listed = (await operator.read(path)).records
     expect(listed).toMatchObject([{ key, url: null }])
     expect(JSON.stringify(listed)).not.toContain('signature')
   }
@@ -32,7 +32,7 @@ test('a private file opens in the console with a fresh proof, not for readers, a
   ])
 })
 
-test('a file opens under its own user alone, and a public one has its address in the list', async () => {
+test('a file opens only under its own user, and a public one is listed with its URL', async () => {
   await using app = await createTestApp()
   const { key } = await store(app, 'supportTicket')
   const other = await store(app, 'publicAsset')

@@ -6,7 +6,7 @@ import { countPixels } from '../../../src/features/attachments/images/count-pixe
 import { heicOf } from '../../support/heic.ts'
 import { bombOf, noise, phonePhoto } from '../../support/pictures.ts'
 
-test('the pixels of a picture are read from its head', async () => {
+test('reads the pixel count of a picture from its header', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-pixels-'))
   const path = join(folder, 'file')
   for (const [what, content, pixels] of [
@@ -25,8 +25,8 @@ test('the pixels of a picture are read from its head', async () => {
     ],
     ['HEIC', heicOf({ grid: [3, 2] }), 1_536 * 512],
     ['another file', Buffer.from('text'), 64_000_000],
-    ['a cut JPEG', (await phonePhoto()).subarray(0, 30), 64_000_000],
-    ['nothing', Buffer.alloc(0), 64_000_000],
+    ['a truncated JPEG', (await phonePhoto()).subarray(0, 30), 64_000_000],
+    ['an empty file', Buffer.alloc(0), 64_000_000],
   ] as const) {
     await Bun.write(path, content)
     expect([what, await countPixels(path)]).toEqual([what, pixels])

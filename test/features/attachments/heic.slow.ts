@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { uploadBody } from '../../support/attachments.ts'
 import { heicOf, QUADRANTS } from '../../support/heic.ts'
 
-test('mutants of HEIC never bring the server down, and the next picture is made', async () => {
+test('mutated HEIC files never crash the server, and the next picture is processed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const seeds = [QUADRANTS, heicOf({ grid: [3, 2], turns: 3 })]

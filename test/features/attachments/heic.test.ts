@@ -8,7 +8,7 @@ import { noise, phonePhoto } from '../../support/pictures.ts'
 
 const [RED, GREEN, BLUE, WHITE] = ['red', 'green', 'blue', 'white'] as const
 
-test('a HEIC becomes a JPEG, or the picture that was asked for', async () => {
+test('converts a HEIC to JPEG or to the requested format', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   for (const [query, itemType, fileName] of [
@@ -22,42 +22,45 @@ test('a HEIC becomes a JPEG, or the picture that was asked for', async () => {
     const [record] = reply.json.response
     expect(record).toMatchObject({ itemType, fileName })
     const bytes = await (await fetchFile(app, record.url)).arrayBuffer()
-    expect(await look(bytes)).toEqual({ size: [512, 256], corners: [RED, GREEN, BLUE, WHITE] })
+    expect(await readPicture(bytes)).toEqual({
+      size: [512, 256],
+      corners: [RED, GREEN, BLUE, WHITE],
+    })
     const widthQuery = `${record.url.includes('?') ? '&' : '?'}width=64`
     expect((await fetchFile(app, record.url + widthQuery)).status).toBe(200)
   }
 })
 
-const UPRIGHT: [what: string, HeicShape, size: number[], corners: string[]][] = [
-  ['as it lies', {}, [512, 256], [RED, GREEN, BLUE, WHITE]],
-  ['turned right, as a portrait of an iPhone', { turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
-  ['turned left', { turns: 1 }, [256, 512], [GREEN, WHITE, RED, BLUE]],
+const ORIENTATIONS: [what: string, HeicShape, size: number[], corners: string[]][] = [
+  ['unrotated', {}, [512, 256], [RED, GREEN, BLUE, WHITE]],
+  ['rotated right, like an iPhone portrait', { turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
+  ['rotated left', { turns: 1 }, [256, 512], [GREEN, WHITE, RED, BLUE]],
   ['upside down', { turns: 2 }, [512, 256], [WHITE, BLUE, GREEN, RED]],
   ['mirrored', { mirror: 1 }, [512, 256], [GREEN, RED, WHITE, BLUE]],
   ['tiles', { grid: [3, 2] }, [1536, 512], [RED, GREEN, BLUE, WHITE]],
-  ['turned tiles', { grid: [3, 2], turns: 3 }, [512, 1536], [BLUE, RED, WHITE, GREEN]],
-  ['the second', { isSecond: true, turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
+  ['rotated tiles', { grid: [3, 2], turns: 3 }, [512, 1536], [BLUE, RED, WHITE, GREEN]],
+  ['as the second image', { isSecond: true, turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
 ]
 
-test('a HEIC is turned and mirrored once, and comes without metadata', async () => {
+test('rotates and mirrors a HEIC once and removes its metadata', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  // Exif says again that the picture is turned.
+  // Exif repeats the rotation, which must not be applied twice.
   const exif = (await sharp(await phonePhoto()).metadata()).exif?.subarray(6) as Buffer
-  for (const [what, shape, size, corners] of UPRIGHT) {
+  for (const [what, shape, size, corners] of ORIENTATIONS) {
     const heic = heicOf({ ...shape, exif })
     expect(heic.toString('latin1')).toContain('CanaryPhone')
     const { json } = await uploadBody(app, token, heic, 'image/heic', 'publicAsset')
     const { url, key } = json.response[0]
     const bytes = await (await fetchFile(app, url)).arrayBuffer()
-    expect([what, await look(bytes)]).toEqual([what, { size, corners }])
+    expect([what, await readPicture(bytes)]).toEqual([what, { size, corners }])
     expect(Buffer.from(bytes).toString('latin1')).not.toContain('CanaryPhone')
     const details = await app.ask('GET', `${PATH}/download?key=${key}`, { token })
     expect(details.json.response).toMatchObject({ width: size[0], height: size[1] })
   }
 })
 
-test('a HEIC with the colours of Display P3 is converted to sRGB', async () => {
+test('converts a HEIC in Display P3 to sRGB', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const redOf = async (iccProfile: Buffer) => {
@@ -72,17 +75,17 @@ test('a HEIC with the colours of Display P3 is converted to sRGB', async () => {
   expect(await redOf(Buffer.from('Display P3', 'utf16le').swap16())).toBeWithin(214, 224)
 })
 
-test('a HEIC that lies, is too large or damaged is refused and leaves nothing', async () => {
+test('refuses a HEIC that is inconsistent, too large or damaged and leaves no files', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   for (const [what, heic, code] of [
     ['too wide', heicOf({ size: [16_385, 10] }), 'image_too_large'],
     ['64 megapixels', heicOf({ grid: [4, 4], size: [16_000, 4_001] }), 'image_too_large'],
     ['fewer tiles', heicOf({ grid: [2, 2], size: [4_000, 3_000] }), 'image_unreadable'],
-    ['smaller than told', heicOf({ size: [4_000, 3_000] }), 'image_unreadable'],
-    ['cut', QUADRANTS.subarray(0, QUADRANTS.length - 200), 'image_unreadable'],
+    ['smaller than declared', heicOf({ size: [4_000, 3_000] }), 'image_unreadable'],
+    ['truncated', QUADRANTS.subarray(0, QUADRANTS.length - 200), 'image_unreadable'],
     [
-      'a brand only',
+      'only a brand',
       Buffer.from('0000001866747970686569630000000068656963', 'hex'),
       'image_unreadable',
     ],
@@ -93,7 +96,7 @@ test('a HEIC that lies, is too large or damaged is refused and leaves nothing', 
   expect(await filesOf(app)).toEqual([])
 })
 
-test('colours of Display P3 become those of sRGB', async () => {
+test('converts Display P3 colours to sRGB', async () => {
   const original = await noise(64, 64).toColourspace('srgb').raw().toBuffer()
   const raw = { width: 64, height: 64, channels: 3 } as const
   const wide = await sharp(original, { raw }).withIccProfile('p3').png().toBuffer()
@@ -108,7 +111,7 @@ function largestDifference(one: Uint8Array, other: Uint8Array): number {
 }
 
 /** The size of a picture, and the colours of its corners from left to right. */
-async function look(picture: ArrayBuffer) {
+async function readPicture(picture: ArrayBuffer) {
   const { data, info } = await sharp(picture)
     .removeAlpha()
     .raw()
@@ -119,11 +122,11 @@ async function look(picture: ArrayBuffer) {
     [width - 6, 5],
     [5, height - 6],
     [width - 6, height - 6],
-  ].map(([x = 0, y = 0]) => nameOf(data.subarray((y * width + x) * 3)))
+  ].map(([x = 0, y = 0]) => colourOf(data.subarray((y * width + x) * 3)))
   return { size: [width, height], corners }
 }
 
-function nameOf([red = 0, green = 0, blue = 0]: Uint8Array): string {
+function colourOf([red = 0, green = 0, blue = 0]: Uint8Array): string {
   const bits = [red, green, blue].map((value) => (value > 127 ? 1 : 0)).join('')
   return { '100': RED, '010': GREEN, '001': BLUE, '111': WHITE }[bits] ?? `${red} ${green} ${blue}`
 }

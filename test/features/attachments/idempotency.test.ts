@@ -3,21 +3,21 @@ import { createIdempotencyStore } from '../../../src/features/attachments/upload
 import type { Row } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 
-test('an upload that another instance stored in between gets the reply of that one', async () => {
+test('returns the stored reply if another instance stores the same upload first', async () => {
   await using app = await createTestApp()
-  const upload = await storedInBetween(app, 'the same', 'the same')
+  const upload = await storeConcurrently(app, 'the same', 'the same')
   expect(upload).toMatchObject([{ key: 'first.txt' }])
 })
 
-test('another upload that another instance stored in between is refused', async () => {
+test('refuses an upload if another instance stores a different one first', async () => {
   await using app = await createTestApp()
-  await expect(storedInBetween(app, 'one', 'another')).rejects.toMatchObject({
+  await expect(storeConcurrently(app, 'one', 'another')).rejects.toMatchObject({
     code: 'validation_failed',
   })
 })
 
 /** Stores an upload under a key while another instance stores one under the same key. */
-async function storedInBetween(app: TestApp, there: string, here: string) {
+async function storeConcurrently(app: TestApp, there: string, here: string) {
   const { db } = app.services
   const { user } = await app.register()
   const create = () => createIdempotencyStore({ db, now: () => app.clock.now })

@@ -5,7 +5,7 @@ import { phonePhoto } from '../../support/pictures.ts'
 
 const PROFILE = '/api/user/profile/v1'
 
-test('files are listed in pages, the newest first, and none is missed or shown twice', async () => {
+test('lists files in pages, newest first, each exactly once', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { accessToken: other } = await app.register()
@@ -25,13 +25,13 @@ test('files are listed in pages, the newest first, and none is missed or shown t
     shown.push(...json.response.map(keyOf))
     if (json.next === undefined) break
     after = `&after=${json.next}`
-    // What is deleted meanwhile moves no page.
+    // A deletion between two requests does not shift the pages.
     if (shown.length === 2) await app.ask('DELETE', `${PATH}?key=${shown[1]}`, { token })
   }
   expect(shown).toEqual(whole.response.map(keyOf))
 })
 
-test('a listed file has its size, its time and a URL that works', async () => {
+test('a listed file has its size, its time and a working URL', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await upload(app, token, 'twelve bytes')
@@ -41,7 +41,7 @@ test('a listed file has its size, its time and a URL that works', async () => {
   expect((await app.app.handle(new Request(file.url))).status).toBe(200)
 })
 
-test('limit and after are checked', async () => {
+test('validates limit and after', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   for (const query of ['limit=0', 'limit=101', 'limit=x', 'after=x', 'after=1-../..']) {
@@ -52,15 +52,15 @@ test('limit and after are checked', async () => {
   }
 })
 
-test('the picture of a profile is an own public one, and goes with it', async () => {
+test('a profile picture is a public file of the user and is removed with that file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const setTo = (avatarKey: unknown) =>
+  const setAvatar = (avatarKey: unknown) =>
     app.ask('PATCH', PROFILE, { token, json: { profile: { avatarKey } } })
   const photo = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
   const [{ key, url }] = photo.json.response
   expect((await app.ask('GET', PROFILE, { token })).json.response.profile.avatarUrl).toBeNull()
-  expect((await setTo(key)).json.response.profile.avatarUrl).toBe(url)
+  expect((await setAvatar(key)).json.response.profile.avatarUrl).toBe(url)
 
   const { accessToken: other } = await app.register()
   const foreign = await app.ask('PATCH', PROFILE, {
@@ -71,10 +71,10 @@ test('the picture of a profile is an own public one, and goes with it', async ()
     { path: 'profile.avatarKey', message: 'must be the key of your own public picture' },
   ])
   for (const wrong of [await upload(app, token, 'text'), 'unknown.png', '', 7]) {
-    expect((await setTo(wrong)).status).toBe(422)
+    expect((await setAvatar(wrong)).status).toBe(422)
   }
-  expect((await setTo(null)).json.response.profile.avatarUrl).toBeNull()
-  await setTo(key)
+  expect((await setAvatar(null)).json.response.profile.avatarUrl).toBeNull()
+  await setAvatar(key)
   await app.ask('DELETE', `${PATH}?key=${key}`, { token })
   expect((await app.ask('GET', PROFILE, { token })).json.response.profile.avatarUrl).toBeNull()
 })

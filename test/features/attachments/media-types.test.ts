@@ -6,7 +6,7 @@ import { sniff } from '../../../src/features/attachments/upload/media-types.ts'
 
 const MIB = 1024 * 1024
 
-test('a large text is checked in slices, between which others have their turn', async () => {
+test('checks a large text in slices and lets other work run in between', async () => {
   const content = Buffer.alloc(64 * MIB, 'Grüße\n')
   let turns = 0
   let isOver = false
@@ -15,7 +15,7 @@ test('a large text is checked in slices, between which others have their turn', 
     if (!isOver) setImmediate(watch)
   }
   setImmediate(watch)
-  expect(await kindOf(content)).toBe('text/plain')
+  expect(await mediaTypeOf(content)).toBe('text/plain')
   isOver = true
   expect(turns).toBeGreaterThanOrEqual(32)
 })
@@ -24,27 +24,27 @@ test.each([
   ['a text', 'line one\r\n\tline two \u001b[31mred', 'text/plain'],
   ['a byte order mark', '\ufeffhello', 'text/plain'],
   ['an object', ' {"a": 1}', 'application/json'],
-  ['an array behind a byte order mark', '\ufeff[1]', 'application/json'],
+  ['an array after a byte order mark', '\ufeff[1]', 'application/json'],
   ['a number', '1', 'text/plain'],
   ['broken JSON', '{"a": ', 'text/plain'],
   ['JSON of 300 KiB', JSON.stringify(['x'.repeat(300 * 1024)]), 'text/plain'],
   ['a control character at the end', `${'x'.repeat(MIB)}\0`, null],
   ['a form feed in the middle', `${'x'.repeat(MIB)}\x0c${'x'.repeat(MIB)}`, null],
   ['half a character at the end', Buffer.concat([Buffer.alloc(MIB, 'x'), Buffer.of(0xc3)]), null],
-  ['a byte that is no UTF-8', Buffer.concat([Buffer.from('x'), Buffer.of(0xff)]), null],
-  ['nothing', '', null],
-])('the kind of %s is told by its bytes', async (_what, content, kind) => {
-  expect(await kindOf(Buffer.from(content))).toBe(kind)
+  ['a byte that is not UTF-8', Buffer.concat([Buffer.from('x'), Buffer.of(0xff)]), null],
+  ['an empty file', '', null],
+])('detects the media type of %s from its bytes', async (_what, content, kind) => {
+  expect(await mediaTypeOf(Buffer.from(content))).toBe(kind)
 })
 
-test('characters that lie across two slices are read as they are', async () => {
+test('reads characters that span two slices correctly', async () => {
   for (let shift = 0; shift < 4; shift++) {
     const text = 'x'.repeat(shift) + '🙂'.repeat(MIB / 4)
-    expect(await kindOf(Buffer.from(text))).toBe('text/plain')
+    expect(await mediaTypeOf(Buffer.from(text))).toBe('text/plain')
   }
 })
 
-async function kindOf(content: Buffer): Promise<string | null> {
+async function mediaTypeOf(content: Buffer): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-kinds-'))
   const path = join(folder, 'file')
   try {

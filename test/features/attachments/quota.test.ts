@@ -7,7 +7,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('115: the last file within the quota is taken, the next one is not; so with bytes', async () => {
+test('115: accepts the last file or byte within the quota and refuses the next', async () => {
   await using app = await createTestApp({
     ATTACHMENT_QUOTA_COUNT: '3',
     ATTACHMENT_QUOTA_BYTES: '100',
@@ -34,7 +34,7 @@ test('115: the last file within the quota is taken, the next one is not; so with
   expect(elsewhere.status).toBe(200)
 })
 
-test('115: parallel uploads cannot pass the quota together', async () => {
+test('115: parallel uploads cannot exceed the quota together', async () => {
   await using app = await createTestApp({ ATTACHMENT_QUOTA_COUNT: '3' })
   const { accessToken: token } = await app.register()
   const replies = await Promise.all(
@@ -44,7 +44,7 @@ test('115: parallel uploads cannot pass the quota together', async () => {
   expect(await filesOf(app)).toHaveLength(3)
 })
 
-test('an upload that comes again under its key gets the first answer and no second file', async () => {
+test('repeating an upload with its key returns the first reply and stores nothing', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   const send = (key: string, as = token) =>
@@ -74,7 +74,7 @@ test('an upload that comes again under its key gets the first answer and no seco
   expect(late.json.response[0].key).not.toBe(first.json.response[0].key)
 })
 
-test('the answers to the last hundred uploads of a user are kept', async () => {
+test('keeps the replies to the last 100 uploads of a user', async () => {
   await using app = await createTestApp()
   for (let at = 0; at < 2; at++) await app.register()
   const { db } = app.services
@@ -102,7 +102,7 @@ test('the answers to the last hundred uploads of a user are kept', async () => {
   expect(stored).toBe(103)
 })
 
-test('another upload under the same key is refused, at once and later', async () => {
+test('refuses a different upload with the same key, concurrently and later', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const send = (body: string, type = 'supportTicket') =>
@@ -120,7 +120,7 @@ test('another upload under the same key is refused, at once and later', async ()
   expect(await filesOf(app)).toHaveLength(1)
 })
 
-test('a failed upload is no answer: under the same key it may be tried again', async () => {
+test('a failed upload can be retried with the same key', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const headers = { 'idempotency-key': 'k' }
@@ -140,7 +140,7 @@ test('variants requested by others count towards the owner and are evicted for u
   const { accessToken: token } = await app.register()
   const { json } = await uploadBody(app, token, photo, 'image/jpeg', 'publicAsset')
   const { url, key } = json.response[0]
-  const statuses = await askAll(app, url)
+  const statuses = await requestAllVariants(app, url)
   expect(new Set(statuses)).toEqual(new Set([200, 507]))
   expect(await bytesOnDisk(app)).toBeLessThanOrEqual(quota)
   const { size } = (await app.ask('GET', `${PATH}/download?key=${key}`, { token })).json.response
@@ -151,7 +151,7 @@ test('variants requested by others count towards the owner and are evicted for u
   expect((await uploadBody(app, token, 'x', 'text/plain', 'supportTicket')).status).toBe(403)
 })
 
-test('the variants of one picture take 8 MiB at most, of which the largest give way', async () => {
+test('variants of one picture take at most 8 MiB; the largest are evicted first', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { json } = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
@@ -174,8 +174,8 @@ test('the variants of one picture take 8 MiB at most, of which the largest give 
   await expect(take('e', 9)).rejects.toThrow('no space')
 })
 
-/** Asks for a picture in all widths and formats. */
-async function askAll(app: TestApp, url: string) {
+/** Requests a picture in all widths and formats. */
+async function requestAllVariants(app: TestApp, url: string) {
   const statuses: number[] = []
   for (const width of [64, 256, 512, 1024]) {
     const formats = ['webp', 'jpeg', 'png']

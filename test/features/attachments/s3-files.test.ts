@@ -20,7 +20,7 @@ test('a file is stored, opened and removed', async () => {
   await other.remove(key)
 })
 
-test('an empty file is a file, with a size and a time', async () => {
+test('stores an empty file with its size and time', async () => {
   await using store = await startStore()
   const { key } = await store.keep('')
   const opened = await store.others().open(key)
@@ -31,11 +31,11 @@ test('an empty file is a file, with a size and a time', async () => {
   expect(await store.client().head('none')).toBeNull()
 })
 
-test('all of 250 objects are listed in order, and those of other folders are not', async () => {
+test('lists all 250 objects of its folder in order, and no others', async () => {
   await using store = await startStore()
   const keys = Array.from({ length: 250 }, () => `${newKey()}.txt`).toSorted()
-  const strangers = ['homes/a', 'home/notes & <more>.txt', 'home/deep/a.txt', `${newKey()}.txt`]
-  for (const key of [...keys.map((key) => `home/${key}`), ...strangers]) {
+  const unrelated = ['homes/a', 'home/notes & <more>.txt', 'home/deep/a.txt', `${newKey()}.txt`]
+  for (const key of [...keys.map((key) => `home/${key}`), ...unrelated]) {
     store.s3.objects.set(key, { bytes: Buffer.alloc(1), lastModified: new Date() })
   }
   const listed = await Array.fromAsync(store.client().list())
@@ -51,19 +51,19 @@ test('a wrong key or bucket is refused at once with an error that says so', asyn
   await using store = await startStore()
   const files = store.files({ secretAccessKey: 'wrong' })
   expect(await causeOf(files.open('a'))).toStartWith(
-    'S3 answered GET of a with 403 SignatureDoesNotMatch',
+    'S3 replied to GET a with 403 SignatureDoesNotMatch',
   )
   expect(store.s3.requests.GET).toBe(1)
   const listing = Array.fromAsync(files.list())
   expect(await causeOf(listing)).toStartWith('SignatureDoesNotMatch')
-  const stranger = store.files({ accessKeyId: 'stranger' })
-  expect(await causeOf(stranger.remove('a'))).toContain('403 InvalidAccessKeyId')
+  const unknownAccount = store.files({ accessKeyId: 'stranger' })
+  expect(await causeOf(unknownAccount.remove('a'))).toContain('403 InvalidAccessKeyId')
   const elsewhere = store.files({ bucket: 'wrong' })
   expect(await causeOf(elsewhere.open('a'))).toContain('404 NoSuchBucket')
   expect(await causeOf(elsewhere.remove('a'))).toContain('404 NoSuchBucket')
 })
 
-test('an address that has expired is refused', async () => {
+test('refuses an expired URL', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
   const s3 = new Bun.S3Client({ ...ACCOUNT, endpoint: store.s3.url, region: 'us-east-1' })
@@ -73,7 +73,7 @@ test('an address that has expired is refused', async () => {
   expect((await fetch(address)).status).toBe(403)
 })
 
-test('what fails twice is tried again and succeeds', async () => {
+test('retries a request that fails twice', async () => {
   await using store = await startStore()
   Object.assign(store.s3.faults, { failing: 1, slowDown: 1 })
   const { key } = await store.keep('some text')
@@ -85,7 +85,7 @@ test('what fails twice is tried again and succeeds', async () => {
   expect(await Array.fromAsync(store.client().list())).toHaveLength(1)
 })
 
-test('what fails three times is unavailable, and no signature shows', async () => {
+test('reports unavailable after three failures, without showing a signature', async () => {
   await using store = await startStore()
   store.s3.faults.failing = 3
   expect(await causeOf(store.files().open('a'))).toContain('500 InternalError')
@@ -105,20 +105,20 @@ test('a store that never answers is unavailable after its deadline', async () =>
   expect([...new Set(causes)]).toEqual(['S3 made no progress for 100 ms'])
 }, 20_000)
 
-test('a store that sends a byte now and then is unavailable in the end', async () => {
+test('a store that only trickles bytes is unavailable after a while', async () => {
   await using store = await startStore()
   const { key, path } = store.stage('x'.repeat(10_000))
   await store.files().keep(path, key)
   Object.assign(store.s3.faults, { pause: 20, pieces: 10_000 })
-  // On a busy machine a piece may be late as well.
+  // On a busy machine a single piece may be late, too.
   const cause = await causeOf(store.others({ deadlineMs: 60 }).open(key))
   expect(cause).toMatch(/S3 (took longer than 720|made no progress for 60) ms/)
 })
 
-test('a slow store is given time while bytes move', async () => {
+test('allows a slow transfer as long as bytes keep moving', async () => {
   await using store = await startStore()
   const content = 'x'.repeat(200_000)
-  // In all longer than the deadline, of which a busy machine may take most for one piece.
+  // Longer than the deadline in total; on a busy machine one piece may take most of it.
   store.s3.faults.pause = 150
   const files = store.files({ deadlineMs: 1_000 })
   const { key, path } = store.stage(content)
@@ -141,7 +141,7 @@ test('a body that is cut short is fetched again and never served', async () => {
   expect(store.s3.requests.GET).toBe(6)
 })
 
-test('an upload that changes on the way is noticed and sent again', async () => {
+test('detects an upload corrupted in transit and sends it again', async () => {
   await using store = await startStore()
   store.s3.faults.corrupt = 1
   const { key } = await store.keep('some text')
@@ -149,7 +149,7 @@ test('an upload that changes on the way is noticed and sent again', async () => 
   expect(store.s3.objects.get(`home/${key}`)?.bytes.toString()).toBe('some text')
 })
 
-test('a file that cannot be stored stays where it was, and the store has no part of it', async () => {
+test('a file that cannot be stored stays in place and leaves nothing in the store', async () => {
   await using store = await startStore()
   store.s3.faults.corrupt = 3
   const { key, path } = store.stage('some text')
@@ -158,7 +158,7 @@ test('a file that cannot be stored stays where it was, and the store has no part
   expect([store.s3.objects.size, readdirSync(store.path('cache'))]).toEqual([0, []])
 })
 
-test('an upload that breaks off is started again', async () => {
+test('restarts an interrupted upload', async () => {
   await using store = await startStore()
   store.s3.faults.cut = 1
   const { key } = await store.keep('x'.repeat(9_000_000))
@@ -176,7 +176,7 @@ test('concurrent reads of a file share one download', async () => {
   expect(store.s3.requests.GET).toBe(1)
 })
 
-test('the cache stays within its bytes but for what was used within the last minute', async () => {
+test('the cache stays within its limit, except for files used in the last minute', async () => {
   await using store = await startStore()
   const clock = { now: Date.now() }
   const cacheFolder = store.path('small')
@@ -198,7 +198,7 @@ test('the cache stays within its bytes but for what was used within the last min
   expect(bytesIn(cacheFolder)).toBe(2_501)
 })
 
-test('the cache outlives the process, and leftovers do not', async () => {
+test('the cache survives a restart, but incomplete files do not', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
   await Bun.write(store.path('cache', 'left.part'), 'x')
@@ -228,7 +228,7 @@ test('a file that is removed while it is fetched does not stay in the cache', as
   expect([await other.open(key), readdirSync(store.path('other'))]).toEqual([null, []])
 })
 
-test('removals that are held hide a file first and remove it later', async () => {
+test('a held removal hides the file at once and deletes it later', async () => {
   await using store = await startStore()
   const files = store.files()
   const { key } = await store.keep('one', files)
@@ -239,7 +239,7 @@ test('removals that are held hide a file first and remove it later', async () =>
   expect([store.s3.objects.size, readdirSync(store.path('cache'))]).toEqual([0, []])
 })
 
-test('removals that are held are done once the time is over', async () => {
+test('carries out held removals when the hold ends', async () => {
   await using store = await startStore()
   const clock = { now: Date.now() }
   const files = store.files({ now: () => clock.now })

@@ -5,9 +5,9 @@ import { causeOf, startStore } from '../../support/s3-store.ts'
 
 test.each([
   ['file', 200, {}],
-  ['file larger than any of ours', 200, { 'content-length': String(2 ** 40) }],
+  ['file larger than the limit', 200, { 'content-length': String(2 ** 40) }],
   ['file that was compressed', 200, { 'content-length': '10', 'content-encoding': 'gzip' }],
-  ['refusal', 500, {}],
+  ['error reply', 500, {}],
 ] as [string, number, Record<string, string>][])(
   'a store that sends an endless %s is unavailable',
   async (_name, status, headers) => {
@@ -19,7 +19,7 @@ test.each([
   },
 )
 
-test('a file is fetched only where there is room for it', async () => {
+test('fetches a file only if there is disk space for it', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
   const space = createDiskSpace(store.path(), Number.MAX_SAFE_INTEGER)

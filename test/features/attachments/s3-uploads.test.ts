@@ -13,10 +13,10 @@ const picture = await sharp({
   .png()
   .toBuffer()
 
-test('files are uploaded to the store, served from it, made smaller and deleted', async () => {
-  await using world = await startWorld()
-  const { app, s3, token, url } = world
-  expect([...s3.objects.keys()]).toEqual([`files/${world.key}`])
+test('uploads files to the store, serves and resizes them, and deletes them', async () => {
+  await using setup = await startAppWithStore()
+  const { app, s3, token, url } = setup
+  expect([...s3.objects.keys()]).toEqual([`files/${setup.key}`])
   const part = await app.ask('GET', url, { headers: { range: 'bytes=0-3' } })
   expect([part.status, part.headers.get('content-range')]).toEqual([
     206,
@@ -25,15 +25,15 @@ test('files are uploaded to the store, served from it, made smaller and deleted'
   const smaller = await app.ask('GET', `${url}?width=64`)
   expect(smaller.status).toBe(200)
   expect(s3.objects.size).toBe(2)
-  const removed = await app.ask('DELETE', `/api/user/attachments/v1?key=${world.key}`, { token })
+  const removed = await app.ask('DELETE', `/api/user/attachments/v1?key=${setup.key}`, { token })
   expect(removed.status).toBe(200)
   expect(s3.objects.size).toBe(0)
   expect((await app.ask('GET', url)).status).toBe(404)
 })
 
-test('while the store fails uploads get 503, nothing is half stored, and all is well afterwards', async () => {
-  await using world = await startWorld()
-  const { app, s3, token } = world
+test('while the store fails, uploads get 503 and leave nothing; later they work again', async () => {
+  await using setup = await startAppWithStore()
+  const { app, s3, token } = setup
   app.expectErrors()
   for (const fault of ['failing', 'slowDown'] as const) {
     s3.faults[fault] = 3
@@ -51,8 +51,8 @@ test('while the store fails uploads get 503, nothing is half stored, and all is 
 }, 20_000)
 
 test('removes objects without a row after an hour, and logs rows without an object', async () => {
-  await using world = await startWorld()
-  const { app, s3, key } = world
+  await using setup = await startAppWithStore()
+  const { app, s3, key } = setup
   app.expectErrors()
   const bytes = Buffer.from('x')
   const orphan = `${'0'.repeat(26)}.txt`
@@ -66,12 +66,12 @@ test('removes objects without a row after an hour, and logs rows without an obje
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
 })
 
-test('copies of what another instance has deleted are dropped, except for a minute after use', async () => {
-  await using world = await startWorld()
-  const { app, key } = world
-  const smaller = await app.ask('GET', `${world.url}?width=64`)
+test('drops copies of files that another instance deleted, a minute after their use', async () => {
+  await using setup = await startAppWithStore()
+  const { app, key } = setup
+  const smaller = await app.ask('GET', `${setup.url}?width=64`)
   expect(smaller.status).toBe(200)
-  const kept = (await upload(app, world.token)).json.response[0].key
+  const kept = (await upload(app, setup.token)).json.response[0].key
   const { db, orphans } = app.services
   const { attachments } = db.tables
   await db.write(async (tx) => void (await tx.delete(attachments).where(eq(attachments.key, key))))
@@ -84,15 +84,15 @@ test('copies of what another instance has deleted are dropped, except for a minu
   expect(await copies()).toEqual([kept])
 })
 
-test('public files are named at the CDN, private ones here', async () => {
-  await using world = await startWorld({ FILES_PUBLIC_URL: 'https://cdn.example.com' })
-  const { app, token, key } = world
+test('public files have CDN URLs, private files have URLs of this server', async () => {
+  await using setup = await startAppWithStore({ FILES_PUBLIC_URL: 'https://cdn.example.com' })
+  const { app, token, key } = setup
   const list = await app.ask('GET', '/api/user/attachments/v1', { token })
   expect(list.json.response[0].url).toBe(`https://cdn.example.com/files/${key}`)
 })
 
-/** An application on a store of its own, with one picture in it. */
-async function startWorld(environment: Record<string, string> = {}) {
+/** An application with its own store, which contains one picture. */
+async function startAppWithStore(environment: Record<string, string> = {}) {
   const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
   const app = await createTestApp({
     FILES_URL: `s3://homeport/files?endpoint=${s3.url}`,

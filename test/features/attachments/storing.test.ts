@@ -5,7 +5,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('variants of all pictures share the quota of their owner, and of nobody else', async () => {
+test('variants of all pictures count towards the quota of their owner only', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const [ann, bob] = [await app.register(), await app.register()]
@@ -25,7 +25,7 @@ test('variants of all pictures share the quota of their owner, and of nobody els
   expect(kept.map(({ key }) => key)).toEqual(['c.w64.webp'])
 })
 
-test('the variants of a deleted user go with the files', async () => {
+test('deletes the variants of a deleted user with the files', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
@@ -36,7 +36,7 @@ test('the variants of a deleted user go with the files', async () => {
   expect(await filesOf(app)).toEqual([])
 }, 20_000)
 
-test('an upload whose account is deleted meanwhile is refused and leaves nothing', async () => {
+test('refuses an upload whose account is deleted during it, and leaves no file', async () => {
   await using app = await createTestApp()
   const token = await startGuest(app)
   const { db } = app.services
@@ -66,7 +66,7 @@ test('an upload whose outcome is unknown keeps its file', async () => {
   expect(await filesOf(app)).toHaveLength(1)
 })
 
-test('a full quota refuses an upload before its content is looked at', async () => {
+test('a full quota refuses an upload before checking its content', async () => {
   await using app = await createTestApp({ ATTACHMENT_QUOTA_BYTES: '4' })
   const token = await startGuest(app)
   const send = (body: string, type: string) => uploadBody(app, token, body, 'text/plain', type)
@@ -74,7 +74,7 @@ test('a full quota refuses an upload before its content is looked at', async () 
   expect((await send('no picture', 'publicAsset')).json.code).toBe('quota_exceeded')
 })
 
-/** The token of a guest, after the writes that an upload might meet: no mail, and the first use. */
+/** The token of a guest whose first-use writes are done, so that none coincides with an upload. */
 async function startGuest(app: TestApp): Promise<string> {
   const { json } = await app.ask('POST', '/api/auth/guest/v1')
   const token = json.response.accessToken

@@ -6,7 +6,7 @@ import { filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 
 const MIB = 1024 * 1024
 
-test('uploads that announce more than the disk has and stall refuse no one else', async () => {
+test('stalled uploads that announce more than the free space do not block others', async () => {
   await using app = await createTestApp(await withHeadroom(400 * MIB))
   const { accessToken: token } = await app.register()
   const server = listen(app)
@@ -22,7 +22,7 @@ test('uploads that announce more than the disk has and stall refuse no one else'
   await server.stop(true)
 })
 
-test('room reserved for writes under way does not make the server unready', async () => {
+test('space reserved for pending writes does not make the server unready', async () => {
   await using app = await createTestApp(await withHeadroom(400 * MIB))
   const { space } = app.services
   await space.probe()
@@ -34,7 +34,7 @@ test('room reserved for writes under way does not make the server unready', asyn
   expect((await app.ask('GET', '/ready')).json.storage).toBe('ok')
 })
 
-test('a user with 32 uploads in flight waits for one of them to end, and no one else does', async () => {
+test('a user with 32 uploads in flight must wait for one to end; others need not', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const server = listen(app)
@@ -52,7 +52,7 @@ test('a user with 32 uploads in flight waits for one of them to end, and no one 
   await server.stop(true)
 })
 
-/** An environment in which uploads may take so many bytes of the disk. */
+/** An environment that leaves this many bytes of disk space for uploads. */
 async function withHeadroom(bytes: number) {
   const { bavail, bsize } = await statfs(tmpdir())
   return { MIN_FREE_BYTES: String(bavail * bsize - bytes) }
@@ -62,7 +62,7 @@ function listen(app: TestApp) {
   return app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
 }
 
-/** Begins an upload with a single byte of the announced ones. */
+/** Starts an upload and sends only one of the announced bytes. */
 async function stall({ port }: Bun.Server<unknown>, token: string, announced: number) {
   const socket = await Bun.connect({
     hostname: '127.0.0.1',

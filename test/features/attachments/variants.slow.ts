@@ -6,7 +6,7 @@ import { cases } from '../../support/cases.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
 import { usedByWorker } from '../../support/watch.ts'
 
-test('the largest variant in PNG is made within the limit of time', async () => {
+test('makes the largest PNG variant within the time limit', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const raw = { width: 64, height: 64, channels: 3 } as const
@@ -17,7 +17,7 @@ test('the largest variant in PNG is made within the limit of time', async () => 
   expect([made.status, made.headers.get('content-type')]).toEqual([200, 'image/png'])
 }, 30_000)
 
-test('103, 110: many frames and a bomb in a chunk are one picture, and take as little as a small one', async () => {
+test('103, 110: many frames or a chunk bomb become one picture in little memory', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await uploadPhoto(app, token)
@@ -38,7 +38,7 @@ test('103, 110: many frames and a bomb in a chunk are one picture, and take as l
   expect(after.time - before.time).toBeLessThan(500)
 }, 30_000)
 
-test('107: mutants of pictures never bring the server down, and what is answered is clean', async () => {
+test('107: mutated pictures never crash the server, and no result has metadata', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const seeds = [
@@ -71,7 +71,7 @@ test('107: mutants of pictures never bring the server down, and what is answered
   }
 }, 60_000)
 
-/** A PNG with a text chunk that unfolds to 50 MB. */
+/** A PNG with a text chunk that inflates to 50 MB. */
 function withTextBomb(png: Buffer): Buffer {
   const text = Buffer.concat([
     Buffer.from('Comment\0\0'),

@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('a picture comes in the widths that apps need, made once and cached for ever', async () => {
+test('serves a picture in the widths that apps need, made once and cached forever', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
@@ -23,7 +23,7 @@ test('a picture comes in the widths that apps need, made once and cached for eve
   const part = await fetchFile(app, `${url}?width=128&format=webp`, { range: 'bytes=0-3' })
   expect([part.status, await part.text()]).toEqual([206, 'RIFF'])
   expect(await filesOf(app)).toHaveLength(2)
-  // A picture is never blown up.
+  // A picture is never enlarged.
   const large = await fetchFile(app, `${url}?width=2048&format=png`)
   expect(await sharp(await large.arrayBuffer()).metadata()).toMatchObject({
     format: 'png',
@@ -32,7 +32,7 @@ test('a picture comes in the widths that apps need, made once and cached for eve
 })
 
 test.each(['63', '65', '0', '-64', '1e2', '0x40', '4096', '', 'x', '64.0'])(
-  'the width %p is refused, never answered with the original',
+  'refuses the width %p instead of returning the original',
   async (width) => {
     await using app = await createTestApp()
     const { accessToken: token } = await app.register()
@@ -46,7 +46,7 @@ test.each(['63', '65', '0', '-64', '1e2', '0x40', '4096', '', 'x', '64.0'])(
   },
 )
 
-test('widths beyond that of the picture are one file', async () => {
+test('all widths beyond that of the picture share one file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
@@ -57,7 +57,7 @@ test('widths beyond that of the picture are one file', async () => {
   expect(await filesOf(app)).toHaveLength(2)
 })
 
-test('Accept chooses the format where none is named', async () => {
+test('uses Accept to choose the format if none is requested', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
@@ -68,7 +68,7 @@ test('Accept chooses the format where none is named', async () => {
   for (const reply of [modern, old]) expect(reply.headers.get('vary')).toBe('Accept')
 })
 
-test('twenty first requests at once are one job and one file', async () => {
+test('20 concurrent first requests cause one job and one file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
@@ -81,7 +81,7 @@ test('twenty first requests at once are one job and one file', async () => {
   expect(await filesOf(app)).toHaveLength(2)
 })
 
-test('a variant that cannot be made is refused again without work, for ten minutes', async () => {
+test('after a failure, refuses a variant for ten minutes without trying again', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
@@ -96,7 +96,7 @@ test('a variant that cannot be made is refused again without work, for ten minut
   expect(await ask(64)).toBe(200)
 })
 
-test('variants go with their original, and stay as long as it does', async () => {
+test('keeps variants as long as their original and deletes them with it', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
@@ -115,7 +115,7 @@ test('variants go with their original, and stay as long as it does', async () =>
   expect((await fetchFile(app, `${url}?width=64&format=webp`)).status).toBe(404)
 })
 
-test('a private picture has variants behind its signature only, a text has none', async () => {
+test('variants of a private picture need its signature, and a text file has none', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const picture = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'supportTicket')
@@ -128,7 +128,7 @@ test('a private picture has variants behind its signature only, a text has none'
   expect(refused.status).toBe(422)
 })
 
-test('119: a link that somebody planted is not followed', async () => {
+test('119: does not follow a planted symbolic link', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { json } = await uploadBody(app, token, 'text', 'text/plain', 'supportTicket')
@@ -142,7 +142,7 @@ test('119: a link that somebody planted is not followed', async () => {
   expect(await reply.text()).not.toContain('root:')
 })
 
-test('120: a read during a delete is whole or 404', async () => {
+test('120: a read during a delete returns the whole file or 404', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const size = 300_000

@@ -19,7 +19,7 @@ import { edges } from '../../support/flows/edges.ts'
 import { cancellation, initial, renewal, U } from '../../support/flows/events.ts'
 import { lapses } from '../../support/flows/lapses.ts'
 
-/** How many orders of a flow are delivered, not only folded. */
+/** How many orders of each flow are delivered, not just folded. */
 const MAX_STORED = cases(20, 60)
 
 const flows = [...lapses, ...changes, ...edges]
@@ -33,12 +33,12 @@ describe('X1, X2, X3, X12: gives the same result in every order, with every even
       let first: string | null = null
       const orders = [...permutations(events.map((event, at) => ({ ...event, id: `E-${at}` })))]
       // All orders are folded; a sample of them is stored as well.
-      const every = Math.ceil(orders.length / MAX_STORED)
-      const stored = orders.filter((_, at) => at % every === 0)
+      const interval = Math.ceil(orders.length / MAX_STORED)
+      const stored = orders.filter((_, at) => at % interval === 0)
       const folded = new Set(orders.map((order) => JSON.stringify(foldAll(order))))
       expect(folded.size).toBe(1)
       for (const order of stored) {
-        await forgetAll(app)
+        await clearAll(app)
         for (const event of order) await receive(app, event)
         for (const event of order) expect(await receive(app, event)).toBe('duplicate')
         const state = await stateOf(app)
@@ -51,7 +51,7 @@ describe('X1, X2, X3, X12: gives the same result in every order, with every even
         if (status) expect(`${day} ${seen.status}`).toBe(`${day} ${status}`)
       }
       // X11: a rebuild from the log gives the same bytes.
-      await forgetState(app)
+      await clearDerivedState(app)
       await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(await stateOf(app)).toBe(first ?? '')
       const report = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
@@ -61,7 +61,7 @@ describe('X1, X2, X3, X12: gives the same result in every order, with every even
   )
 })
 
-/** The purchases of a flow, by the pure functions alone. */
+/** The purchases of a flow, computed by the pure functions alone. */
 function foldAll(events: EventFixture[]) {
   const log = events.flatMap((one) => {
     const event = readEvent(bodyOf(one), Buffer.from(''))
@@ -92,13 +92,13 @@ async function stateOf(app: TestApp): Promise<string> {
   ])
 }
 
-async function forgetAll(app: TestApp) {
+async function clearAll(app: TestApp) {
   const { db } = app.services
-  await forgetState(app)
+  await clearDerivedState(app)
   await db.write(async (tx) => void (await tx.delete(db.tables.billingEvents)))
 }
 
-async function forgetState(app: TestApp) {
+async function clearDerivedState(app: TestApp) {
   const { db } = app.services
   const { subscriptions, billingAliases, purchaseOwners, transferIds } = db.tables
   await db.write(async (tx) => {
@@ -129,7 +129,7 @@ test('F10: a refund of an earlier period changes nothing', async () => {
   expect(await accessOf(app, U, 36)).toEqual({ access: true, status: 'active' })
 })
 
-test('91: an event of the year 4466 is ordered by its receipt', async () => {
+test('91: an event dated in the year 4466 is ordered by the time it was received', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const event = { ...bodyOf(initial()).event, id: 'far', event_timestamp_ms: 78_789_789_798_798 }
@@ -155,7 +155,7 @@ test.each([
 })
 
 test.each([Date.UTC(10_000, 0), 8.64e15])(
-  '91: the end %p is marked, and apps see no end',
+  '91: marks the end %p as implausible and shows apps no end',
   async (end) => {
     await using app = await createTestApp()
     app.clock.now = new Date(ms(1))

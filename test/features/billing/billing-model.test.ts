@@ -97,7 +97,7 @@ test('83: stored purchases agree with the model and with a rebuild, with duplica
       await clear(app)
       for (const event of events) await receive(app, event)
       for (const event of events.slice(0, 2)) await receive(app, event)
-      // Stale work may still be under way.
+      // Stale work may still be pending.
       await app.services.backlog.drain()
       expect(await accessByStore(app)).toEqual(accessByModel(events.map(logged), USERS, NOW))
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
@@ -166,7 +166,7 @@ function logged(events: EventFixture): Logged {
   return { ...event, orderedAt: ms(events.at) }
 }
 
-/** Access by the pure functions, over a whole log in memory. */
+/** Access, computed by the pure functions from a whole log in memory. */
 function accessByFunctions(log: Logged[]): Record<string, string[]> {
   const parent = new Map<string, string>()
   const root = (id: string): string => {

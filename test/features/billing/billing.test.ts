@@ -13,7 +13,7 @@ test('acknowledges captured events, stores them byte for byte and recognizes dup
   await deliverFolder(app, FIXTURES)
 })
 
-test('does the same for every type of every store', async () => {
+test('acknowledges, stores and deduplicates every event type of every store', async () => {
   await using app = await createTestApp()
   expect(billingSamples.length).toBeGreaterThan(35)
   for (const delivery of billingSamples) await deliverTwice(app, delivery.event.id, delivery)
@@ -121,13 +121,13 @@ test('deleting an account removes personal data from the log and keeps the event
 })
 
 test.each([
-  ['no JSON', 'x'],
-  ['cut JSON', '{"event":{"type":"RENEWAL"'],
+  ['invalid JSON', 'x'],
+  ['truncated JSON', '{"event":{"type":"RENEWAL"'],
   ['broken UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
-  ['nothing', ''],
+  ['an empty body', ''],
   ['null', 'null'],
   ['a list', '[]'],
-  ['no event', '{"api_version":"1.0"}'],
+  ['a body without an event', '{"api_version":"1.0"}'],
   ['a null event', '{"event":null}'],
   ['a list of events', '{"event":[{"type":"RENEWAL"}]}'],
   ['an event without a type', '{"event":{"id":"E"}}'],

@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 
-onSqlite('the fault is a trigger of SQLite')(
+onSqlite('the fault is an SQLite trigger')(
   'undoes a fold that fails half-way, keeps its event and retries it',
   async () => {
     await using app = await createTestApp()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 
-onSqlite('it locks the file of the database')(
+onSqlite('it locks the database file')(
   '96: replies 503 and stores nothing while the database is locked or full',
   async () => {
     await using app = await createTestApp()

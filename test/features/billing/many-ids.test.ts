@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite } from '../../support/databases.ts'
 
-test('a joined customer keeps the name of the one with the most ids', async () => {
+test('joining customers keeps the name of the one with the most ids', async () => {
   await using app = await createTestApp()
   await deliver(app, purchase('zoe', { id: 'bought' }))
   await deliver(app, joined('j1', 'zoe', ids(100)))
@@ -34,7 +34,7 @@ test('transfers follow a customer that is joined with a larger one', async () =>
   ])
 })
 
-onSqlite('the migration is SQLite’s own')(
+onSqlite('the migration exists only for SQLite')(
   'the upgrade adds customers to the transfers of an earlier version',
   () => {
     using client = new Database(':memory:')

@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, type EventFixture, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
 
 const PRODUCT = 'prod_example_pro'
-/** What the provider reports of the purchase that `purchase` makes. */
+/** The provider's report about the purchase that `purchase` creates. */
 const SAME = {
   store: 'app_store',
   is_sandbox: false,
@@ -19,13 +19,13 @@ const expired = lifecycle('', 'EXPIRATION', 30, { purchased_day: 0 })
 type Comparison = [name: string, later: EventFixture[], reported: object, corrected: boolean]
 
 test.each<Comparison>([
-  ['the same', [], SAME, false],
+  ['the same values', [], SAME, false],
   ['another end', [], { ...SAME, expires_date: iso(40) }, true],
   ['a refund', [], { ...SAME, refunded_at: iso(20) }, true],
   ['an unsubscription', [], { ...SAME, unsubscribe_detected_at: iso(20) }, true],
   ['a known unsubscription', [cancelled], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
   ['a billing issue', [cancelled], { ...SAME, billing_issues_detected_at: iso(20) }, true],
-  ['a solved billing issue', [failed], SAME, true],
+  ['a resolved billing issue', [failed], SAME, true],
   ['no renewal after the end', [expired], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
   ['a refund after the end', [expired], { ...SAME, refunded_at: iso(20) }, true],
   ['another store', [], { ...SAME, store: 'stripe' }, true],
@@ -64,7 +64,7 @@ test('a report names store, base plan, environment and the entitlements of each 
 
 test.each([
   ['a status of 404', () => new Response('{}', { status: 404 })],
-  ['no JSON', () => new Response('x')],
+  ['invalid JSON', () => new Response('x')],
   ['a body of over a megabyte', () => new Response(`"${'x'.repeat(1024 * 1024)}"`)],
 ])('a reply with %s is a failure', async (_name, reply) => {
   using provider = serve(reply)
@@ -85,7 +85,7 @@ test.each<[string, EventFixture[], number, boolean]>([
     false,
   ],
   ['was ended by an event', [lifecycle('ann', 'EXPIRATION', 30, { purchased_day: 0 })], 35, false],
-])('asks about a purchase that %s: %#', async (_name, later, day, isAsked) => {
+])('decides whether to ask about a purchase that %s: %#', async (_name, later, day, isAsked) => {
   using provider = serveReport({ [PRODUCT]: SAME })
   await using app = await startWith(provider.url)
   for (const event of [purchase('ann'), ...later]) await deliver(app, event)
@@ -94,7 +94,7 @@ test.each<[string, EventFixture[], number, boolean]>([
   expect(report?.customers).toBe(isAsked ? 1 : 0)
 })
 
-test('asks about a customer with two ended purchases once', async () => {
+test('asks only once about a customer with two ended purchases', async () => {
   using provider = serveReport({ [PRODUCT]: SAME })
   await using app = await startWith(provider.url)
   for (const id of ['1', '2']) await deliver(app, purchase('ann', { original_transaction_id: id }))
@@ -102,7 +102,7 @@ test('asks about a customer with two ended purchases once', async () => {
   expect(report?.customers).toBe(1)
 })
 
-test('asks nothing about a deleted user', async () => {
+test('does not ask about a deleted user', async () => {
   const asked: string[] = []
   using provider = serve((request) => {
     asked.push(request.url)
@@ -117,7 +117,7 @@ test('asks nothing about a deleted user', async () => {
   expect(asked).toEqual([])
 })
 
-/** At day 40, with the provider's API. */
+/** An app at day 40, with access to the provider's API. */
 async function startWith(url: string): Promise<TestApp> {
   const app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: url })
   app.clock.now = new Date(ms(40))

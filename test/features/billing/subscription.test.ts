@@ -58,7 +58,7 @@ test.each([
   expect((await read(app, accessToken)).json.response.plan.code).toBe(code)
 })
 
-test('93: keeps test purchases apart, and can hide them', async () => {
+test('93: separates test purchases and can hide them', async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
@@ -89,7 +89,7 @@ test('94: a purchase of an anonymous id gives access once an event names the use
   ])
 })
 
-test('of two users of one customer, the one that the latest event names has access', async () => {
+test('if a customer has two users, the one named by the latest event has access', async () => {
   await using app = await startAt(2)
   const ann = await app.register()
   const bob = await app.register()
@@ -104,7 +104,7 @@ test('of two users of one customer, the one that the latest event names has acce
   ])
 })
 
-test('a guest keeps purchases on registration', async () => {
+test('a guest who registers keeps their purchases', async () => {
   await using app = await startAt(1)
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
   await deliver(app, purchase(guest.user._id))
@@ -127,7 +127,7 @@ test('deleting one of two users of a customer leaves the purchases to the other'
   ])
 })
 
-test('an event of our own about a deleted user is pseudonymized', async () => {
+test('an internal event about a deleted user is pseudonymized', async () => {
   await using app = await startAt(2)
   const { accessToken: token, user } = await app.register()
   await deliver(app, purchase(user._id))

@@ -52,7 +52,7 @@ test('a fresh server has settings, a free plan, two paid ones, FAQs and rates', 
   expect((await app.ask('GET', VERSIONS)).json.response).toEqual({ appSetting: 1, faqs: 1 })
 })
 
-test('a changed setting shows at once, with a new ETag and the counter moved', async () => {
+test('a changed setting is visible at once, with a new ETag and counter', async () => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)
   await app.services.settings.set({ 'ios.latestVersion': '2.4.0', underMaintenance: true })
@@ -82,7 +82,7 @@ test.each([
   [{ supportEmail: 'no address' }],
   [{ 'ios.supportedVersion': '1.0.1' }],
   [{ 'android.supportedBuildNumber': 2 }],
-])('setting %j is refused whole', async (changes) => {
+])('refuses the change %j entirely', async (changes) => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)
   await expect(app.services.settings.set(changes)).rejects.toBeInstanceOf(AppError)
@@ -90,7 +90,7 @@ test.each([
   expect((await app.ask('GET', VERSIONS)).json.response.appSetting).toBe(1)
 })
 
-test('links of settings lead to pages and stores, or nowhere', async () => {
+test('links in settings may point to web pages and app stores, or be empty', async () => {
   await using app = await createTestApp()
   const links = {
     playStoreLink: 'market://details?id=com.example',
@@ -120,7 +120,7 @@ test.each([
   expect(headers.get('vary')).toBe('Accept-Language')
 })
 
-test('?lang= wins over Accept-Language, and regions find each other', async () => {
+test('?lang= overrides Accept-Language, and languages match across regions', async () => {
   await using app = await createTestApp()
   const faq = { question: { en: 'Why?', 'pt-BR': 'Por quê?' }, answer: 'Because.', category: 'x' }
   await app.services.content.importFaqs([faq])
@@ -133,7 +133,7 @@ test('?lang= wins over Accept-Language, and regions find each other', async () =
   expect(portuguese.headers.get('content-language')).toBe('pt-BR')
 })
 
-test('an import of FAQs replaces them all, keeps the ids of those that stay, and moves the counter', async () => {
+test('importing FAQs replaces all, keeps unchanged ids and increments the counter', async () => {
   await using app = await createTestApp()
   const [first, second] = (await app.ask('GET', FAQS)).json.response
   const stored = (await app.services.content.readFaqs()).map(({ question, answer, category }) => ({
@@ -176,7 +176,7 @@ test('refuses inconsistent plans and names every error', async () => {
   ])
 })
 
-test('a damaged catalogue is refused whole', async () => {
+test('refuses an invalid catalogue entirely', async () => {
   await using app = await createTestApp()
   const before = await app.ask('GET', PLANS)
   const [free, pro] = await app.services.plans.list()

@@ -31,7 +31,7 @@ test('audits a console change with operator, origin, and values before and after
   })
 })
 
-test('a change by a command is written down with the user who typed it', async () => {
+test('audits a change by a command with the user who ran it', async () => {
   await using app = await createTestApp()
   await typeCommand(app, 'settings set', ['hardPaywall=true', 'ios.latestVersion=2.4.0'])
   const { entries } = await app.services.operators.audit.list({})
@@ -52,7 +52,7 @@ test('a change by a command is written down with the user who typed it', async (
   expect(printed).toContain(`command\t${LOCAL_USER}\tsettings set`)
 })
 
-test('whatever helps, ends or deletes somebody in the console is written down', async () => {
+test('audits every console action on users, sessions, events, keys and files', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { user, accessToken: token } = await app.register('bob@example.com')
@@ -64,26 +64,26 @@ test('whatever helps, ends or deletes somebody in the console is written down', 
   })
   const { key } = stored.json.response[0]
   const sessions = (await app.ask('GET', '/api/auth/sessions/v1', { token })).json.response
-  const person = `people/${user._id}`
-  const acts: [string, string, unknown?][] = [
-    [`${person}/verify`, 'user.verify'],
-    [`${person}/sessions/${sessions[0]._id}/end`, 'user.end-session'],
-    [`${person}/sign-out`, 'user.sign-out'],
+  const userPath = `people/${user._id}`
+  const actions: [string, string, unknown?][] = [
+    [`${userPath}/verify`, 'user.verify'],
+    [`${userPath}/sessions/${sessions[0]._id}/end`, 'user.end-session'],
+    [`${userPath}/sign-out`, 'user.sign-out'],
     ['events/E1/replay', 'events.replay'],
     ['events/replay', 'events.replay-many', { outcome: 'applied' }],
     ['keys/rotate', 'keys.rotate', { use: 'sig', atOnce: false }],
-    [`${person}/files/${key}/delete`, 'files.delete'],
-    [`${person}/delete`, 'user.delete', { confirm: 'bob@example.com' }],
+    [`${userPath}/files/${key}/delete`, 'files.delete'],
+    [`${userPath}/delete`, 'user.delete', { confirm: 'bob@example.com' }],
   ]
-  expect((await ann.ask('GET', `${person}/export`)).status).toBe(200)
-  for (const [path, , json] of acts) {
+  expect((await ann.ask('GET', `${userPath}/export`)).status).toBe(200)
+  for (const [path, , json] of actions) {
     const { status } = await ann.ask('POST', path, json === undefined ? {} : { json })
     expect([path, status]).toEqual([path, 200])
   }
   const { entries } = await ann.read('audit')
-  const written = entries.map(({ action }: { action: string }) => action).toReversed()
-  const expected = acts.map(([, action]) => action)
-  expect(written).toEqual(['operators.set-up', 'user.export', ...expected])
+  const audited = entries.map(({ action }: { action: string }) => action).toReversed()
+  const expected = actions.map(([, action]) => action)
+  expect(audited).toEqual(['operators.set-up', 'user.export', ...expected])
   const of = (action: string) => entries.find((one: { action: string }) => one.action === action)
   expect(of('user.verify')).toMatchObject({
     target: user._id,
@@ -95,7 +95,7 @@ test('whatever helps, ends or deletes somebody in the console is written down', 
   expect(JSON.stringify(of('user.delete'))).not.toContain('bob@example.com')
 })
 
-test('looking at something leaves no entry, nor does what was refused', async () => {
+test('audits neither reads nor refused changes', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const count = async () => (await ann.read('audit')).entries.length
@@ -116,14 +116,14 @@ test('signing out an unknown user fails and is not audited', async () => {
   expect((await ann.read('audit?action=user.sign-out')).entries).toEqual([])
 })
 
-test('the commands that leave no entry are those that only show something', () => {
-  const silent = dataCommands.filter(({ changes }) => !changes).map(({ name }) => name)
-  const shows = /^(status|openapi)$| (list|show|get|export|usage|unmatched|subscription)$/
-  expect(silent.filter((name) => !shows.test(name))).toEqual([])
-  expect(dataCommands.length).toBeGreaterThan(silent.length + 10)
+test('audits every command except the read-only ones', () => {
+  const unaudited = dataCommands.filter(({ changes }) => !changes).map(({ name }) => name)
+  const readOnly = /^(status|openapi)$| (list|show|get|export|usage|unmatched|subscription)$/
+  expect(unaudited.filter((name) => !readOnly.test(name))).toEqual([])
+  expect(dataCommands.length).toBeGreaterThan(unaudited.length + 10)
 })
 
-test('secrets are masked at any depth, and all else is kept', async () => {
+test('masks secrets at any depth and keeps everything else', async () => {
   await using app = await createTestApp()
   const { audit } = app.services.operators
   const secret = 'canary-5f1c'
@@ -151,7 +151,7 @@ test('secrets are masked at any depth, and all else is kept', async () => {
   }
 })
 
-test('a feature or a plan of the app is shown whatever its name, by console and by command', async () => {
+test('audits features and plans under any name, from console and commands', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { version, content } = await ann.read('settings')
@@ -172,7 +172,7 @@ test('a feature or a plan of the app is shown whatever its name, by console and 
   expect(entries).toMatchObject([{ after: created }, { after: command }, { after: shown }, {}])
 })
 
-test('long text is cut, and the link of a new operator is in no log', async () => {
+test('truncates long text and never logs the setup link of a new operator', async () => {
   await using app = await createTestApp()
   const { audit } = app.services.operators
   const after = { text: 'x'.repeat(5_000) }
@@ -187,7 +187,7 @@ test('long text is cut, and the link of a new operator is in no log', async () =
   expect(JSON.stringify(added) + app.lines.join('')).not.toContain(token)
 })
 
-test('entries are found by action, operator, target and time, and come in pages, the newest first', async () => {
+test('finds entries by action, operator, target and time, in pages, newest first', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const start = app.clock.now.toISOString()
@@ -221,7 +221,7 @@ test('entries are found by action, operator, target and time, and come in pages,
   expect(file.json).toHaveLength(60)
 })
 
-test('entries are kept for AUDIT_KEEP_DAYS, and then swept', async () => {
+test('keeps entries for AUDIT_KEEP_DAYS and then deletes them', async () => {
   await using app = await createTestApp({ AUDIT_KEEP_DAYS: '30' })
   const { audit } = app.services.operators
   const count = async () => (await audit.list({})).entries.length
@@ -238,7 +238,7 @@ test('entries are kept for AUDIT_KEEP_DAYS, and then swept', async () => {
   expect(other.services.config.auditKeepDays).toBe(365)
 })
 
-test('nothing else changes or removes an entry, also when its operator goes', async () => {
+test('nothing else changes or deletes an entry, not even removing its operator', async () => {
   await using app = await createTestApp()
   await signInOperator(app)
   await signInOperator(app, { name: 'bob' })
@@ -255,7 +255,7 @@ test('nothing else changes or removes an entry, also when its operator goes', as
   expect(text.match(/\.(delete|update)\(/g)).toEqual(['.delete('])
 })
 
-/** The instant of so many seconds ago, for a query. */
+/** The time this many seconds ago, for a query. */
 function at({ clock }: TestApp, seconds: number): string {
   return encodeURIComponent(new Date(clock.now.getTime() - seconds * 1_000).toISOString())
 }

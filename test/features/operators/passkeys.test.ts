@@ -27,10 +27,10 @@ const INVALID_RESPONSES = {
 test('a passkey sets up an operator, signs in and confirms an action', async () => {
   await using app = await createTestApp()
   const { key, ask } = await signInWithPasskey(app)
-  const options = (await door(app, 'passkey')).json.response
+  const options = (await postLogin(app, 'passkey')).json.response
   expect(options).toMatchObject({ rpId: 'localhost', userVerification: 'required' })
   expect(options.allowCredentials).toEqual([])
-  const done = await door(app, 'sign-in', { passkey: key.authenticate(options) })
+  const done = await postLogin(app, 'sign-in', { passkey: key.authenticate(options) })
   expect([done.status, done.json.response]).toEqual([200, { name: 'ann' }])
 
   app.clock.advance(11 * MINUTE)
@@ -48,9 +48,9 @@ test('a passkey sets up an operator, signs in and confirms an action', async () 
 test('a challenge works once, within 5 minutes, and only for its own purpose', async () => {
   await using app = await createTestApp()
   const { key, ask } = await signInWithPasskey(app)
-  const challenge = async () => (await door(app, 'passkey')).json.response
+  const challenge = async () => (await postLogin(app, 'passkey')).json.response
   const signIn = async (options: { challenge: string }) =>
-    (await door(app, 'sign-in', { passkey: key.authenticate(options) })).status
+    (await postLogin(app, 'sign-in', { passkey: key.authenticate(options) })).status
   const once = await challenge()
   expect([await signIn(once), await signIn(once)]).toEqual([200, 401])
 
@@ -78,16 +78,16 @@ const INVALID_AT_OUR_ORIGIN = Object.entries(INVALID_RESPONSES).filter(
 test.each(INVALID_AT_OUR_ORIGIN)('%s does not set up an operator', async (_name, [overrides]) => {
   await using app = await createTestApp()
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
-  const options = (await door(app, 'link', { token })).json.response.passkey
+  const options = (await postLogin(app, 'link', { token })).json.response.passkey
   const key = createPasskey()
   const json = { token, passkey: key.register(options, overrides), passkeyName: 'Phone' }
-  const refused = await door(app, 'set-up', json)
+  const refused = await postLogin(app, 'set-up', json)
   expect([refused.status, refused.json.code]).toEqual([401, 'invalid_credentials'])
   expect((await app.services.operators.accounts.list())[0]?.isSetUp).toBe(false)
   // The link stays valid, but the challenge is used up.
-  const again = (await door(app, 'link', { token })).json.response.passkey
+  const again = (await postLogin(app, 'link', { token })).json.response.passkey
   const good = { ...json, passkey: key.register(again) }
-  expect((await door(app, 'set-up', good)).status).toBe(200)
+  expect((await postLogin(app, 'set-up', good)).status).toBe(200)
 })
 
 test.each(Object.entries(INVALID_RESPONSES))(
@@ -95,9 +95,9 @@ test.each(Object.entries(INVALID_RESPONSES))(
   async (_name, [overrides, origin]) => {
     await using app = await createTestApp()
     const { key, ask } = await signInWithPasskey(app)
-    const options = (await door(app, 'passkey', {}, origin)).json.response
+    const options = (await postLogin(app, 'passkey', {}, origin)).json.response
     const passkey = key.authenticate(options, overrides)
-    const refused = await door(app, 'sign-in', { passkey }, origin)
+    const refused = await postLogin(app, 'sign-in', { passkey }, origin)
     expect([refused.status, refused.json.code]).toEqual([401, 'invalid_credentials'])
     expect(refused.headers.get('set-cookie')).toBeNull()
     const again = (await ask('POST', 'me/proof/passkey', {}, origin)).json.response
@@ -110,7 +110,7 @@ test('with BASE_URL set, refuses pages on another port', async () => {
   const ours = 'https://api.example.com'
   await using app = await createTestApp({ BASE_URL: ours })
   for (const origin of [ours, `${ours}:8443`]) {
-    const { status } = await door(app, 'passkey', {}, origin)
+    const { status } = await postLogin(app, 'passkey', {}, origin)
     expect([origin, status]).toEqual([origin, origin === ours ? 200 : 403])
   }
 })
@@ -118,9 +118,9 @@ test('with BASE_URL set, refuses pages on another port', async () => {
 test('refuses a signature by another key or over other data', async () => {
   await using app = await createTestApp()
   const { key } = await signInWithPasskey(app)
-  const authenticate = async () => key.authenticate((await door(app, 'passkey')).json.response)
+  const authenticate = async () => key.authenticate((await postLogin(app, 'passkey')).json.response)
   const stranger = createPasskey()
-  const options = (await door(app, 'passkey')).json.response
+  const options = (await postLogin(app, 'passkey')).json.response
   const forged = { ...stranger.authenticate(options), id: key.id, rawId: key.id }
   const shown = await authenticate()
   const other = await authenticate()
@@ -129,18 +129,18 @@ test('refuses a signature by another key or over other data', async () => {
     response: { ...shown.response, signature: other.response['signature'] },
   }
   for (const passkey of [forged, mixed, stranger.authenticate(options), { ...shown, id: 'A' }]) {
-    expect((await door(app, 'sign-in', { passkey })).status).toBe(401)
+    expect((await postLogin(app, 'sign-in', { passkey })).status).toBe(401)
   }
 })
 
 test('refuses a passkey whose counter goes back, because it was copied', async () => {
   await using app = await createTestApp()
   const { key } = await signInWithPasskey(app)
-  const options = async () => (await door(app, 'passkey')).json.response
+  const options = async () => (await postLogin(app, 'passkey')).json.response
   const [first, second] = [await options(), await options()]
   const [older, newer] = [key.authenticate(first), key.authenticate(second)]
-  expect((await door(app, 'sign-in', { passkey: newer })).status).toBe(200)
-  expect((await door(app, 'sign-in', { passkey: older })).status).toBe(401)
+  expect((await postLogin(app, 'sign-in', { passkey: newer })).status).toBe(200)
+  expect((await postLogin(app, 'sign-in', { passkey: older })).status).toBe(401)
 })
 
 test('the passkey of another operator does not confirm an action', async () => {
@@ -176,9 +176,9 @@ test('the only sign-in method cannot be removed, but one of two can', async () =
   expect(await remove(key.id)).toBe(200)
   expect((await bySecond('POST', `me/passkeys/${key.id}/remove`)).status).toBe(404)
   expect((await bySecond('POST', `me/passkeys/${second.id}/remove`)).status).toBe(409)
-  const challenge = (await door(app, 'passkey')).json.response
+  const challenge = (await postLogin(app, 'passkey')).json.response
   const passkey = key.authenticate(challenge)
-  expect((await door(app, 'sign-in', { passkey })).status).toBe(401)
+  expect((await postLogin(app, 'sign-in', { passkey })).status).toBe(401)
 })
 
 test('removing a passkey ends its sessions and its confirmations in other sessions', async () => {
@@ -247,12 +247,12 @@ test('refuses a passkey that is already registered', async () => {
 test('a page without a valid origin gets no challenge', async () => {
   await using app = await createTestApp()
   for (const origin of ['null', 'nowhere', '']) {
-    const { status } = await door(app, 'passkey', {}, origin)
+    const { status } = await postLogin(app, 'passkey', {}, origin)
     expect([400, 403]).toContain(status)
   }
 })
 
-function door(app: TestApp, path: string, json: unknown = {}, origin = ORIGIN) {
+function postLogin(app: TestApp, path: string, json: unknown = {}, origin = ORIGIN) {
   const headers = { 'sec-fetch-site': 'same-origin', origin, ...hostOf(origin) }
   return app.ask('POST', `/console/api/door/${path}`, { json, headers })
 }
@@ -260,18 +260,18 @@ function door(app: TestApp, path: string, json: unknown = {}, origin = ORIGIN) {
 /** Sets an operator up with a passkey, and returns a requester for their session. */
 async function signInWithPasskey(app: TestApp, name = 'ann') {
   const { token } = await app.services.operators.accounts.add(name, 'owner')
-  const offered = (await door(app, 'link', { token })).json.response
+  const offered = (await postLogin(app, 'link', { token })).json.response
   const key = createPasskey()
   const json = { token, passkey: key.register(offered.passkey), passkeyName: 'Phone' }
-  const done = await door(app, 'set-up', json)
+  const done = await postLogin(app, 'set-up', json)
   expect(done.json.response).toEqual({ name, recoveryCodes: [] })
   return { key, ask: requesterFor(app, done) }
 }
 
 /** Signs in with a passkey, and returns a requester for the new session. */
 async function sessionOf(app: TestApp, key: Passkey) {
-  const passkey = key.authenticate((await door(app, 'passkey')).json.response)
-  return requesterFor(app, await door(app, 'sign-in', { passkey }))
+  const passkey = key.authenticate((await postLogin(app, 'passkey')).json.response)
+  return requesterFor(app, await postLogin(app, 'sign-in', { passkey }))
 }
 
 function requesterFor(app: TestApp, { headers }: Answer) {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { cookieIn, signInOperator } from '../../support/operator.ts'
 
-test('an owner makes operators, whose link is for the console', async () => {
+test('an owner adds operators and gets a setup link to the console', async () => {
   await using app = await createTestApp({ BASE_URL: 'https://api.example.com' })
   const ann = await signInOperator(app)
   const json = { name: 'bob', role: 'reader' }
@@ -21,7 +21,7 @@ test('an owner makes operators, whose link is for the console', async () => {
   }
 })
 
-test('an owner gives another role, which counts at once, resets and removes', async () => {
+test('an owner changes roles with immediate effect, and resets and removes operators', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const bob = await signInOperator(app, { name: 'bob', role: 'reader' })
@@ -61,7 +61,7 @@ test('the last owner can be neither removed nor demoted', async () => {
   expect(owners).toHaveLength(1)
 })
 
-test('an owner who was never set up can be removed, also as the last one', async () => {
+test('even the last owner can be removed if never set up', async () => {
   await using app = await createTestApp()
   const { accounts } = app.services.operators
   await accounts.add('an', 'owner')
@@ -69,7 +69,7 @@ test('an owner who was never set up can be removed, also as the last one', async
   expect(await accounts.list()).toEqual([])
 })
 
-test('the login state tells whether operators exist and the caller is signed in', async () => {
+test('the login state shows whether operators exist and the caller is signed in', async () => {
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
     (await app.ask('GET', '/console/api/door/state', { headers })).json.response
@@ -98,7 +98,7 @@ function readerOf(body: ReadableStream<Uint8Array> | null) {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   return { rest, [Symbol.asyncDispose]: () => reader.cancel() }
 
-  /** What comes within a moment. */
+  /** The text that arrives within a moment. */
   async function rest(): Promise<string> {
     let text = ''
     for (;;) {

@@ -6,16 +6,16 @@ import { createPasskey } from '../../support/passkey.ts'
 const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost', device: 'Laptop' }
 const MINUTE = 60_000
 
-test('a failed sign-in of an operator is audited with the address, not with what was typed', async () => {
+test('audits a failed operator sign-in with the IP address but without the input', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const typed = { name: 'ann', password: 'not her password', code: '000000' }
-  expect((await door(app, 'sign-in', typed)).status).toBe(401)
+  expect((await postLogin(app, 'sign-in', typed)).status).toBe(401)
   const stranger = { ...typed, name: 'correct horse battery' }
-  expect((await door(app, 'sign-in', stranger)).status).toBe(401)
-  const options = (await door(app, 'passkey')).json.response
+  expect((await postLogin(app, 'sign-in', stranger)).status).toBe(401)
+  const options = (await postLogin(app, 'passkey')).json.response
   expect(
-    (await door(app, 'sign-in', { passkey: createPasskey().authenticate(options) })).status,
+    (await postLogin(app, 'sign-in', { passkey: createPasskey().authenticate(options) })).status,
   ).toBe(401)
   const { entries } = await ann.read('audit?action=operators.sign-in-failed')
   const entry = { origin: 'unknown', requestId: expect.any(String) }
@@ -29,14 +29,14 @@ test('a failed sign-in of an operator is audited with the address, not with what
   }
 })
 
-test('failed sign-ins with unknown names are audited 100 times an hour at most', async () => {
+test('audits failed sign-ins with unknown names at most 100 times an hour', async () => {
   await using app = await createTestApp()
   const statuses: number[] = []
   for (let at = 0; at < 110; at++) {
-    // An address may try 60 times in 5 minutes.
+    // An IP address may try 60 times in 5 minutes.
     if (at === 60) app.clock.advance(5 * MINUTE)
     const typed = { name: `nobody ${at}`, password: 'x', code: '000000' }
-    statuses.push((await door(app, 'sign-in', typed)).status)
+    statuses.push((await postLogin(app, 'sign-in', typed)).status)
   }
   expect(new Set(statuses)).toEqual(new Set([401]))
   const failed = { action: 'operators.sign-in-failed', limit: 200 }
@@ -48,12 +48,12 @@ test('sign-ins that a rate limit refuses are not audited as failed', async () =>
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const typed = { name: 'ann', password: 'not her password', code: '000000' }
-  for (let at = 0; at < 8; at++) await door(app, 'sign-in', typed)
+  for (let at = 0; at < 8; at++) await postLogin(app, 'sign-in', typed)
   const { entries } = await ann.read('audit?action=operators.sign-in-failed')
   expect(entries).toHaveLength(5)
 })
 
-test('proofs are audited, those that fail too', async () => {
+test('audits proofs, including failed ones', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   expect((await prove(ann, '000000')).status).toBe(401)
@@ -68,10 +68,10 @@ test('proofs are audited, those that fail too', async () => {
   expect(failed).toMatchObject({ action: 'operators.proof-failed', operator: 'ann' })
 })
 
-test('sign-outs are audited, here and of another session', async () => {
+test('audits signing out of this and of another session', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
-  const there = await door(app, 'sign-in', {
+  const there = await postLogin(app, 'sign-in', {
     name: 'ann',
     password: ann.password,
     code: ann.recoveryCodes[0],
@@ -88,7 +88,7 @@ test('sign-outs are audited, here and of another session', async () => {
   ])
 })
 
-function door(app: TestApp, path: string, json: unknown = {}) {
+function postLogin(app: TestApp, path: string, json: unknown = {}) {
   return app.ask('POST', `/console/api/door/${path}`, { json, headers: OURS })
 }
 

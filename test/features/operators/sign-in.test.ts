@@ -8,36 +8,38 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-describe('a link', () => {
+describe('a setup link', () => {
   test('works once, and for 30 minutes', async () => {
     await using app = await createTestApp()
     const { token } = await app.services.operators.accounts.add('late', 'owner')
     app.clock.advance(30 * MINUTE - SECOND)
-    expect((await door(app, 'link', { token })).status).toBe(200)
+    expect((await postLogin(app, 'link', { token })).status).toBe(200)
     app.clock.advance(SECOND)
-    expect((await door(app, 'link', { token })).json.code).toBe('unauthenticated')
+    expect((await postLogin(app, 'link', { token })).json.code).toBe('unauthenticated')
 
     const ann = await signInOperator(app)
-    expect((await door(app, 'link', { token: ann.token })).status).toBe(401)
-    expect((await door(app, 'link', { token: 'never made' })).status).toBe(401)
+    expect((await postLogin(app, 'link', { token: ann.token })).status).toBe(401)
+    expect((await postLogin(app, 'link', { token: 'never made' })).status).toBe(401)
   })
 
-  test('waits for a good password and the first code', async () => {
+  test('requires a valid password and a valid code', async () => {
     await using app = await createTestApp()
     const { accounts } = app.services.operators
     const [{ token }, other] = [
       await accounts.add('ann', 'owner'),
       await accounts.add('bob', 'owner'),
     ]
-    const { sealed } = (await door(app, 'link', { token })).json.response.totp
-    const foreign = (await door(app, 'link', { token: other.token })).json.response.totp.sealed
+    const { sealed } = (await postLogin(app, 'link', { token })).json.response.totp
+    const foreign = (await postLogin(app, 'link', { token: other.token })).json.response.totp.sealed
     const choice = { token, password: 'something long', code: '000000', sealed }
-    const short = await door(app, 'set-up', { ...choice, password: 'too short' })
+    const short = await postLogin(app, 'set-up', { ...choice, password: 'too short' })
     expect([short.status, short.json.details[0].path]).toEqual([422, 'password'])
-    expect((await door(app, 'set-up', { ...choice, password: 'password123' })).status).toBe(422)
-    expect((await door(app, 'set-up', choice)).status).toBe(401)
-    expect((await door(app, 'set-up', { ...choice, sealed: foreign })).status).toBe(400)
-    expect((await door(app, 'link', { token })).json.response.name).toBe('ann')
+    expect((await postLogin(app, 'set-up', { ...choice, password: 'password123' })).status).toBe(
+      422,
+    )
+    expect((await postLogin(app, 'set-up', choice)).status).toBe(401)
+    expect((await postLogin(app, 'set-up', { ...choice, sealed: foreign })).status).toBe(400)
+    expect((await postLogin(app, 'link', { token })).json.response.name).toBe('ann')
   })
 
   test('is replaced by a reset, which removes all credentials and sessions', async () => {
@@ -50,18 +52,18 @@ describe('a link', () => {
     expect((await signIn(app, ann, ann.codeNow())).status).toBe(401)
     expect((await signIn(app, ann, ann.recoveryCodes[0])).status).toBe(401)
     const { token } = await accounts.reset('ann')
-    expect((await door(app, 'link', { token: first })).status).toBe(401)
-    const { name, passkey } = (await door(app, 'link', { token })).json.response
+    expect((await postLogin(app, 'link', { token: first })).status).toBe(401)
+    const { name, passkey } = (await postLogin(app, 'link', { token })).json.response
     expect(name).toBe('ann')
     const made = { token, passkey: createPasskey().register(passkey), passkeyName: '' }
-    const cookie = cookieIn((await door(app, 'set-up', made)).headers.get('set-cookie'))
+    const cookie = cookieIn((await postLogin(app, 'set-up', made)).headers.get('set-cookie'))
     for (const code of [ann.recoveryCodes[1], ann.codeNow()]) {
       const proof = await ann.ask('POST', 'me/proof', { json: { code }, headers: { cookie } })
       expect(proof.status).toBe(401)
     }
   })
 
-  test('of somebody who was removed leads nowhere, and their session ends at once', async () => {
+  test('of a removed operator is invalid, and their session ends at once', async () => {
     await using app = await createTestApp()
     const { accounts } = app.services.operators
     await signInOperator(app)
@@ -69,12 +71,12 @@ describe('a link', () => {
     const { token } = await accounts.add('carol', 'reader')
     for (const name of ['bob', 'carol']) await accounts.remove(name)
     expect((await bob.ask('GET', 'me')).status).toBe(401)
-    expect((await door(app, 'link', { token })).status).toBe(401)
+    expect((await postLogin(app, 'link', { token })).status).toBe(401)
     expect((await signIn(app, bob, bob.codeNow())).status).toBe(401)
   })
 })
 
-test('name, password and code sign in, each code once', async () => {
+test('signs in with name, password and code, and accepts each code once', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   expect((await signIn(app, ann, ann.codeNow())).status).toBe(401)
@@ -85,7 +87,7 @@ test('name, password and code sign in, each code once', async () => {
   expect((await signIn(app, ann, code)).status).toBe(401)
 })
 
-test('a recovery code stands in for a code, once, however it is typed', async () => {
+test('a recovery code replaces a code once, whatever its case and separators', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   expect(new Set(ann.recoveryCodes).size).toBe(10)
@@ -96,7 +98,7 @@ test('a recovery code stands in for a code, once, however it is typed', async ()
   expect((await signIn(app, ann, typed)).status).toBe(200)
 })
 
-test('whatever is wrong, the answer is the same', async () => {
+test('every failed sign-in gets the same reply', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   await app.services.operators.accounts.add('not set up', 'owner')
@@ -108,15 +110,15 @@ test('whatever is wrong, the answer is the same', async () => {
     { ...good, password: 'another long one' },
     { ...good, code: '000000' },
     { ...good, code: 'abcdefghjk' },
-  ].map((json) => door(app, 'sign-in', json))
-  const told = (await Promise.all(answers)).map(({ status, json: { requestId, ...rest } }) => {
+  ].map((json) => postLogin(app, 'sign-in', json))
+  const bodies = (await Promise.all(answers)).map(({ status, json: { requestId, ...rest } }) => {
     return JSON.stringify([status, rest, typeof requestId])
   })
-  expect([...new Set(told)]).toEqual([told[0] as string])
-  expect(told[0]).toStartWith('[401,{"code":"invalid_credentials"')
+  expect([...new Set(bodies)]).toEqual([bodies[0] as string])
+  expect(bodies[0]).toStartWith('[401,{"code":"invalid_credentials"')
 })
 
-test('20 wrong codes lock the sign-in for a time, known name or not, and nobody else’s', async () => {
+test('20 wrong codes lock sign-in for a known or unknown name, but for no other', async () => {
   await using app = await createTestApp()
   const [ann, bob] = [await signInOperator(app), await signInOperator(app, { name: 'bob' })]
   app.clock.advance(MINUTE)
@@ -134,7 +136,7 @@ test('20 wrong codes lock the sign-in for a time, known name or not, and nobody 
   expect((await signIn(app, ann, ann.codeNow())).status).toBe(200)
 })
 
-test('20 wrong codes of who is signed in lock the proof for 15 minutes', async () => {
+test('20 wrong codes of a signed-in operator lock proofs for 15 minutes', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const statuses: number[] = []
@@ -146,7 +148,7 @@ test('20 wrong codes of who is signed in lock the proof for 15 minutes', async (
   expect((await prove(ann, ann.codeNow())).status).toBe(200)
 })
 
-test('wrong sign-ins with a name block nothing of what its operator confirms', async () => {
+test('failed sign-ins with a name do not block the proofs of its operator', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   for (let at = 0; at < 10; at++) {
@@ -156,7 +158,7 @@ test('wrong sign-ins with a name block nothing of what its operator confirms', a
   expect((await prove(ann, ann.codeNow())).status).toBe(200)
 })
 
-test('a code is spent only once the password is right', async () => {
+test('a code is used up only if the password is correct', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   for (let at = 0; at < 14; at++) {
@@ -175,14 +177,14 @@ test('limits setup link guesses to 60 in 5 minutes', async () => {
   await using app = await createTestApp()
   const statuses: number[] = []
   for (let at = 0; at < 61; at++) {
-    statuses.push((await door(app, 'link', { token: 'guessed' })).status)
+    statuses.push((await postLogin(app, 'link', { token: 'guessed' })).status)
   }
   expect(statuses).toEqual([...Array(60).fill(401), 429])
   app.clock.advance(5 * MINUTE)
-  expect((await door(app, 'link', { token: 'guessed' })).status).toBe(401)
+  expect((await postLogin(app, 'link', { token: 'guessed' })).status).toBe(401)
 })
 
-test('a session that nobody uses lasts 12 hours', async () => {
+test('an idle session lasts 12 hours', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   app.clock.advance(12 * HOUR)
@@ -191,7 +193,7 @@ test('a session that nobody uses lasts 12 hours', async () => {
   expect((await ann.ask('GET', 'me')).status).toBe(401)
 })
 
-test('a session lasts 7 days, however it is used, and is swept after that', async () => {
+test('a session lasts at most 7 days, even in use, and is then deleted', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   for (let hours = 0; hours < 7 * 24; hours += 8) {
@@ -226,7 +228,7 @@ test('an operator lists and ends their own sessions only', async () => {
   expect((await ann.read('me')).sessions).toHaveLength(1)
 })
 
-test('who signs out is out there, and stays in elsewhere', async () => {
+test('signing out ends only the current session', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const there = await signIn(app, ann, ann.recoveryCodes[0])
@@ -236,9 +238,14 @@ test('who signs out is out there, and stays in elsewhere', async () => {
   expect((await ann.ask('GET', 'me', { headers: { cookie } })).status).toBe(200)
 })
 
-function door(app: TestApp, path: string, json: unknown, headers: Record<string, string> = {}) {
-  const how = { json, headers: { ...OURS, ...headers } }
-  return app.ask('POST', `/console/api/door/${path}`, how)
+function postLogin(
+  app: TestApp,
+  path: string,
+  json: unknown,
+  headers: Record<string, string> = {},
+) {
+  const init = { json, headers: { ...OURS, ...headers } }
+  return app.ask('POST', `/console/api/door/${path}`, init)
 }
 
 function signIn(
@@ -247,14 +254,14 @@ function signIn(
   code = '',
   headers: Record<string, string> = {},
 ) {
-  return door(app, 'sign-in', { name, password, code }, headers)
+  return postLogin(app, 'sign-in', { name, password, code }, headers)
 }
 
 function prove(browser: OperatorBrowser, code: string) {
   return browser.ask('POST', 'me/proof', { json: { code } })
 }
 
-test('a code of a secret that cannot be opened any more is wrong, and a reset helps', async () => {
+test('refuses codes if the secret cannot be decrypted, and a reset restores access', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { db, operators } = app.services

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import firstRates from '../../../data/seed/rates.json' with { type: 'json' }
-import { berlinTime, feedOf } from '../../../src/features/rates/providers.ts'
+import { berlinTime, createFeed } from '../../../src/features/rates/providers.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { ecbXml, startFeed } from '../../support/feed.ts'
 
@@ -17,7 +17,7 @@ test('a new publication is stored and served with its own time', async () => {
   expect(updatedAt).toBe('2026-07-07T14:00:00.000Z')
   expect(rates['EUR']).toBe(Number((1 / 1.15).toPrecision(12)))
   expect(rates['USD']).toBe(1)
-  // The dirham is bound to the dollar by law; the bank does not publish it.
+  // The dirham is pegged to the dollar; the bank does not publish it.
   expect(rates['AED']).toBe(3.6725)
   const [headers] = feed.asked
   expect(headers?.get('user-agent')).toContain('homeport')
@@ -40,7 +40,7 @@ test('sends the ETag of the provider back and keeps the rates on 304', async () 
   expect(await app.services.rates.isDue()).toBe(false)
 })
 
-test('RATES_BASE chooses the base, also when it is the one of the provider', async () => {
+test('RATES_BASE sets the base currency, even if it is that of the provider', async () => {
   using feed = startFeed(() => new Response(ecbXml(NEXT, seeded)))
   for (const base of ['EUR', 'GBP', 'SAR']) {
     await using app = await createTestApp({ ...ECB, RATES_BASE: base, RATES_URL: feed.url })
@@ -51,17 +51,17 @@ test('RATES_BASE chooses the base, also when it is the one of the provider', asy
   }
 })
 
-describe('135 to 139: the last good set stays when the provider', () => {
+describe('135 to 139: keeps the last valid rates when the provider', () => {
   const garbage: [string, () => Response][] = [
     ['answers 500', () => new Response('oops', { status: 500 })],
     ['answers 429', () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
-    ['answers a page', () => new Response('<!doctype html><html><body>Blocked</body></html>')],
-    ['answers nothing', () => new Response('')],
-    ['answers JSON', () => Response.json({ rates: {} })],
-    ['cuts its file', () => new Response(ecbXml(NEXT, seeded).slice(0, 900))],
+    ['sends an HTML page', () => new Response('<!doctype html><html><body>Blocked</body></html>')],
+    ['sends an empty reply', () => new Response('')],
+    ['sends JSON', () => Response.json({ rates: {} })],
+    ['truncates its file', () => new Response(ecbXml(NEXT, seeded).slice(0, 900))],
     ['sends too much', () => new Response(' '.repeat(300_000))],
     [
-      'compresses unasked',
+      'compresses without being asked',
       () =>
         new Response(Bun.gzipSync(Buffer.from(ecbXml(NEXT, seeded))), {
           headers: { 'content-encoding': 'gzip' },
@@ -70,17 +70,17 @@ describe('135 to 139: the last good set stays when the provider', () => {
     ['redirects to a file', () => redirect('file:///etc/hostname')],
     ['redirects elsewhere', () => redirect('http://169.254.169.254/')],
     ['has no date', () => new Response(ecbXml('', seeded))],
-    ['has a date that is none', () => new Response(ecbXml('2026-02-31x', seeded))],
-    ['is older than before', () => new Response(ecbXml('2026-07-03', seeded))],
-    ['is days ahead', () => new Response(ecbXml('2099-01-01', seeded))],
+    ['has an invalid date', () => new Response(ecbXml('2026-02-31x', seeded))],
+    ['has an older date than before', () => new Response(ecbXml('2026-07-03', seeded))],
+    ['has a date far ahead', () => new Response(ecbXml('2099-01-01', seeded))],
     ['has a negative rate', () => withRate('JPY', -1)],
-    ['has a zero', () => withRate('JPY', 0)],
-    ['has a word', () => withRate('JPY', 'N/A')],
-    ['has an endless number', () => withRate('JPY', '1e400')],
-    ['has no dollar', () => new Response(ecbXml(NEXT, without('USD')))],
-    ['has few currencies', () => new Response(ecbXml(NEXT, { USD: 1.14, GBP: 0.85 }))],
+    ['has a rate of zero', () => withRate('JPY', 0)],
+    ['has a non-numeric rate', () => withRate('JPY', 'N/A')],
+    ['has an infinite rate', () => withRate('JPY', '1e400')],
+    ['lacks the dollar', () => new Response(ecbXml(NEXT, without('USD')))],
+    ['has too few currencies', () => new Response(ecbXml(NEXT, { USD: 1.14, GBP: 0.85 }))],
     [
-      'is inverted',
+      'inverts its rates',
       () =>
         new Response(
           ecbXml(
@@ -90,7 +90,7 @@ describe('135 to 139: the last good set stays when the provider', () => {
         ),
     ],
     [
-      'is ten times as dear',
+      'has rates that are ten times too high',
       () =>
         new Response(
           ecbXml(
@@ -125,7 +125,7 @@ describe('135 to 139: the last good set stays when the provider', () => {
   })
 })
 
-test('a rate that jumps is not believed until a second publication confirms it', async () => {
+test('rejects a jump in a rate until a second publication confirms it', async () => {
   const days: [string, number][] = [
     ['2026-07-07', 120],
     ['2026-07-08', 121],
@@ -141,7 +141,7 @@ test('a rate that jumps is not believed until a second publication confirms it',
   expect((await served(app)).rates['TRY']).toBe(121)
 })
 
-test('a jump that the next publication takes back is forgotten', async () => {
+test('discards a jump that the next publication reverts', async () => {
   const rates = [120, seeded.TRY * 1.01]
   using feed = startFeed(() => {
     const rate = rates.shift() ?? 0
@@ -164,7 +164,7 @@ test('drops codes that are not currencies', async () => {
   for (const code of ['XAU', 'BTC', 'ZZZ']) expect(rates).not.toHaveProperty(code)
 })
 
-test('140: rates older than 4 days are stale, and served all the same', async () => {
+test('140: rates older than 4 days are stale but still served', async () => {
   await using app = await createTestApp({ ...ECB, RATES_URL: 'http://127.0.0.1:1/' })
   app.clock.now = new Date('2026-07-10T13:59:00Z')
   expect((await app.ask('GET', '/ready')).json.rates).toBe('ok')
@@ -174,8 +174,8 @@ test('140: rates older than 4 days are stale, and served all the same', async ()
   expect((await app.ask('GET', '/api/user/currency_rates/v1')).status).toBe(200)
 })
 
-test('the JSON of other providers is understood', () => {
-  const frankfurter = feedOf('frankfurter', null, null)
+test('parses the JSON of other providers', () => {
+  const frankfurter = createFeed('frankfurter', null, null)
   const set = { amount: 1, base: 'EUR', date: NEXT, rates: { USD: 1.1, GBP: 0.8 } }
   expect(frankfurter.parse(JSON.stringify(set))).toEqual({
     provider: 'frankfurter',
@@ -184,7 +184,7 @@ test('the JSON of other providers is understood', () => {
     publishedAt: new Date('2026-07-07T14:00:00Z'),
     rates: { USD: 1.1, GBP: 0.8 },
   })
-  const open = feedOf('openexchangerates', null, 'the key')
+  const open = createFeed('openexchangerates', null, 'the key')
   expect(open.url).toBe('https://openexchangerates.org/api/latest.json?app_id=the+key')
   const latest = { timestamp: 1_783_468_800, base: 'USD', rates: { EUR: 0.9 } }
   expect(open.parse(JSON.stringify(latest))).toMatchObject({ baseCode: 'USD', date: '2026-07-08' })

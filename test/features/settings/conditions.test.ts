@@ -68,14 +68,14 @@ test.each<[When, Partial<Audience>, boolean]>([
     false,
   ],
 ])('the condition %j for %j holds: %p', (when, audience, holds) => {
-  expect(isMeant(when, { ...ANYONE, ...audience })).toBe(holds)
+  expect(isIncluded(when, { ...ANYONE, ...audience })).toBe(holds)
 })
 
 test.each(TRAITS)('the condition %j depends on %j', (when, traits) => {
   expect(traitsOf(featuresOf(when))).toEqual(traits)
 })
 
-test('what several settings depend on is said once, and nothing without rules', () => {
+test('lists each trait that settings depend on once, and none without rules', () => {
   const rules = [{ when: { platform: 'ios' as const }, value: true }]
   const some: Features = {
     a: { value: false, rules },
@@ -87,7 +87,7 @@ test('what several settings depend on is said once, and nothing without rules', 
   expect(traitsOf({})).toEqual([])
 })
 
-test('the first rule that holds gives the value, and without one the setting’s own', () => {
+test('uses the value of the first rule that matches, or else the default value', () => {
   const rule = fc.record({
     platform: fc.constantFrom('ios' as const, 'android' as const),
     countries: fc.subarray(['BR', 'DE', 'PT'], { minLength: 1 }),
@@ -97,10 +97,10 @@ test('the first rule that holds gives the value, and without one the setting’s
     platform: fc.constantFrom('ios', 'android', null),
     country: fc.constantFrom('BR', 'DE', 'FR', null),
   })
-  const property = fc.property(fc.array(rule), fc.integer(), audience, (rules, value, asks) => {
+  const property = fc.property(fc.array(rule), fc.integer(), audience, (rules, value, sample) => {
     const first = rules.find(
       ({ platform, countries }) =>
-        platform === asks.platform && countries.includes(asks.country ?? ''),
+        platform === sample.platform && countries.includes(sample.country ?? ''),
     )
     const features: Features = {
       own: {
@@ -108,7 +108,7 @@ test('the first rule that holds gives the value, and without one the setting’s
         rules: rules.map(({ value, ...when }) => ({ when, value })),
       },
     }
-    expect(valuesFor(features, { ...ANYONE, ...asks })).toEqual({ own: first?.value ?? value })
+    expect(valuesFor(features, { ...ANYONE, ...sample })).toEqual({ own: first?.value ?? value })
   })
   fc.assert(property)
 })
@@ -118,7 +118,7 @@ describe('users in a percentage rollout', () => {
   const name = fc.stringMatching(/^[a-z][A-Za-z0-9]{0,20}$/)
   const percent = fc.double({ min: 0, max: 100, noNaN: true })
 
-  test('are always the same ones, whatever else is known of them', () => {
+  test('are always the same, whatever their other traits are', () => {
     const about = fc.record({
       platform: fc.constantFrom('ios', 'web', null),
       version: fc.constantFrom('1', '2.4.0', null),
@@ -127,7 +127,7 @@ describe('users in a percentage rollout', () => {
     })
     const property = fc.property(name, percent, id, about, about, (feature, share, who, a, b) => {
       const [once, again] = [a, b].map((audience) =>
-        isMeant({ percent: share }, { ...audience, id: who }, feature),
+        isIncluded({ percent: share }, { ...audience, id: who }, feature),
       )
       expect(once).toBe(again as boolean)
     })
@@ -137,7 +137,8 @@ describe('users in a percentage rollout', () => {
   test('stay included when the percentage grows', () => {
     const property = fc.property(name, percent, percent, id, (feature, a, b, who) => {
       const [less, more] = [Math.min(a, b), Math.max(a, b)]
-      const isIn = (share: number) => isMeant({ percent: share }, { ...ANYONE, id: who }, feature)
+      const isIn = (share: number) =>
+        isIncluded({ percent: share }, { ...ANYONE, id: who }, feature)
       if (isIn(less)) expect(isIn(more)).toBe(true)
       expect([isIn(0), isIn(100)]).toEqual([false, true])
     })
@@ -165,12 +166,12 @@ describe('users in a percentage rollout', () => {
   })
 })
 
-/** Of many ids those that a share of a setting is for. */
+/** The ids that are included in a percentage rollout of a setting. */
 function idsIn(feature: string, percent: number): Set<string> {
-  return new Set(IDS.filter((id) => isMeant({ percent }, { ...ANYONE, id }, feature)))
+  return new Set(IDS.filter((id) => isIncluded({ percent }, { ...ANYONE, id }, feature)))
 }
 
-function isMeant(when: When, audience: Audience, feature = 'own'): boolean {
+function isIncluded(when: When, audience: Audience, feature = 'own'): boolean {
   return valuesFor(featuresOf(when, feature), audience)[feature] === true
 }
 

@@ -19,13 +19,13 @@ const EVERYTHING = {
 }
 
 describe('without a condition', () => {
-  test('the reply is the same to the byte, whoever asks', async () => {
+  test('the reply is byte-identical for every client', async () => {
     await using app = await createTestApp({ COUNTRY_HEADER: 'CF-IPCountry' })
     const { accessToken: token } = await app.register()
     const body = JSON.stringify({ code: 'ok', response: seed })
     const etag = `"${sha256(body).slice(0, 22)}"`
-    for (const how of [{}, { headers: EVERYTHING }, { token }, { token, headers: EVERYTHING }]) {
-      const { text, headers } = await app.ask('GET', PATH, how)
+    for (const init of [{}, { headers: EVERYTHING }, { token }, { token, headers: EVERYTHING }]) {
+      const { text, headers } = await app.ask('GET', PATH, init)
       expect(text).toBe(body)
       expect(headers.get('etag')).toBe(etag)
       expect(headers.get('vary')).toBeNull()
@@ -33,7 +33,7 @@ describe('without a condition', () => {
     }
   })
 
-  test('settings of the app’s own are for all alike', async () => {
+  test('custom settings are the same for everyone', async () => {
     await using app = await createTestApp()
     await app.services.settings.set({ 'features.limit': 7, 'features.paywall': 'soft' })
     const plain = await app.ask('GET', PATH)
@@ -43,7 +43,7 @@ describe('without a condition', () => {
     expect([text, headers.get('etag')]).toEqual([plain.text, plain.headers.get('etag')])
   })
 
-  test('the reply is again what it was before there was one', async () => {
+  test('the reply is the original one again once a condition is removed', async () => {
     await using app = await createTestApp()
     const before = await app.ask('GET', PATH)
     await publish(app, HALF)
@@ -65,20 +65,20 @@ test.each<[When, string, string]>([
 ])('with the condition %j the reply varies by %s and is %s', async (when, vary, cache) => {
   await using app = await createTestApp()
   await publish(app, { own: { value: 'all', rules: [{ when, value: 'some' }] } })
-  const meant = await app.ask('GET', PATH, { headers: EVERYTHING })
-  expect(meant.json.response.features).toEqual({ own: 'some' })
-  expect(meant.headers.get('vary')).toBe(vary)
-  expect(meant.headers.get('cache-control')).toBe(`${cache}, max-age=60`)
+  const matching = await app.ask('GET', PATH, { headers: EVERYTHING })
+  expect(matching.json.response.features).toEqual({ own: 'some' })
+  expect(matching.headers.get('vary')).toBe(vary)
+  expect(matching.headers.get('cache-control')).toBe(`${cache}, max-age=60`)
   const isForAll = 'percent' in when && Object.keys(when).length === 1
   if (isForAll) return
   const other = await app.ask('GET', PATH)
   expect(other.json.response.features).toEqual({ own: 'all' })
-  expect(other.headers.get('etag')).not.toBe(meant.headers.get('etag'))
+  expect(other.headers.get('etag')).not.toBe(matching.headers.get('etag'))
   expect(other.headers.get('vary')).toBe(vary)
   expect(other.text).not.toContain('rules')
 })
 
-test('a rule that asks for nothing is for all', async () => {
+test('a rule without conditions applies to everyone', async () => {
   await using app = await createTestApp()
   await publish(app, { own: { value: 'all', rules: [{ when: {}, value: 'every one' }] } })
   const { json, headers } = await app.ask('GET', PATH)
@@ -92,7 +92,7 @@ describe('a country', () => {
   }
   const PROXY = { COUNTRY_HEADER: 'X-Country', TRUSTED_PROXIES: '127.0.0.1' }
 
-  test('counts in the header that COUNTRY_HEADER names', async () => {
+  test('is read from the header that COUNTRY_HEADER names', async () => {
     await using app = await createTestApp(PROXY)
     await publish(app, features)
     await using served = serveApp(app)
@@ -101,7 +101,7 @@ describe('a country', () => {
     expect(await readOwn(served, { 'cf-ipcountry': 'BR' })).toEqual([0, 'X-Country'])
   })
 
-  test('counts nowhere without COUNTRY_HEADER', async () => {
+  test('is ignored without COUNTRY_HEADER', async () => {
     await using app = await createTestApp({ TRUSTED_PROXIES: '127.0.0.1' })
     await publish(app, features)
     await using served = serveApp(app)
@@ -109,7 +109,7 @@ describe('a country', () => {
     expect(await readOwn(served, headers)).toEqual([0, null])
   })
 
-  test('is believed only from a trusted proxy, and the log says so once', async () => {
+  test('is accepted only from a trusted proxy, and an ignored one is logged once', async () => {
     await using app = await createTestApp({ ...PROXY, TRUSTED_PROXIES: '192.0.2.1' })
     await publish(app, features)
     await using served = serveApp(app)
@@ -120,7 +120,7 @@ describe('a country', () => {
     expect(app.lines.filter((line) => line.includes(warning))).toHaveLength(1)
   })
 
-  /** The value and what it varies by. */
+  /** The value and the Vary header. */
   async function readOwn(served: ReturnType<typeof serveApp>, headers: Record<string, string>) {
     const reply = await served.ask(PATH, headers)
     const { response } = (await reply.json()) as { response: { features: { own: number } } }
@@ -152,14 +152,14 @@ test('uses the user id on all devices, and the device id only without a session'
   await publish(app, HALF)
   const { accessToken, refreshToken, user } = await app.register()
   const own = isIn(user._id)
-  const device = deviceWhere(!own)
+  const device = deviceInHalf(!own)
   const ask = async (token: string | undefined, id: string) => {
     const headers: Record<string, string> = { 'device-id': id }
-    const how = token === undefined ? { headers } : { token, headers }
-    return (await app.ask('GET', PATH, how)).json.response.features.half
+    const init = token === undefined ? { headers } : { token, headers }
+    return (await app.ask('GET', PATH, init)).json.response.features.half
   }
   expect(await ask(accessToken, device)).toBe(own)
-  expect(await ask(accessToken, deviceWhere(own))).toBe(own)
+  expect(await ask(accessToken, deviceInHalf(own))).toBe(own)
   expect(await ask(undefined, device)).toBe(!own)
   for (const token of ['', 'x', refreshToken]) expect(await ask(token, device)).toBe(!own)
   await app.ask('POST', '/api/auth/logout/v1', { token: accessToken })
@@ -169,7 +169,7 @@ test('uses the user id on all devices, and the device id only without a session'
 test('replies 304 to the ETag of its own variant, not to that of another', async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
-  const asks = [true, false].map((is) => ({ 'device-id': deviceWhere(is) }))
+  const asks = [true, false].map((is) => ({ 'device-id': deviceInHalf(is) }))
   const [mine, other] = await Promise.all(asks.map((headers) => app.ask('GET', PATH, { headers })))
   const [tag = '', otherTag = ''] = [mine, other].map((one) => one?.headers.get('etag') ?? '')
   expect(tag).not.toBe(otherTag)
@@ -182,7 +182,7 @@ test('replies 304 to the ETag of its own variant, not to that of another', async
   expect([foreign.status, foreign.text]).toEqual([200, mine?.text ?? ''])
 })
 
-test('a rule has a value of the type of the setting', async () => {
+test('the value of a rule must have the type of its setting', async () => {
   await using app = await createTestApp()
   const rule = (value: string | number | boolean) => ({ when: {}, value })
   const mixed = { own: { value: 1, rules: [rule(2), rule('three'), rule(true)] } }
@@ -210,12 +210,12 @@ test.each([
   })
 })
 
-test('the preview shows what somebody would get, before it is published', async () => {
+test('the preview shows the values for a chosen audience before they are published', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const audience = { platform: null, version: null, languages: [], country: null }
   for (const is of [true, false]) {
-    const json = { features: HALF, as: { ...audience, id: deviceWhere(is) } }
+    const json = { features: HALF, as: { ...audience, id: deviceInHalf(is) } }
     const { response } = (await ann.ask('POST', 'preview/settings', { json })).json
     expect(response).toEqual({ half: is })
   }
@@ -234,7 +234,7 @@ function isIn(id: string): boolean {
   return valuesFor(HALF, audience)['half'] === true
 }
 
-/** A device for which the half is so. */
-function deviceWhere(is: boolean): string {
+/** A device id that is in the half, or one that is not. */
+function deviceInHalf(is: boolean): string {
   for (let at = 0; ; at++) if (isIn(`device-${at}`) === is) return `device-${at}`
 }

@@ -7,13 +7,16 @@ import { startSmtp, tokenIn } from '../../support/smtp.ts'
 const NEW_PASSWORD = 'another good one'
 const BASE = { BASE_URL: 'https://api.example.com' }
 const MINUTE = 60_000
-/** What a thief could have asked for. */
+/** Token purposes that an attacker could abuse. */
 const RISKY = PURPOSES.filter((purpose) => purpose !== 'verify-email')
 
 type Owner = Awaited<ReturnType<TestApp['register']>>
 
-/** Everything that recovers or secures an account. Each gets a reset link that was mailed before. */
-const ACTS: Record<string, (app: TestApp, owner: Owner, resetToken: string) => Promise<unknown>> = {
+/** Every action that recovers or secures an account. Each gets a reset token issued before it. */
+const ACTIONS: Record<
+  string,
+  (app: TestApp, owner: Owner, resetToken: string) => Promise<unknown>
+> = {
   'a changed password': (app, { accessToken: token }) =>
     app.ask('PATCH', '/api/auth/password/v1', {
       token,
@@ -36,22 +39,22 @@ const ACTS: Record<string, (app: TestApp, owner: Owner, resetToken: string) => P
   },
 }
 
-describe('no link and no pending change outlives', () => {
-  for (const [name, act] of Object.entries(ACTS)) {
+describe('no link or pending change survives', () => {
+  for (const [name, action] of Object.entries(ACTIONS)) {
     test(name, async () => {
       await using app = await createTestApp()
       const owner = await app.register('ann@example.com')
       const elsewhere = await login(app, PASSWORD)
       const tokens = await issueAll(app, owner)
-      expect(await act(app, owner, tokens['reset-password'])).toMatchObject({ status: 200 })
+      expect(await action(app, owner, tokens['reset-password'])).toMatchObject({ status: 200 })
       const { users, db } = app.services
-      const isGood = (purpose: Purpose) =>
+      const findToken = (purpose: Purpose) =>
         users.oneTimeTokens.find(db.read, purpose, tokens[purpose])
       for (const purpose of RISKY) {
-        expect([purpose, await isGood(purpose)]).toEqual([purpose, null])
+        expect([purpose, await findToken(purpose)]).toEqual([purpose, null])
       }
-      // It can do nothing but confirm the account's own address.
-      expect(await isGood('verify-email')).not.toBeNull()
+      // It can only confirm the account's own address.
+      expect(await findToken('verify-email')).not.toBeNull()
       expect(await db.read.$count(db.tables.oneTimeTokens)).toBe(1)
       const token = elsewhere.json.response.accessToken
       expect((await app.ask('GET', '/api/user/profile/v1', { token })).status).toBe(401)
@@ -61,7 +64,7 @@ describe('no link and no pending change outlives', () => {
   }
 })
 
-test('a thief’s pending change of address dies when the owner resets the password', async () => {
+test('a password reset by the owner cancels a thief’s pending change of address', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const thief = await app.register('ann@example.com')
@@ -77,7 +80,7 @@ test('a thief’s pending change of address dies when the owner resets the passw
   expect((await login(app, NEW_PASSWORD)).json.response.user.email).toBe('ann@example.com')
 })
 
-test('the old address is told of a requested change and can cancel it, on the page too', async () => {
+test('a mail to the old address can cancel a requested change, by API and page', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({
     ...BASE,
@@ -98,7 +101,7 @@ test('the old address is told of a requested change and can cancel it, on the pa
   }
 })
 
-test('every notice of a change cancels it, not only the last one', async () => {
+test('every notice of a change can cancel it, not only the last one', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const thief = await app.register('ann@example.com')
@@ -113,7 +116,7 @@ test('every notice of a change cancels it, not only the last one', async () => {
   expect((await post(app, 'email/v1/verify', { token: pending })).status).toBe(401)
 })
 
-test('cancelling a change of address keeps the link that verifies the present one', async () => {
+test('cancelling a change of address keeps the link that verifies the current one', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const tokens = await issueAll(app, owner)
@@ -122,7 +125,7 @@ test('cancelling a change of address keeps the link that verifies the present on
   expect(verified.status).toBe(200)
 })
 
-test('a link that verifies an earlier address verifies nothing', async () => {
+test('a verification link for an earlier address is invalid', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const { db, users } = app.services
@@ -134,7 +137,7 @@ test('a link that verifies an earlier address verifies nothing', async () => {
   expect((await post(app, 'email/v1/verify', { token: old })).status).toBe(401)
 })
 
-test('a change that a thief began with the old password is not made after the owner’s new one', async () => {
+test('refuses a change started with the old password after the owner sets a new one', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const { db, users } = app.services
@@ -165,7 +168,7 @@ test('a stranger who registers an address with two-factor does not lock its owne
   expect(await app.services.db.read.$count(recoveryCodes)).toBe(0)
 })
 
-test('two-factor of a verified address outlives a reset', async () => {
+test('a password reset keeps two-factor if the address is verified', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const tokens = await issueAll(app, owner)
@@ -176,7 +179,7 @@ test('two-factor of a verified address outlives a reset', async () => {
   expect((await login(app, NEW_PASSWORD)).json.code).toBe('two_factor_required')
 })
 
-test('the only way to sign in cannot be unlinked', async () => {
+test('the only sign-in method cannot be unlinked', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const path = '/api/auth/social/v1?provider=google'
@@ -198,7 +201,7 @@ test('the only way to sign in cannot be unlinked', async () => {
   expect(profile.json.response.loginType).toBe('email')
 })
 
-/** One live token of each kind. */
+/** Issues one valid token per purpose. */
 async function issueAll(app: TestApp, { user }: Owner, purposes: readonly Purpose[] = PURPOSES) {
   const { users, db } = app.services
   return db.write(async (tx) => {

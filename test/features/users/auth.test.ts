@@ -199,7 +199,7 @@ test('the scheme of the Authorization header is case-insensitive', async () => {
   }
 })
 
-test('another service can check a token with the published keys alone', async () => {
+test('another service can verify a token with the published keys alone', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/.well-known/jwks.json')
   expect(json.keys.map(({ use, alg }: JWK) => `${use} ${alg}`)).toEqual([
@@ -212,7 +212,7 @@ test('another service can check a token with the published keys alone', async ()
   expect(payload).toMatchObject({ sub: user._id, aud: 'homeport' })
 })
 
-test('a sign-up with a bad address and a bad password names both', async () => {
+test('a registration with an invalid address and password reports both', async () => {
   await using app = await createTestApp()
   const json = { email: 'no address', password: 'short' }
   const refused = await app.ask('POST', '/api/auth/register/v1', { json })

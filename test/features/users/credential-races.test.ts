@@ -59,7 +59,7 @@ describe('a password that is replaced while it is verified is refused', () => {
   })
 })
 
-test('right passwords and codes do not use up the rate limits', async () => {
+test('correct passwords and codes do not use up the rate limits', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register(EMAIL)
   for (let at = 0; at < 7; at++) {
@@ -75,7 +75,7 @@ test('right passwords and codes do not use up the rate limits', async () => {
   }
 })
 
-test('a password set by mail lifts the delays of wrong passwords', async () => {
+test('setting a password by mail removes the delays after wrong passwords', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register(EMAIL)
   const { db, users } = app.services
@@ -89,7 +89,7 @@ test('a password set by mail lifts the delays of wrong passwords', async () => {
   const reset = await db.write((tx) =>
     users.oneTimeTokens.issue(tx, 'reset-password', user._id, EMAIL),
   )
-  await users.passwordLogin.set(reset, NEW_PASSWORD)
+  await users.passwordLogin.reset(reset, NEW_PASSWORD)
   expect(await app.services.limits.inForce(claims)).toEqual([])
   expect((await login(app, NEW_PASSWORD)).status).toBe(200)
 })

@@ -23,7 +23,7 @@ const AGENTS = [
   ['ios', ''],
 ]
 
-test('a session without a device header is of the tool or browser that opened it, else of iOS', async () => {
+test('names a session without a device header after its tool or browser, or else ios', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   for (const [name, agent] of AGENTS) {
     const { accessToken: token } = await app.register(undefined, { 'user-agent': agent })
@@ -32,7 +32,7 @@ test('a session without a device header is of the tool or browser that opened it
   }
 })
 
-test('what the header says wins over the agent', async () => {
+test('the device header overrides the user agent', async () => {
   await using app = await createTestApp()
   const headers = { 'user-agent': 'curl/8', device: 'Pixel' }
   const { accessToken: token } = await app.register(EMAIL, headers)
@@ -40,7 +40,7 @@ test('what the header says wins over the agent', async () => {
   expect(json.response[0].device).toBe('Pixel')
 })
 
-test('a device is new once, whatever it is called, and its mail says just that name', async () => {
+test('reports a device as new once, in a mail with its exact name', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, BASE_URL: 'https://api.example.com' })
   await app.register(EMAIL)
@@ -58,12 +58,12 @@ test('a device is new once, whatever it is called, and its mail says just that n
   }
 })
 
-test('of the devices of a user the 20 that signed in last are remembered', async () => {
+test('remembers the 20 devices of a user that signed in last', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { user } = await app.register(EMAIL, { device: 'first' })
   const { db, users } = app.services
   const { knownDevices } = db.tables
-  // As earlier versions left them.
+  // As stored by earlier versions.
   await db.write(async (tx) => {
     for (let at = 0; at < 400; at++) {
       const seenAt = new Date(app.clock.now.getTime() - 1_000_000 + at)

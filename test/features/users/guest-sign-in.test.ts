@@ -8,8 +8,8 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const FIRST_STEP = '/api/auth/login/v1'
 const SECOND_STEP = '/api/auth/login/v1/two_factor'
 
-describe('a guest who signs in to an account that exists', () => {
-  test('brings files and purchases along', async () => {
+describe('a guest who signs in to an existing account', () => {
+  test('keeps their files and purchases', async () => {
     await using app = await startApp()
     const ann = await app.register(LOGIN.email)
     const guest = await startGuest(app)
@@ -29,7 +29,7 @@ describe('a guest who signs in to an account that exists', () => {
   })
 
   test.each(['first', 'second'])(
-    'is merged by the second step, whose %s step has the token',
+    'is merged in the second step if the %s step has the token',
     async (which) => {
       await using app = await startApp()
       const ann = await withTwoFactor(app, await app.register(LOGIN.email))
@@ -48,13 +48,13 @@ describe('a guest who signs in to an account that exists', () => {
     },
   )
 
-  test('by Google is merged by the second step too', async () => {
-    using world = await startIdentityProvider()
-    await using app = await startApp(world)
+  test('with Google is merged in the second step too', async () => {
+    using identityProvider = await startIdentityProvider()
+    await using app = await startApp(identityProvider)
     const registered = await app.register(LOGIN.email)
     const claims = { sub: 'g-1', email: LOGIN.email, email_verified: true, hd: 'example.com' }
     const social = async (token: string) => {
-      const json = { provider: 'google', idToken: await world.mint('google', claims) }
+      const json = { provider: 'google', idToken: await identityProvider.mint('google', claims) }
       return (await app.ask('POST', '/api/auth/social/v1', { json, token })).json.response
     }
     await verifyEmail(app)
@@ -69,7 +69,7 @@ describe('a guest who signs in to an account that exists', () => {
   })
 })
 
-test('no other guest is merged by a challenge whose token was changed', async () => {
+test('a tampered challenge token does not merge another guest', async () => {
   await using app = await startApp()
   const ann = await withTwoFactor(app, await app.register(LOGIN.email))
   const [mine, other] = [await startGuest(app), await startGuest(app)]
@@ -91,8 +91,8 @@ test('does not merge a full user who signs in to another account, and ignores a 
   expect((await app.ask('POST', FIRST_STEP, { json: LOGIN, token: 'x' })).status).toBe(200)
 })
 
-async function startApp(world: Parameters<typeof createTestApp>[1] = {}) {
-  const app = await createTestApp({}, world)
+async function startApp(options: Parameters<typeof createTestApp>[1] = {}) {
+  const app = await createTestApp({}, options)
   app.clock.now = new Date(T0)
   return app
 }
@@ -113,7 +113,7 @@ async function startGuest(app: TestApp) {
   return { token: token as string, id: user._id as string }
 }
 
-/** The names of a user's files, and what the user has paid for. */
+/** The names of a user's files and the ids of the user's entitlements. */
 async function belongings(app: TestApp, token: string): Promise<string[]> {
   const files = await app.ask('GET', '/api/user/attachments/v1', { token })
   const paid = await app.ask('GET', '/api/user/subscription/v1', { token })
@@ -129,7 +129,7 @@ async function isSignedIn(app: TestApp, token: string): Promise<boolean> {
 
 type Registered = { accessToken: string; user: { _id: string } }
 
-/** Switches two-factor on. `code` is good for the next sign-in. */
+/** Turns two-factor on. `code` returns a code for the next sign-in. */
 async function withTwoFactor(app: TestApp, { accessToken: token, user }: Registered) {
   const path = '/api/auth/two_factor/v1'
   const setUp = await app.ask('POST', path, { token, json: { password: PASSWORD } })

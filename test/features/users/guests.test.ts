@@ -4,13 +4,13 @@ import { DAY, deliver, purchase, T0 } from '../../support/billing.ts'
 
 type Guest = { accessToken: string; refreshToken: string; user: { _id: string } }
 
-test('a guest who is idle for 90 days is removed with their files, a registered user is not', async () => {
+test('removes guests idle for 90 days and their files, but no registered users', async () => {
   await using app = await createTestApp()
   const idle = await startGuest(app)
   await upload(app, idle)
-  const person = await app.register()
+  const registered = await app.register()
   app.clock.advance(91 * DAY)
-  expect(await sweep(app)).toEqual([person.user._id])
+  expect(await sweep(app)).toEqual([registered.user._id])
   expect(await app.services.db.read.$count(app.services.db.tables.attachments)).toBe(0)
 })
 
@@ -33,15 +33,15 @@ test('an idle guest stays for 90 days after their last file', async () => {
   await startGuest(app)
   app.clock.advance(20 * DAY)
   await upload(app, await refresh(app, guest))
-  // Only the file is left of that visit.
-  await forgetDevices(app)
+  // Only the file remains from that visit.
+  await deleteDevices(app)
   app.clock.advance(79 * DAY)
   expect(await sweep(app)).toEqual([guest.user._id])
   app.clock.advance(20 * DAY)
   expect(await sweep(app)).toEqual([])
 })
 
-test('an idle guest stays for 90 days after a device was last seen, also when its session is over', async () => {
+test('an idle guest stays for 90 days after a device was last seen, even signed out', async () => {
   await using app = await createTestApp()
   const active = await startGuest(app)
   const signedOut = await startGuest(app)
@@ -74,7 +74,7 @@ function upload(app: TestApp, { accessToken: token }: Guest) {
   })
 }
 
-/** A new guest, by id, who buys something for `days` (null: for life). */
+/** Creates a guest with a purchase for `days` (null: for life), and returns their id. */
 async function buy(
   app: TestApp,
   { days, ...fields }: { days: number | null } & Record<string, unknown>,
@@ -88,13 +88,13 @@ async function buy(
   return _id
 }
 
-async function forgetDevices({ services: { db } }: TestApp) {
+async function deleteDevices({ services: { db } }: TestApp) {
   await db.write(async (tx) => {
     for (const table of [db.tables.sessions, db.tables.knownDevices]) await tx.delete(table)
   })
 }
 
-/** The nightly work on sessions and guests. Returns the users that are left, the first one first. */
+/** Runs the nightly jobs for sessions and guests; returns the sorted ids of the remaining users. */
 async function sweep({ services: { users, db } }: TestApp): Promise<string[]> {
   await users.sessions.sweep(AbortSignal.timeout(5_000))
   await users.guests.sweep(AbortSignal.timeout(5_000))

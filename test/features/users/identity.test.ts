@@ -6,10 +6,10 @@ import { startIdentityProvider } from '../../support/identity-provider.ts'
 const PATH = '/api/auth/social/v1'
 const ANN = { sub: 'g-1', email: 'ann@example.com', email_verified: true, name: 'Ann' }
 
-test('a person signs in with Google, and is the same one the next time', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
-  const first = await social(app, 'google', await world.mint('google', ANN))
+test('signing in with Google twice returns the same user', async () => {
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
+  const first = await social(app, 'google', await idp.mint('google', ANN))
   expect(first.status).toBe(200)
   expect(first.json.response.user).toMatchObject({
     loginType: 'google',
@@ -19,33 +19,33 @@ test('a person signs in with Google, and is the same one the next time', async (
   const again = await social(
     app,
     'google',
-    await world.mint('google', { ...ANN, email: 'new@example.com' }),
+    await idp.mint('google', { ...ANN, email: 'new@example.com' }),
   )
   expect(again.json.response.user).toEqual(first.json.response.user)
   expect((await profileOf(app, again.json.response.accessToken)).status).toBe(200)
 })
 
-test('keys rotate: an unknown one is fetched, and the provider is not asked for every forged one', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
-  expect((await social(app, 'google', await world.mint('google', ANN))).status).toBe(200)
-  expect((await social(app, 'google', await world.mint('google', ANN))).status).toBe(200)
-  expect(world.asked).toEqual(['/keys'])
+test('fetches an unknown key after a rotation, but not for every forged token', async () => {
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
+  expect((await social(app, 'google', await idp.mint('google', ANN))).status).toBe(200)
+  expect((await social(app, 'google', await idp.mint('google', ANN))).status).toBe(200)
+  expect(idp.asked).toEqual(['/keys'])
   for (let at = 0; at < 20; at++) {
-    const forged = await world.mint('google', ANN, { header: { kid: `unknown-${at}` } })
+    const forged = await idp.mint('google', ANN, { header: { kid: `unknown-${at}` } })
     expect((await social(app, 'google', forged)).status).toBe(401)
   }
-  expect(world.asked.length).toBeLessThanOrEqual(2)
-  await world.rotate()
-  const fresh = await world.mint('apple', { ...ANN, sub: 'a-1' })
+  expect(idp.asked.length).toBeLessThanOrEqual(2)
+  await idp.rotate()
+  const fresh = await idp.mint('apple', { ...ANN, sub: 'a-1' })
   expect((await social(app, 'apple', fresh)).status).toBe(200)
 })
 
 test('only an address that both sides have verified links accounts', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
   const squatter = await app.register('ann@example.com')
-  const unproven = await social(app, 'google', await world.mint('google', ANN))
+  const unproven = await social(app, 'google', await idp.mint('google', ANN))
   expect(unproven.json.response.user._id).not.toBe(squatter.user._id)
   expect(unproven.json.response.user.email).toBe('ann@example.com')
 
@@ -55,16 +55,16 @@ test('only an address that both sides have verified links accounts', async () =>
     await tx.update(users).set({ emailVerifiedAt: app.clock.now })
   })
   const unverified = { sub: 'g-2', email: 'bob@example.com', email_verified: false }
-  const stranger = await social(app, 'google', await world.mint('google', unverified))
+  const stranger = await social(app, 'google', await idp.mint('google', unverified))
   expect(stranger.json.response.user._id).not.toBe(bob.user._id)
   const verified = { sub: 'a-2', email: 'BOB@example.com', email_verified: 'true' }
-  const linked = await social(app, 'apple', await world.mint('apple', verified))
+  const linked = await social(app, 'apple', await idp.mint('apple', verified))
   expect(linked.json.response.user).toMatchObject({ _id: bob.user._id, loginType: 'email' })
 })
 
-test('the nonce must be the one of the app: plain, for Apple also as its hash', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
+test('the nonce must be that of the app, in plain text or, for Apple, also hashed', async () => {
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
   const hash = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
   const claims = (provider: string, nonce?: string) => ({
     sub: provider,
@@ -81,7 +81,7 @@ test('the nonce must be the one of the app: plain, for Apple also as its hash', 
     ['apple', hash, 'n-2', 401],
   ] as const
   for (const [provider, claimed, given, status] of cases) {
-    const idToken = await world.mint(provider, claims(provider, claimed))
+    const idToken = await idp.mint(provider, claims(provider, claimed))
     const reply = await app.ask('POST', PATH, {
       json: { provider, idToken, ...(given ? { nonce: given } : {}) },
     })
@@ -90,9 +90,9 @@ test('the nonce must be the one of the app: plain, for Apple also as its hash', 
 })
 
 test('74: forged, foreign and stale id tokens get 401', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
-  const good = await world.mint('google', ANN)
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
+  const good = await idp.mint('google', ANN)
   const [head = '', payload = '', signature = ''] = good.split('.')
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const stranger = await generateKeyPair('RS256')
@@ -106,29 +106,29 @@ test('74: forged, foreign and stale id tokens get 401', async () => {
     await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: 'key-1' })
       .sign(stranger.privateKey),
-    await world.mint('google', { ...ANN, aud: 'com.other.app' }),
-    await world.mint('google', { ...ANN, iss: 'https://evil.example' }),
-    await world.mint('apple', ANN),
-    await world.mint('google', ANN, { at: new Date(Date.now() - 2 * hour) }),
-    await world.mint('google', { ...ANN, sub: '' }),
-    await world.mint('google', { ...ANN, sub: undefined }),
-    await world.mint('google', { ...ANN, sub: 7 }),
-    await world.mint('google', { ...ANN, sub: ['g-1'] }),
-    await world.mint('google', { ...ANN, aud: [claims.aud] }),
-    await world.mint('google', { ...ANN, aud: [claims.aud, 'com.other.app'] }),
+    await idp.mint('google', { ...ANN, aud: 'com.other.app' }),
+    await idp.mint('google', { ...ANN, iss: 'https://evil.example' }),
+    await idp.mint('apple', ANN),
+    await idp.mint('google', ANN, { at: new Date(Date.now() - 2 * hour) }),
+    await idp.mint('google', { ...ANN, sub: '' }),
+    await idp.mint('google', { ...ANN, sub: undefined }),
+    await idp.mint('google', { ...ANN, sub: 7 }),
+    await idp.mint('google', { ...ANN, sub: ['g-1'] }),
+    await idp.mint('google', { ...ANN, aud: [claims.aud] }),
+    await idp.mint('google', { ...ANN, aud: [claims.aud, 'com.other.app'] }),
   ]
   for (const [at, idToken] of forged.entries()) {
     expect([at, (await social(app, 'google', idToken)).status]).toEqual([at, 401])
   }
 })
 
-test('a provider that is not set up is named, one that does not answer gives 503', async () => {
+test('reports a provider that is not set up, and replies 503 if one does not answer', async () => {
   await using plain = await createTestApp()
   const missing = await social(plain, 'google', 'x')
   expect([missing.status, missing.json.details[0].path]).toEqual([422, 'provider'])
-  using world = await startIdentityProvider()
-  const token = await world.mint('google', ANN)
-  const { providers } = world
+  using idp = await startIdentityProvider()
+  const token = await idp.mint('google', ANN)
+  const { providers } = idp
   providers.google.jwksUrl = 'http://127.0.0.1:1/keys'
   await using app = await createTestApp({}, { providers })
   app.expectErrors()
@@ -155,16 +155,16 @@ test('a guest who registers keeps the id and the files', async () => {
   expect(login.json.response.user._id).toBe(guest.user._id)
 })
 
-test('a guest who signs in socially is upgraded, or moves to the account that is there', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
+test('a guest who signs in with a provider is upgraded or merged into the account', async () => {
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
   const first = await startGuest(app)
-  const upgraded = await social(app, 'google', await world.mint('google', ANN), first.accessToken)
+  const upgraded = await social(app, 'google', await idp.mint('google', ANN), first.accessToken)
   expect(upgraded.json.response.user).toMatchObject({ _id: first.user._id, loginType: 'google' })
 
   const second = await startGuest(app)
   const file = await uploadAs(app, second.accessToken)
-  const moved = await social(app, 'google', await world.mint('google', ANN), second.accessToken)
+  const moved = await social(app, 'google', await idp.mint('google', ANN), second.accessToken)
   expect(moved.json.response.user._id).toBe(first.user._id)
   expect((await detailsOf(app, moved.json.response.accessToken, file)).status).toBe(200)
   expect((await profileOf(app, second.accessToken)).status).toBe(401)
@@ -183,8 +183,8 @@ test('registering with the token of a full user creates a new account', async ()
   expect(forged.status).toBe(401)
 })
 
-test('deleting an account ends the grant that Apple gave', async () => {
-  using world = await startIdentityProvider()
+test('deleting an account revokes the grant from Apple', async () => {
+  using idp = await startIdentityProvider()
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const pem = Buffer.from(await crypto.subtle.exportKey('pkcs8', privateKey)).toString('base64')
   const keys = {
@@ -192,8 +192,8 @@ test('deleting an account ends the grant that Apple gave', async () => {
     APPLE_KEY_ID: 'KEY',
     APPLE_PRIVATE_KEY: `-----BEGIN PRIVATE KEY-----\n${pem}\n-----END PRIVATE KEY-----`,
   }
-  await using app = await createTestApp(keys, { providers: world.providers, appleUrl: world.url })
-  const idToken = await world.mint('apple', { sub: 'a-1' })
+  await using app = await createTestApp(keys, { providers: idp.providers, appleUrl: idp.url })
+  const idToken = await idp.mint('apple', { sub: 'a-1' })
   const signedIn = await app.ask('POST', PATH, {
     json: { provider: 'apple', idToken, authorizationCode: 'code-1' },
   })
@@ -201,14 +201,14 @@ test('deleting an account ends the grant that Apple gave', async () => {
   const token = signedIn.json.response.accessToken
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
   await app.services.users.outbox.flush()
-  expect(world.revoked).toEqual(['r-code-1'])
+  expect(idp.revoked).toEqual(['r-code-1'])
 })
 
 test('the export contains all data of the user and none of others', async () => {
-  using world = await startIdentityProvider()
-  await using app = await createTestApp({}, world)
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
   await app.register('other@example.com')
-  const { json } = await social(app, 'google', await world.mint('google', ANN))
+  const { json } = await social(app, 'google', await idp.mint('google', ANN))
   const { accessToken: token, user } = json.response
   const file = await uploadAs(app, token)
   const { response } = (await app.ask('GET', '/api/user/export/v1', { token })).json

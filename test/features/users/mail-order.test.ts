@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
-/** How many mails are on their way at once. */
+/** How many mails are sent at once. */
 const SENDERS = 4
 
 test('a password reset does not wait for the mails of a flood of registrations', async () => {
@@ -61,7 +61,7 @@ test('resets are sent before confirmations, and those before notices', async () 
   expect(kinds.lastIndexOf('confirmation')).toBeLessThan(7 + SENDERS)
 })
 
-test('a mail of another source does not wait for all of one source', async () => {
+test('a mail from one source does not wait for all mails from another', async () => {
   await using app = await createTestApp()
   const { outbox, db } = app.services
   const sent: string[] = []
@@ -99,9 +99,9 @@ test('drops a permanently rejected mail with one log line without the address', 
 })
 
 test.each([
-  ['a recipient for now', 'ann', 451],
-  ['our sender for good', 'no-reply', 550],
-])('a mail is tried again when the server refuses %s', async (_what, start, code) => {
+  ['a recipient temporarily', 'ann', 451],
+  ['our sender permanently', 'no-reply', 550],
+])('retries a mail when the server refuses %s', async (_what, start, code) => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
   smtp.refusals.set(start, { code, text: 'not from here to ann@example.com' })

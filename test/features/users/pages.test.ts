@@ -5,7 +5,7 @@ import { startSmtp, tokenIn } from '../../support/smtp.ts'
 const NEW_PASSWORD = 'another good one'
 const BASE = { BASE_URL: 'https://api.example.com', MAIL_FROM: 'App <app@example.com>' }
 
-test('the pages work without scripts: a form that posts, and an answer', async () => {
+test('the pages work without JavaScript', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { accessToken } = await app.register('ann@example.com')
@@ -20,7 +20,7 @@ test('the pages work without scripts: a form that posts, and an answer', async (
   expect((await form(app, '/auth/verify', { token })).text).toContain('The address is confirmed')
   expect(await isVerified(app, 'ann@example.com')).toBe(true)
   const again = await form(app, '/auth/verify', { token })
-  expect([again.status, again.text.includes('used before')]).toEqual([401, true])
+  expect([again.status, again.text.includes('already used')]).toEqual([401, true])
 
   await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@example.com' } })
   const reset = tokenIn(await smtp.next('ann@example.com'))
@@ -39,7 +39,7 @@ test('the pages work without scripts: a form that posts, and an answer', async (
   expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(0)
 })
 
-test('a password that is refused can be corrected: the form stays', async () => {
+test('after an invalid password the form stays open to correct it', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const token = await resetToken(app, smtp)
@@ -50,7 +50,7 @@ test('a password that is refused can be corrected: the form stays', async () => 
   expect((await form(app, '/auth/reset', { token, newPassword: NEW_PASSWORD })).status).toBe(200)
 })
 
-test('a wrong password on the page of deletion keeps the address that was typed', async () => {
+test('the deletion page keeps the entered address after a wrong password', async () => {
   await using app = await createTestApp(BASE)
   await app.register('ann@example.com')
   const email = 'ann@example.com'
@@ -59,7 +59,7 @@ test('a wrong password on the page of deletion keeps the address that was typed'
   expect(wrong.text).toContain('The e-mail address or the password is wrong.')
 })
 
-test('a page says when it opens that its link was used or is old', async () => {
+test('a page shows when opened that its link was used or has expired', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const token = await resetToken(app, smtp)
@@ -68,13 +68,13 @@ test('a page says when it opens that its link was used or is old', async () => {
   app.clock.advance(31 * 60_000)
   const old = await opened()
   expect([old.status, old.text.includes('newPassword')]).toEqual([401, false])
-  expect(old.text).toContain('This link was used before or is too old')
+  expect(old.text).toContain('This link was already used or has expired')
   for (const page of ['verify', 'cancel', 'reset']) {
     expect((await app.ask('GET', `/auth/${page}?token=none`)).status).toBe(401)
   }
 })
 
-test('pages and what they refuse are in the language of the browser', async () => {
+test('pages and their errors are in the language of the browser', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url, APP_NAME: 'Bäume & Co' })
   const token = await resetToken(app, smtp)
@@ -87,7 +87,7 @@ test('pages and what they refuse are in the language of the browser', async () =
   expect(refused.text).toContain('Das Passwort braucht mindestens 8 Zeichen.')
 })
 
-test('errors of the interface are in the language of the phone, where they were translated', async () => {
+test('API errors are in the language of the phone if there is a translation', async () => {
   await using app = await createTestApp(BASE)
   const body = { email: 'ann@example.com', password: 'kurz' }
   const path = '/api/auth/register/v1'
@@ -109,8 +109,8 @@ test('a reply is in one language, whether it is a success, an error or its detai
   const ask = async (method: string, path: string, json?: unknown, token = '') => {
     const reply = await app.ask(method, path, { json, headers, ...(token ? { token } : {}) })
     const { message, details = [] } = reply.json
-    const said = [message, ...details.map((detail: { message: string }) => detail.message)]
-    return { language: reply.headers.get('content-language'), said }
+    const messages = [message, ...details.map((detail: { message: string }) => detail.message)]
+    return { language: reply.headers.get('content-language'), messages }
   }
   const { accessToken } = await app.register()
   const forgot = await ask('POST', '/api/auth/password/v1/forgot', { email: 'x@example.com' })
@@ -119,21 +119,21 @@ test('a reply is in one language, whether it is a success, an error or its detai
   const english = await ask('POST', '/api/auth/social/v1', { provider: 'x', idToken: 7 })
   expect(forgot).toEqual({
     language: 'de',
-    said: ['Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.'],
+    messages: ['Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.'],
   })
-  expect(logout).toEqual({ language: 'de', said: ['Du bist abgemeldet.'] })
+  expect(logout).toEqual({ language: 'de', messages: ['Du bist abgemeldet.'] })
   expect(german.language).toBe('de')
-  expect(german.said).toEqual([
+  expect(german.messages).toEqual([
     'Einige Angaben sind ungültig.',
     'wird benötigt',
     'ist hier unbekannt',
     'muss eine E-Mail-Adresse sein',
   ])
   expect(english.language).toBe('en')
-  expect(english.said.join()).toMatch(/^Some fields are invalid.,must be one of/)
+  expect(english.messages.join()).toMatch(/^Some fields are invalid.,must be one of/)
 })
 
-test('mails name the app and lead into it, and to a page for those without', async () => {
+test('mails name the app and link to it, and to a web page for users without the app', async () => {
   await using smtp = await startSmtp()
   const settings = { SMTP_URL: smtp.url, APP_NAME: 'Trees', APP_LINK_URL: 'myapp://' }
   await using app = await createTestApp({ ...BASE, ...settings })

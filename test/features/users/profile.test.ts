@@ -7,7 +7,7 @@ import { filesOf } from '../../support/attachments.ts'
 const PATH = '/api/user/profile/v1'
 const CHANGES: Record<string, TSchema> = ProfilePatch.properties.profile.anyOf[0].properties
 
-test('a patch changes what it names and leaves the rest', async () => {
+test('a patch changes only the fields that it contains', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register('Bob@Example.com')
   const json = {
@@ -38,7 +38,7 @@ test.each(Object.entries(CHANGES).filter(([name]) => name !== 'avatarKey'))(
   },
 )
 
-test('null restores the start value', async () => {
+test('null restores the default value', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   await app.ask('PATCH', PATH, {
@@ -59,10 +59,10 @@ test('null restores the start value', async () => {
 })
 
 test.each([
-  ['a language that is none', { profile: { locale: 'not a tag' } }, 'profile.locale'],
-  ['a time zone that is none', { profile: { timezone: 'Mars/Base' } }, 'profile.timezone'],
+  ['an invalid language', { profile: { locale: 'not a tag' } }, 'profile.locale'],
+  ['an unknown time zone', { profile: { timezone: 'Mars/Base' } }, 'profile.timezone'],
   ['an offset as a time zone', { profile: { timezone: '+01:00' } }, 'profile.timezone'],
-  ['a currency that history has withdrawn', { profile: { currency: 'dem' } }, 'profile.currency'],
+  ['a withdrawn currency', { profile: { currency: 'dem' } }, 'profile.currency'],
   ['a name of 101 characters', { profile: { name: 'x'.repeat(101) } }, 'profile.name'],
   ['a number for a name', { profile: { name: 7 } }, 'profile.name'],
   ['77: an _id', { _id: 'another' }, '_id'],
@@ -90,7 +90,7 @@ test('49: a name with emoji, bidi marks and combining letters comes back exactly
   }
 })
 
-test('49: U+0000, which not every database stores, is refused wherever it stands', async () => {
+test('49: refuses U+0000, which not every database can store', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const json = { profile: { name: 'a\0b' } }
@@ -98,7 +98,7 @@ test('49: U+0000, which not every database stores, is refused wherever it stands
   expect([reply.status, reply.json.code]).toEqual([422, 'validation_failed'])
 })
 
-test('deleting an account ends its sessions, takes its files and frees its address', async () => {
+test('deleting an account ends its sessions, deletes its files and frees its address', async () => {
   await using app = await createTestApp()
   const { accessToken: token, refreshToken } = await app.register('gone@example.com')
   const uploaded = await app.ask('POST', '/api/user/attachments/v1?type=supportTicket', {
@@ -123,7 +123,7 @@ test('deleting an account ends its sessions, takes its files and frees its addre
   expect((await app.register('gone@example.com')).user.email).toBe('gone@example.com')
 })
 
-test('a profile of null restores every start value (RFC 7396)', async () => {
+test('a profile of null restores every default value (RFC 7396)', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const path = '/api/user/profile/v1'
@@ -140,7 +140,7 @@ test('a profile of null restores every start value (RFC 7396)', async () => {
   })
 })
 
-test('what is wrong with a choice names what is allowed', async () => {
+test('an error about an invalid choice lists the allowed values', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { details } = (
@@ -156,7 +156,7 @@ test('what is wrong with a choice names what is allowed', async () => {
   ])
 })
 
-test('what is wrong with a field is said so that a form can show it', async () => {
+test('an error about a field has a message that a form can show', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const json = { profile: { name: 'x'.repeat(101) }, onboardingCompleted: 'yes' }

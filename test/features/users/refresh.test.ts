@@ -7,7 +7,7 @@ import { onSqlite } from '../../support/databases.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-onSqlite('it looks into the file of the database')(
+onSqlite('it reads the database file')(
   'a refresh replaces the refresh token, and only its hash is in the database',
   async () => {
     await using app = await createTestApp()
@@ -23,7 +23,7 @@ onSqlite('it looks into the file of the database')(
   },
 )
 
-test('70: 20 parallel refreshes of one token make one successor', async () => {
+test('70: 20 parallel refreshes of one token return the same successor', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const replies = await Promise.all(Array.from({ length: 20 }, () => refresh(app, refreshToken)))
@@ -31,7 +31,7 @@ test('70: 20 parallel refreshes of one token make one successor', async () => {
   expect(new Set(replies.map(({ json }) => json.response.refreshToken)).size).toBe(1)
 })
 
-test('a session that is refreshed too often has to wait', async () => {
+test('limits how often a session can be refreshed', async () => {
   await using app = await createTestApp()
   let { refreshToken } = await app.register()
   for (let at = 0; at < 100; at++) {
@@ -55,7 +55,7 @@ test('71: a phone that lost the reply gets the same successor after 10 minutes',
   expect(retried.json.response.refreshToken).toBe(lost.json.response.refreshToken)
 })
 
-test('a used token may come again within 60 s of the first use of its successor', async () => {
+test('a used token is accepted again within 60 s of the first use of its successor', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const next = (await refresh(app, refreshToken)).json.response
@@ -64,7 +64,7 @@ test('a used token may come again within 60 s of the first use of its successor'
   expect((await refresh(app, refreshToken)).json.response.refreshToken).toBe(next.refreshToken)
 })
 
-test('sessions that were idle for 60 days are swept, others stay', async () => {
+test('deletes sessions that were idle for 60 days and keeps others', async () => {
   await using app = await createTestApp()
   const { users, db } = app.services
   await app.register('idle@example.com')
@@ -115,7 +115,7 @@ test('72: a thief who replays every predecessor is caught at the second one', as
   expect((await refresh(app, third.refreshToken)).status).toBe(401)
 })
 
-test('72: a thief who follows within seconds gets nothing for a second token, and is caught with it later', async () => {
+test('72: a quick thief gets nothing for a second token and is caught with it later', async () => {
   await using app = await createTestApp()
   const first = await app.register()
   const second = (await refresh(app, first.refreshToken)).json.response
@@ -136,7 +136,7 @@ test('72: a thief who follows within seconds gets nothing for a second token, an
   expect(app.lines.join('')).toContain('refresh token reuse')
 })
 
-test('two processes that refresh at once, each time, stay signed in', async () => {
+test('two processes that always refresh at the same time stay signed in', async () => {
   await using app = await createTestApp()
   let { refreshToken } = await app.register()
   for (let round = 0; round < 5; round++) {

@@ -57,7 +57,7 @@ test('a used refresh token is accepted again for 60 s, counted from the first us
   expect((await refresh(app, refreshToken)).status).toBe(401)
 })
 
-test('two refreshes that overlap by 5 s are taken for two processes', async () => {
+test('two refreshes that overlap by 5 s are treated as two processes', async () => {
   await using app = await createTestApp()
   const first = await app.register()
   const second = (await refresh(app, first.refreshToken)).json.response
@@ -81,7 +81,7 @@ test('an access token is refused from the second it expires', async () => {
   expect([early, (await readProfile(app, accessToken)).json.code]).toEqual([200, 'token_expired'])
 })
 
-test('the least recently used session makes room, not the oldest', async () => {
+test('the least recently used session is removed, not the oldest', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const first = await app.register(EMAIL)
   const second = await login(app)
@@ -94,7 +94,7 @@ test('the least recently used session makes room, not the oldest', async () => {
   expect((await readProfile(app, second)).status).toBe(401)
 })
 
-test('a device was last seen at its latest sign-in, also when an older session of it ends', async () => {
+test('a device was last seen at its latest sign-in, even if an older session ends', async () => {
   await using app = await createTestApp()
   const { user, accessToken } = await app.register(EMAIL, { device: 'phone' })
   app.clock.advance(DAY / 2)
@@ -128,7 +128,7 @@ function readProfile(app: TestApp, token: string) {
   return app.ask('GET', '/api/user/profile/v1', { token })
 }
 
-/** The access token of a further session on the same device. */
+/** The access token of another session on the same device. */
 async function login(app: TestApp): Promise<string> {
   const json = { email: EMAIL, password: PASSWORD }
   const headers = { device: 'phone' }

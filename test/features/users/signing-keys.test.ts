@@ -9,7 +9,7 @@ import { onSqlite } from '../../support/databases.ts'
 const DAY = 24 * 60 * 60 * 1000
 const MINUTE = 60_000
 
-test('a new key is published a day before it signs, and the old one verifies until its tokens end', async () => {
+test('publishes a new key a day before it signs; the old one verifies until its tokens expire', async () => {
   await using app = await createTestApp()
   const { user, ...first } = await app.register()
   const signIn = async () => {
@@ -37,7 +37,7 @@ test('a new key is published a day before it signs, and the old one verifies unt
   expect(await statusOf(app, lastOfOld)).toBe(401)
 })
 
-test('a key that was stolen is refused at once, and phones go on by a refresh', async () => {
+test('a stolen key is refused at once, and phones continue with a refresh', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register()
   await app.services.signingKeys.rotate(true)
@@ -46,15 +46,15 @@ test('a key that was stolen is refused at once, and phones go on by a refresh', 
   expect(await statusOf(app, json.response.accessToken)).toBe(200)
 })
 
-onSqlite('PostgreSQL keeps no files of keys')(
-  'the single key of earlier versions goes on signing',
+onSqlite('PostgreSQL has no key files')(
+  'keeps signing with the single key of earlier versions',
   async () => {
     await using app = await createTestApp()
     const folder = join(app.dataDir, 'secrets')
     const jwk = await Bun.file(join(folder, 'access-token.jwk')).json()
-    const kept = secretFile(folder, 'access-token.jwk')
+    const storage = secretFile(folder, 'access-token.jwk')
     const { now } = app.services
-    const ring = await createKeyRing({ kept, use: 'sig', alg: 'ES256', acceptedAfter: 0, now })
+    const ring = await createKeyRing({ storage, use: 'sig', alg: 'ES256', gracePeriodMs: 0, now })
     expect(ring.current().jwk.kid).toBe(jwk.kid)
     await ring.rotate(false)
     expect(ring.list().map(({ state }) => state)).toEqual(['current', 'next'])

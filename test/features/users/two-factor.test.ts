@@ -6,7 +6,7 @@ import { startSmtp, tokenIn } from '../../support/smtp.ts'
 const PATH = '/api/auth/two_factor/v1'
 const STEP = 30_000
 
-test('two-factor is switched on with a code that another program made, and then asked for', async () => {
+test('turns two-factor on with a code from another library, and then requires it', async () => {
   await using app = await createTestApp()
   const { token, secret, setUp, recoveryCodes } = await enable(app)
   expect(setUp.otpauthUrl).toStartWith('otpauth://totp/homeport:ann%40example.com?')
@@ -30,12 +30,12 @@ test('two-factor is switched on with a code that another program made, and then 
   })
   app.clock.advance(STEP)
   const { challengeToken } = challenge.json.response
-  const passed = await pass(app, challengeToken, await codeOf(app, secret))
+  const passed = await submitCode(app, challengeToken, await codeOf(app, secret))
   expect(passed.json.response.user.email).toBe('ann@example.com')
-  expect((await pass(app, challengeToken, recoveryCodes[0] ?? '')).status).toBe(401)
+  expect((await submitCode(app, challengeToken, recoveryCodes[0] ?? '')).status).toBe(401)
 })
 
-test('the secret is not readable in the database, nor are the recovery codes', async () => {
+test('the database contains neither the secret nor the recovery codes in plain text', async () => {
   await using app = await createTestApp()
   const { secret, recoveryCodes } = await enable(app)
   const { users, recoveryCodes: table } = app.services.db.tables
@@ -46,15 +46,15 @@ test('the secret is not readable in the database, nor are the recovery codes', a
   for (const plain of [secret, ...recoveryCodes]) expect(rows).not.toContain(plain)
 })
 
-test('66: a code is accepted once, also in 20 parallel tries', async () => {
+test('66: a code is accepted once, even in 20 parallel attempts', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { secret } = await enable(app)
   app.clock.advance(STEP)
   const code = await codeOf(app, secret)
   const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
-  const replies = await Promise.all(challenges.map((one) => pass(app, one, code)))
+  const replies = await Promise.all(challenges.map((one) => submitCode(app, one, code)))
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect((await pass(app, await challengeOf(app), code)).status).toBe(401)
+  expect((await submitCode(app, await challengeOf(app), code)).status).toBe(401)
 })
 
 test.each([
@@ -68,7 +68,7 @@ test.each([
   const { secret } = await enable(app)
   app.clock.advance(10 * STEP)
   const challenge = await challengeOf(app)
-  expect((await pass(app, challenge, await codeOf(app, secret, steps))).status).toBe(status)
+  expect((await submitCode(app, challenge, await codeOf(app, secret, steps))).status).toBe(status)
 })
 
 test('67: five wrong codes end a challenge, ten in 15 minutes lock the codes of an account', async () => {
@@ -76,33 +76,33 @@ test('67: five wrong codes end a challenge, ten in 15 minutes lock the codes of 
   const { secret } = await enable(app)
   app.clock.advance(STEP)
   const first = await challengeOf(app)
-  for (let at = 0; at < 5; at++) expect((await pass(app, first, '000000')).status).toBe(401)
-  expect((await pass(app, first, await codeOf(app, secret))).status).toBe(401)
+  for (let at = 0; at < 5; at++) expect((await submitCode(app, first, '000000')).status).toBe(401)
+  expect((await submitCode(app, first, await codeOf(app, secret))).status).toBe(401)
   const second = await challengeOf(app)
-  for (let at = 0; at < 5; at++) expect((await pass(app, second, '000000')).status).toBe(401)
+  for (let at = 0; at < 5; at++) expect((await submitCode(app, second, '000000')).status).toBe(401)
   const third = await challengeOf(app)
-  const locked = await pass(app, third, await codeOf(app, secret))
+  const locked = await submitCode(app, third, await codeOf(app, secret))
   expect(locked.status).toBe(429)
   expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(0)
   app.clock.advance(15 * 60_000)
   const fourth = await challengeOf(app)
-  expect((await pass(app, fourth, await codeOf(app, secret))).status).toBe(200)
+  expect((await submitCode(app, fourth, await codeOf(app, secret))).status).toBe(200)
 })
 
-test('79: a recovery code works once, also in 20 parallel tries, in any case and with dashes', async () => {
+test('79: a recovery code works once, even in parallel, in any case and with dashes', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { recoveryCodes } = await enable(app)
   const [code = '', other = ''] = recoveryCodes
   const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
-  const replies = await Promise.all(challenges.map((one) => pass(app, one, code)))
+  const replies = await Promise.all(challenges.map((one) => submitCode(app, one, code)))
   const passed = replies.filter(({ status }) => status === 200)
   expect(passed).toHaveLength(1)
   expect(passed[0]?.json.response.user.twoFactor.recoveryCodesLeft).toBe(9)
   const typed = `${other.slice(0, 5)}-${other.slice(5)}`.toUpperCase()
-  expect((await pass(app, await challengeOf(app), typed)).status).toBe(200)
+  expect((await submitCode(app, await challengeOf(app), typed)).status).toBe(200)
 })
 
-test('69: a challenge opens nothing else, lives 5 minutes, and a reset does not switch two-factor off', async () => {
+test('69: a challenge has no other use and lasts 5 minutes; a reset keeps two-factor', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   await app.register('ann@example.com')
@@ -119,7 +119,7 @@ test('69: a challenge opens nothing else, lives 5 minutes, and a reset does not 
     expect((await app.ask('POST', `/api/auth/${path}`, { json })).status).toBe(401)
   }
   app.clock.advance(5 * 60_000 + 1)
-  expect((await pass(app, challenge, '000000')).json.code).toBe('unauthenticated')
+  expect((await submitCode(app, challenge, '000000')).json.code).toBe('unauthenticated')
 
   smtp.mails.splice(0)
   await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@example.com' } })
@@ -129,14 +129,15 @@ test('69: a challenge opens nothing else, lives 5 minutes, and a reset does not 
   expect((await login(app, newPassword)).json.code).toBe('two_factor_required')
 })
 
-test('73: switching two-factor on or off ends the other sessions', async () => {
+test('73: turning two-factor on or off ends the other sessions', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   const other = (await login(app)).json.response.accessToken
   const { token, secret } = await enable(app, false)
   expect((await app.ask('GET', '/api/user/profile/v1', { token: other })).status).toBe(401)
   app.clock.advance(STEP)
-  const third = (await pass(app, await challengeOf(app), await codeOf(app, secret))).json.response
+  const third = (await submitCode(app, await challengeOf(app), await codeOf(app, secret))).json
+    .response
   const off = async (password: string, code: string) =>
     (await app.ask('DELETE', PATH, { token, json: { password, code } })).status
   app.clock.advance(STEP)
@@ -149,7 +150,7 @@ test('73: switching two-factor on or off ends the other sessions', async () => {
   expect((await login(app)).json.code).toBe('ok')
 })
 
-test('a lost reply to the confirmation comes again for the same code, for five minutes', async () => {
+test('repeating a confirmation with its code returns the same reply for five minutes', async () => {
   await using app = await createTestApp()
   const { token, code, recoveryCodes } = await enable(app)
   const confirm = (typed: string) =>
@@ -161,22 +162,22 @@ test('a lost reply to the confirmation comes again for the same code, for five m
     expect([again.status, again.json.response?.recoveryCodes]).toEqual([200, recoveryCodes])
   }
   const [one = ''] = recoveryCodes
-  expect((await pass(app, await challengeOf(app), one)).status).toBe(200)
+  expect((await submitCode(app, await challengeOf(app), one)).status).toBe(200)
   expect((await confirm('000000')).status).toBe(409)
   app.clock.advance(60_001)
   expect((await confirm(code)).status).toBe(409)
 })
 
-test('a confirmation that comes again after a newer code was used answers no recovery codes', async () => {
+test('a repeated confirmation returns no recovery codes after a newer code was used', async () => {
   await using app = await createTestApp()
   const { token, code, secret } = await enable(app)
   app.clock.advance(STEP)
-  await pass(app, await challengeOf(app), await codeOf(app, secret))
+  await submitCode(app, await challengeOf(app), await codeOf(app, secret))
   const again = await app.ask('POST', `${PATH}/confirm`, { token, json: { code } })
   expect(again.status).toBe(409)
 })
 
-test('recovery codes are made again with the password and a code, and the old ones end', async () => {
+test('new recovery codes require the password and a code and invalidate the old ones', async () => {
   await using app = await createTestApp()
   const { token, secret, recoveryCodes } = await enable(app)
   const renew = (password: string, code: string) =>
@@ -190,22 +191,22 @@ test('recovery codes are made again with the password and a code, and the old on
   const fresh: string[] = renewed.json.response.recoveryCodes
   expect(new Set([...fresh, ...recoveryCodes]).size).toBe(20)
   expect((await renew(PASSWORD, code)).status).toBe(401)
-  expect((await pass(app, await challengeOf(app), recoveryCodes[0] ?? '')).status).toBe(401)
-  expect((await pass(app, await challengeOf(app), fresh[0] ?? '')).status).toBe(200)
-  // A recovery code will do, too: the app may be gone.
+  expect((await submitCode(app, await challengeOf(app), recoveryCodes[0] ?? '')).status).toBe(401)
+  expect((await submitCode(app, await challengeOf(app), fresh[0] ?? '')).status).toBe(200)
+  // A recovery code also works, because the authenticator app may be lost.
   expect((await renew(PASSWORD, fresh[1] ?? '')).status).toBe(200)
   const profile = await app.ask('GET', '/api/user/profile/v1', { token })
   expect(profile.json.response.twoFactor.recoveryCodesLeft).toBe(10)
 })
 
-test('without two-factor there are no recovery codes to make', async () => {
+test('refuses to generate recovery codes without two-factor', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register('ann@example.com')
   const json = { password: PASSWORD, code: '000000' }
   expect((await app.ask('POST', `${PATH}/recovery_codes`, { token, json })).status).toBe(409)
 })
 
-test('a secret that was never confirmed asks for nothing', async () => {
+test('an unconfirmed secret does not turn two-factor on', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register('ann@example.com')
   const wrong = await app.ask('POST', PATH, { token, json: { password: 'wrong password' } })
@@ -226,7 +227,7 @@ async function enable(app: TestApp, isNew = true) {
   return { token, setUp, secret, code, recoveryCodes: json.response.recoveryCodes as string[] }
 }
 
-/** The code of a step as another library makes it. */
+/** The code of a step, generated by another library. */
 async function codeOf(app: TestApp, secret: string, steps = 0): Promise<string> {
   const timestamp = app.clock.now.getTime() + steps * STEP
   return (await TOTP.generate(secret, { timestamp })).otp
@@ -240,6 +241,6 @@ async function challengeOf(app: TestApp): Promise<string> {
   return (await login(app)).json.response.challengeToken
 }
 
-function pass(app: TestApp, challengeToken: string, code: string) {
+function submitCode(app: TestApp, challengeToken: string, code: string) {
   return app.ask('POST', '/api/auth/login/v1/two_factor', { json: { challengeToken, code } })
 }

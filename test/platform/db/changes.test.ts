@@ -46,7 +46,7 @@ test('a finished change is refused inside another one as well', async () => {
   expect(await names(app)).not.toContain('late')
 })
 
-test('a statement that is not awaited belongs to its change or to none', async () => {
+test('an unawaited statement runs in its own change or not at all', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>()

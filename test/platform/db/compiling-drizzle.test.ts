@@ -36,12 +36,16 @@ const owner = fc.record({
 
 test('prepared queries return what drizzle returns', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(thing, { maxLength: 5 }), fc.array(owner), async (rows, owns) => {
-      // Some rows have a matching row in the joined table, others have none.
-      const owned = owns.map((one, at) => ({ ...one, thingId: rows[at]?.id ?? one.thingId }))
-      const ours = await allAnswers(compilingDrizzle, rows, owned)
-      expect(ours).toEqual(await allAnswers(drizzleItself, rows, owned))
-    }),
+    fc.asyncProperty(
+      fc.array(thing, { maxLength: 5 }),
+      fc.array(owner),
+      async (rows, ownedRows) => {
+        // Some rows have a matching row in the joined table, others have none.
+        const owned = ownedRows.map((one, at) => ({ ...one, thingId: rows[at]?.id ?? one.thingId }))
+        const ours = await allResults(compilingDrizzle, rows, owned)
+        expect(ours).toEqual(await allResults(drizzleItself, rows, owned))
+      },
+    ),
   )
 })
 
@@ -69,13 +73,13 @@ function createDatabase(): Database {
 }
 
 /** The results of prepared queries of every kind on a new database. */
-async function allAnswers(
-  over: (client: Database) => BunSQLiteDatabase,
+async function allResults(
+  createClient: (client: Database) => BunSQLiteDatabase,
   rows: (typeof things.$inferInsert)[],
-  owns: (typeof owners.$inferInsert)[],
+  ownedRows: (typeof owners.$inferInsert)[],
 ) {
   using client = createDatabase()
-  const db = over(client)
+  const db = createClient(client)
   const id = sql.placeholder('id')
   const put = db.insert(things).values(placeholders(things)).onConflictDoNothing().prepare()
   const own = db.insert(owners).values(placeholders(owners)).returning().prepare()
@@ -115,16 +119,16 @@ async function allAnswers(
       .leftJoin(owners, eq(owners.thingId, things.id))
       .prepare(),
   ]
-  const answers: unknown[] = []
-  for (const row of rows) answers.push(await put.execute(row))
-  for (const row of owns) answers.push(await own.execute(row))
-  for (const query of [whole, expressions, ...joins]) answers.push(await query.execute())
-  for (const row of rows) answers.push(await byId.execute({ id: row.id }))
-  for (const row of rows) answers.push(await change.execute({ id: row.id, someTime: null }))
-  answers.push(await whole.execute())
-  for (const row of rows) answers.push(await remove.execute({ id: row.id }))
-  answers.push(await whole.execute())
-  return answers
+  const results: unknown[] = []
+  for (const row of rows) results.push(await put.execute(row))
+  for (const row of ownedRows) results.push(await own.execute(row))
+  for (const query of [whole, expressions, ...joins]) results.push(await query.execute())
+  for (const row of rows) results.push(await byId.execute({ id: row.id }))
+  for (const row of rows) results.push(await change.execute({ id: row.id, someTime: null }))
+  results.push(await whole.execute())
+  for (const row of rows) results.push(await remove.execute({ id: row.id }))
+  results.push(await whole.execute())
+  return results
 }
 
 function placeholders(table: typeof things | typeof owners) {

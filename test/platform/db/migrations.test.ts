@@ -23,21 +23,21 @@ type Snapshot = {
 test.each([
   ['sqlite', buildTables(sqliteColumns)],
   ['postgres', { ...buildTables(postgresColumns), ...sharedTables() }],
-] as const)('the migrations of %s make the tables of the program', (engine, tables) => {
+] as const)('the migrations of %s create the tables that the code defines', (engine, tables) => {
   const folder = join(import.meta.dir, '..', '..', '..', 'drizzle', engine, 'meta')
   const [newest = ''] = readdirSync(folder)
     .filter((name) => name.endsWith('_snapshot.json'))
     .toSorted()
     .toReversed()
   const snapshot: Snapshot = JSON.parse(readFileSync(join(folder, newest), 'utf8'))
-  const made = Object.values(snapshot.tables).map(({ name, columns, indexes }) => ({
+  const actual = Object.values(snapshot.tables).map(({ name, columns, indexes }) => ({
     name,
     columns: Object.values(columns)
       .map((one) => `${one.name} ${one.type} ${one.notNull ? 'not null' : ''}`)
       .toSorted(),
     indexes: Object.keys(indexes).toSorted(),
   }))
-  const wanted = Object.values(tables).map((table) => {
+  const expected = Object.values(tables).map((table) => {
     const { name, columns, indexes } = is(table, PgTable)
       ? postgresConfig(table)
       : sqliteConfig(table as SQLiteTable)
@@ -50,7 +50,7 @@ test.each([
     }
   })
   const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
-  expect(made.toSorted(byName)).toEqual(wanted.toSorted(byName))
+  expect(actual.toSorted(byName)).toEqual(expected.toSorted(byName))
 })
 
 function snakeCase(name: string): string {

@@ -12,11 +12,11 @@ const GROWING = [
 ]
 
 onSqlite('query plans are specific to SQLite')(
-  'no statement of a normal day scans a growing table',
+  'no statement in normal operation scans a growing table',
   async () => {
     using statements = captureStatements()
     await using app = await createTestApp()
-    await liveADay(app)
+    await runTypicalWorkload(app)
     const client = sqliteClientOf(app)
     const scans = [...statements.seen].filter((sql) => scansOf(client, sql).length > 0)
     expect(scans.filter((sql) => !isLimited(sql))).toEqual([])
@@ -25,18 +25,18 @@ onSqlite('query plans are specific to SQLite')(
 )
 
 /** Runs requests, commands and jobs of every kind that read these tables. */
-async function liveADay(app: TestApp) {
+async function runTypicalWorkload(app: TestApp) {
   const { services } = app
   const { users, billing } = services
   const { accessToken: token, refreshToken, user } = await app.register()
-  const { accessToken: other, user: heir } = await app.register()
+  const { accessToken: other, user: recipient } = await app.register()
   await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
   await deliver(app, purchase(user._id, { id: 'first' }))
   await deliver(app, { event: { id: 'late', type: 'PAYWALL_CLOSE' } })
   const asked = ['profile', 'subscription', 'attachments', 'export']
   for (const name of asked) await app.ask('GET', `/api/user/${name}/v1`, { token })
   await app.ask('GET', '/api/auth/sessions/v1', { token })
-  const transfer = { transferred_from: [user._id], transferred_to: [heir._id] }
+  const transfer = { transferred_from: [user._id], transferred_to: [recipient._id] }
   await deliver(app, { event: { id: 'transfer', type: 'TRANSFER', ...transfer } })
   await app.ask('GET', '/api/user/export/v1', { token: other })
   await billing.show('first')

@@ -11,7 +11,7 @@ import { onSqlite } from '../../support/databases.ts'
 const PUBLIC = ['app_settings', 'pricing_plans', 'faqs', 'currency_rates', 'content_version']
 const OWN = ['/api/user/export/v1', '/api/auth/sessions/v1']
 
-onSqlite('the order of rows is changed in its file')(
+onSqlite('it reorders the rows in the database file')(
   'exports and ETags do not depend on the order of rows',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeport-order-'))

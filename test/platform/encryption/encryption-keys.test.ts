@@ -11,7 +11,7 @@ const HOUR = 60 * 60 * 1000
 const SETTINGS = '/api/user/app_settings/v1'
 const head = { htu: SETTINGS }
 
-onSqlite('it looks into the files of keys')(
+onSqlite('it reads the key files')(
   'publishes a new key a day before its use, and accepts the old one for 30 more days',
   async () => {
     await using app = await createTestApp()
@@ -21,7 +21,7 @@ onSqlite('it looks into the files of keys')(
     expect(first).toBe(old.publicKey.kid)
     expect(second).not.toBe('')
     expect(await states(app)).toEqual(['current', 'next'])
-    await expect(app.services.encryptionKeys.rotate(false)).rejects.toThrow('comes into use at')
+    await expect(app.services.encryptionKeys.rotate(false)).rejects.toThrow('takes effect at')
 
     app.clock.advance(24 * HOUR)
     expect(await published(app)).toEqual([second, first])
@@ -41,7 +41,7 @@ onSqlite('it looks into the files of keys')(
   },
 )
 
-onSqlite('it looks into the files of keys')(
+onSqlite('it reads the key files')(
   'with --now, refuses and deletes all other keys at once',
   async () => {
     await using app = await createTestApp()
@@ -56,18 +56,15 @@ onSqlite('it looks into the files of keys')(
   },
 )
 
-onSqlite('it looks into the files of keys')(
-  'runs concurrent rotations one after the other',
-  async () => {
-    await using app = await createTestApp()
-    await Promise.all(Array.from({ length: 10 }, () => app.services.encryptionKeys.rotate(true)))
-    expect(await kept(app)).toHaveLength(1)
-    const { seal, get } = await messagesFor(app)
-    expect((await get(SETTINGS, seal({ head }))).status).toBe(200)
-  },
-)
+onSqlite('it reads the key files')('runs concurrent rotations one after the other', async () => {
+  await using app = await createTestApp()
+  await Promise.all(Array.from({ length: 10 }, () => app.services.encryptionKeys.rotate(true)))
+  expect(await kept(app)).toHaveLength(1)
+  const { seal, get } = await messagesFor(app)
+  expect((await get(SETTINGS, seal({ head }))).status).toBe(200)
+})
 
-onSqlite('it looks into the files of keys')(
+onSqlite('it reads the key files')(
   'private keys are readable only by their owner and never printed',
   async () => {
     await using app = await createTestApp()

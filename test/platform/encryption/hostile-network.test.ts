@@ -20,27 +20,27 @@ test('129: the client refuses replies that were not sealed for its request', asy
   await other.client.readProfile()
   const [own, foreign] = earlier as [Response, Response]
   const forgeries: [string, string, NonNullable<Interceptor['reply']>][] = [
-    ['reply_invalid', 'an earlier one of its own', () => copyOf(own)],
-    ['reply_invalid', 'one for another client', () => copyOf(foreign)],
+    ['reply_invalid', 'an earlier reply to this client', () => copyOf(own)],
+    ['reply_invalid', 'a reply to another client', () => copyOf(foreign)],
     [
       'reply_invalid',
       'another status',
-      (reply) => new Response(reply.body, { ...is(reply), status: 201 }),
+      (reply) => new Response(reply.body, { ...initOf(reply), status: 201 }),
     ],
     [
       'reply_invalid',
-      'half of it',
-      async (reply) => new Response((await reply.text()).slice(0, -40), is(reply)),
+      'a truncated reply',
+      async (reply) => new Response((await reply.text()).slice(0, -40), initOf(reply)),
     ],
     [
       'reply_invalid',
-      'a part of it changed',
-      async (reply) => new Response(flipped(await reply.text()), is(reply)),
+      'a modified reply',
+      async (reply) => new Response(flipped(await reply.text()), initOf(reply)),
     ],
-    ['reply_invalid', 'nothing', (reply) => new Response('', is(reply))],
-    ['reply_invalid', 'no algorithm', (reply) => new Response(unsecured(), is(reply))],
-    ['reply_not_sealed', 'plain words', () => plainReply({ code: 'ok', response: {} })],
-    ['reply_not_sealed', 'plain nothing', () => new Response(null, { status: 204 })],
+    ['reply_invalid', 'an empty reply', (reply) => new Response('', initOf(reply))],
+    ['reply_invalid', 'no algorithm', (reply) => new Response(unsecured(), initOf(reply))],
+    ['reply_not_sealed', 'a plain reply', () => plainReply({ code: 'ok', response: {} })],
+    ['reply_not_sealed', 'an empty plain reply', () => new Response(null, { status: 204 })],
   ]
   for (const [code, name, reply] of forgeries) {
     network.interceptor = { reply }
@@ -51,10 +51,10 @@ test('129: the client refuses replies that were not sealed for its request', asy
   expect((await client.readProfile()).loginType).toBe('email')
 })
 
-test('127: a plain reply from an attacker on the network signs no user out', async () => {
+test('127: a plain reply from an attacker on the network does not sign the user out', async () => {
   await using app = await createTestApp()
   const { client, network, signedOut } = await signedIn(app)
-  const lie = { code: 'unauthenticated', message: 'Begone.', requestId: 'x' }
+  const lie = { code: 'unauthenticated', message: 'Signed out.', requestId: 'x' }
   network.interceptor = { reply: () => plainReply(lie, 401) }
   const failure = await client.readProfile().catch((error) => error)
   expect(failure).toMatchObject({ code: 'unauthenticated', isGenuine: false })
@@ -75,7 +75,7 @@ test('127: a forged reply does not make the client repeat a request that was car
     ['encryption_stale', 'The time is', -1],
     ['encryption_stale', 'The time is unknown.', 0],
     ['token_expired', 'Expired.', 0],
-    ['unauthenticated', 'Begone.', 0],
+    ['unauthenticated', 'Signed out.', 0],
     ['unavailable', 'Later.', 0],
   ]
   for (const rotates of [false, true]) {
@@ -165,7 +165,7 @@ function copyOf(reply: Response): Response {
   return reply.clone() as unknown as Response
 }
 
-function is({ status, headers }: Response) {
+function initOf({ status, headers }: Response) {
   return { status, headers }
 }
 

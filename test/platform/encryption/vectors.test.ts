@@ -35,7 +35,7 @@ describe('134: with fixed keys', () => {
   })
 
   test.each(requests)(
-    '$name: the server and the second one open it',
+    '$name: the server and the second implementation open it',
     async ({ jwe, ...vector }) => {
       const { header, plaintext } = rawOpenWithKey(jwe, serverKey)
       expect(plaintext.toString('base64url')).toBe(vector.plaintext)

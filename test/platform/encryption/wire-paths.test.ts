@@ -24,7 +24,7 @@ const HOSTS = [
   'localhost',
 ]
 
-/** A listening application, because only that has all routers. */
+/** Starts a listening application, because only that uses all routers. */
 function listen({ app }: TestApp) {
   const server = app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   const ask = async (method: string, target: string, lines: string[], version = '1.1') => {

@@ -12,7 +12,7 @@ test('started with a clock months ahead, deletes no guest and records no time', 
   await app.ask('POST', '/api/auth/guest/v1')
   await recorder.flush()
   const known = await recorder.newestAt()
-  expect(await startInTheNight(app)).not.toContain('idle guests')
+  expect(await startAtNight(app)).not.toContain('idle guests')
   expect(await db.read.$count(db.tables.users)).toBe(1)
   expect(await recorder.newestAt()).toEqual(known)
 })
@@ -23,7 +23,7 @@ test('started in the night of the last recorded time, deletes guests', async () 
   await app.ask('POST', '/api/auth/guest/v1')
   app.clock.now = nightIn(120)
   await recorder.flush()
-  expect(await startInTheNight(app)).toContain('idle guests')
+  expect(await startAtNight(app)).toContain('idle guests')
   expect(await db.read.$count(db.tables.users)).toBe(0)
 })
 
@@ -32,11 +32,11 @@ test('an instance with a different clock than the database deletes nothing by ag
   app.clock.now = nightIn(120)
   await app.services.recorder.flush()
   for (const seconds of [1_137, -1_137]) {
-    const claimed = await startInTheNight(app, seconds * 1000)
+    const claimed = await startAtNight(app, seconds * 1000)
     expect(claimed).not.toContain('sealed requests')
     expect(claimed).not.toContain('idle guests')
   }
-  expect(await startInTheNight(app, 2_000)).toContain('idle guests')
+  expect(await startAtNight(app, 2_000)).toContain('idle guests')
 })
 
 test('ignores recorded times in the future', async () => {
@@ -51,7 +51,7 @@ test('ignores recorded times in the future', async () => {
 })
 
 /** Runs the jobs that are due when a server starts in 120 days, and returns the names of the shared ones. */
-async function startInTheNight(app: TestApp, skew: number | null = null): Promise<string[]> {
+async function startAtNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services
   const claimed: string[] = []
   const runs = new Map<string, JobRun | null>()
@@ -63,7 +63,7 @@ async function startInTheNight(app: TestApp, skew: number | null = null): Promis
     runs,
     readLastKnown: recorder.newestAt,
     readSkew: async () => skew,
-    // The clock advances a minute per check, so that the night comes without waiting.
+    // The clock advances a minute per check, so that the test reaches the night without waiting.
     clocks: {
       wall: () => {
         wall += MINUTE

@@ -14,13 +14,13 @@ const STEP = 2 ** (1 / 4)
 test('a sample contains the requests of its minute only', async () => {
   await using app = await startAt(NOON)
   const { recorder, writes } = record(app)
-  answer(recorder, 0.01, 200, 97)
-  answer(recorder, 0.01, 404)
-  answer(recorder, 1, 500)
+  addRequests(recorder, 0.01, 200, 97)
+  addRequests(recorder, 0.01, 404)
+  addRequests(recorder, 1, 500)
   recorder.observe({ seconds: 1, status: 200, isEvent: true })
   writes.count += 7
   await nextMinute(app, recorder)
-  answer(recorder, 0.001)
+  addRequests(recorder, 0.001)
   await nextMinute(app, recorder)
   const [first, second] = await recorder.list(1)
   expect(first).toMatchObject({ at: iso(NOON), requests: 100, errors: 1, events: 1, writes: 7 })
@@ -38,29 +38,29 @@ test('p50 and p99 are at most a fifth too high', async () => {
   const property = fc.asyncProperty(
     fc.array(ms, { minLength: 1, maxLength: 300 }),
     async (list) => {
-      for (const one of list) answer(recorder, one / 1_000)
+      for (const one of list) addRequests(recorder, one / 1_000)
       await nextMinute(app, recorder)
       const sample = (await recorder.list(1)).at(-1)
       const sorted = list.toSorted((a, b) => a - b)
-      for (const [share, told] of [
+      for (const [share, reported] of [
         [0.5, sample?.p50],
         [0.99, sample?.p99],
       ] as const) {
         const exact = sorted[Math.ceil(sorted.length * share) - 1] ?? 0
-        expect(told).toBeWithin(exact * 0.98, exact * STEP * 1.01)
+        expect(reported).toBeWithin(exact * 0.98, exact * STEP * 1.01)
       }
     },
   )
   await fc.assert(property, { numRuns: 25 })
 })
 
-test('the shortest and longest times count, and no request means no time', async () => {
+test('includes the shortest and longest times, and has no time without requests', async () => {
   await using app = await startAt(NOON)
   const { recorder } = record(app)
   await nextMinute(app, recorder)
-  answer(recorder, 0)
+  addRequests(recorder, 0)
   await nextMinute(app, recorder)
-  answer(recorder, 100 * 3_600)
+  addRequests(recorder, 100 * 3_600)
   await nextMinute(app, recorder)
   const times = (await recorder.list(1)).map(({ p50 }) => p50)
   expect(times.slice(0, 2)).toEqual([0, 0.1])
@@ -71,11 +71,11 @@ test('stores each hour with its totals and its slowest minute', async () => {
   await using app = await startAt(NOON)
   const { recorder, writes } = record(app)
   for (let minute = 0; minute < 60; minute++) {
-    answer(recorder, minute === 30 ? 2 : 0.01, minute === 30 ? 500 : 200, 2)
+    addRequests(recorder, minute === 30 ? 2 : 0.01, minute === 30 ? 500 : 200, 2)
     writes.count++
     await nextMinute(app, recorder)
   }
-  answer(recorder, 0.01)
+  addRequests(recorder, 0.01)
   await nextMinute(app, recorder)
   const [hour, ...others] = await recorder.list(48)
   expect(others).toEqual([])
@@ -109,8 +109,8 @@ test('keeps minutes for a day and hours for 30 days', async () => {
 test('merges instances, and a restart changes nothing', async () => {
   await using app = await startAt(NOON)
   const [one, other] = [record(app, 'one').recorder, record(app, 'other').recorder]
-  answer(one, 0.01, 200, 3)
-  answer(other, 0.5, 503, 2)
+  addRequests(one, 0.01, 200, 3)
+  addRequests(other, 0.5, 503, 2)
   app.clock.advance(MINUTE)
   await one.flush()
   await other.flush()
@@ -129,10 +129,10 @@ test('lastMinutes sums the stored minutes', async () => {
   await using app = await startAt(NOON)
   const { recorder } = record(app)
   for (let minute = 0; minute < 15; minute++) {
-    answer(recorder, 0.01, minute === 0 ? 500 : 200)
+    addRequests(recorder, 0.01, minute === 0 ? 500 : 200)
     await nextMinute(app, recorder)
   }
-  answer(recorder, 0.01)
+  addRequests(recorder, 0.01)
   const last = { minutes: 10, requests: 10, errors: 0, events: 0 }
   expect(await recorder.lastMinutes(10)).toEqual(last)
   expect(await recorder.lastMinutes(15)).toMatchObject({ requests: 15, errors: 1 })
@@ -169,7 +169,7 @@ function record({ services, clock }: TestApp, instance = '') {
   return { recorder, writes }
 }
 
-function answer(recorder: Recorder, seconds: number, status = 200, times = 1) {
+function addRequests(recorder: Recorder, seconds: number, status = 200, times = 1) {
   for (let at = 0; at < times; at++) recorder.observe({ seconds, status, isEvent: false })
 }
 

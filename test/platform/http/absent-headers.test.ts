@@ -51,8 +51,8 @@ test.each(['staging', 'production', 'two words'])(
     ]
     for (const { status, json: failure } of replies) {
       expect(status).toBe(400)
-      expect(failure.message).toStartWith('The header env ')
-      expect(failure.message).toContain('send test or leave the header out')
+      expect(failure.message).toStartWith('The env header ')
+      expect(failure.message).toContain('send test or omit the header')
     }
   },
 )

@@ -60,7 +60,7 @@ withPromtool(
   },
 )
 
-withPromtool('deliveries that are taken raise no alert (needs promtool)', async () => {
+withPromtool('accepted deliveries raise no alert (needs promtool)', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
   const before = await metricsOf(app)
   const json = { event: { id: 'E1', type: 'TEST' } }
@@ -73,7 +73,7 @@ withPromtool('deliveries that are taken raise no alert (needs promtool)', async 
   ).toEqual([])
 })
 
-/** What raises each other alert, and what does not. */
+/** Series that raise each other alert, and series that do not. */
 const others: [alert: string, bad: Record<string, string>, good: Record<string, string>][] = [
   ['HomeportDown', { 'up{job="homeport"}': '0x120' }, { 'up{job="homeport"}': '1x120' }],
   ['HomeportNotReady', component('storage', 0), component('storage', 1)],
@@ -161,7 +161,7 @@ async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
     if (code === '' || counted.test(text)) return text
     await Bun.sleep(20)
   }
-  throw new Error(`/metrics does not tell of ${count} deliveries with ${code}`)
+  throw new Error(`/metrics does not show ${count} deliveries with ${code}`)
 }
 
 /** The series of a metric over scrapes of `/metrics`, one per minute; `_` before the first sample. */
@@ -191,13 +191,13 @@ function firingOf(cases: Case[], evaluation_interval = '1m'): string[] {
   }))
   writeFileSync(path, JSON.stringify({ rule_files: [RULES], evaluation_interval, tests }))
   const { exitCode, stdout, stderr } = Bun.spawnSync([PROMTOOL ?? '', 'test', 'rules', path])
-  const said = `${stdout}${stderr}`
-  const firing = said.matchAll(
+  const output = `${stdout}${stderr}`
+  const firing = output.matchAll(
     /name: (.*),\n\s*alertname: \w+, time: (?:(\d+)h)?(?:(\d+)m)?, *\n\s*exp:\[\]/g,
   )
   const found = [...firing].map(
     ([, name, hours = 0, rest = 0]) => `${name} ${Number(hours) * 60 + Number(rest)}`,
   )
-  if (exitCode !== 0 && found.length === 0) throw new Error(said)
+  if (exitCode !== 0 && found.length === 0) throw new Error(output)
   return found
 }

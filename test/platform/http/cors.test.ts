@@ -56,7 +56,7 @@ test('127: browsers can read sealed replies, also with sealing required', async 
   expect(refused.headers.get('access-control-allow-origin')).toBe(ORIGIN)
 })
 
-test('logs each refused origin once, also after many invented ones, and no malformed one', async () => {
+test('logs each refused origin once, even after many others, and no malformed one', async () => {
   await using app = await createTestApp({ CORS_ORIGINS: ORIGIN })
   for (let i = 0; i < 120; i++) await preflight(app, `https://invented-${i}.example`)
   const long = `https://${'a'.repeat(14_000)}.example`
@@ -64,10 +64,10 @@ test('logs each refused origin once, also after many invented ones, and no malfo
   for (const origin of [long, native, native, 'https://x\u009b31m', 'nonsense']) {
     await preflight(app, origin)
   }
-  const noted = app.lines.flatMap((line) =>
+  const logged = app.lines.flatMap((line) =>
     line.includes('"origin"') ? [JSON.parse(line).origin] : [],
   )
-  expect(noted.slice(120)).toEqual([long.slice(0, 200), native])
+  expect(logged.slice(120)).toEqual([long.slice(0, 200), native])
 })
 
 function preflight(app: TestApp, origin: string) {

@@ -93,16 +93,16 @@ test.each([
 })
 
 test.each([
-  ['no JSON', '{', 400],
+  ['invalid JSON', '{', 400],
   ['a byte order mark', '\ufeff{"refreshToken":"x"}', 401],
   ['broken UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
-  ['nothing', '', 400],
-  ['47: depth', '['.repeat(30_000), 400],
-  ['47: depth that is closed', '['.repeat(30_000) + ']'.repeat(30_000), 400],
+  ['no bytes', '', 400],
+  ['47: deep nesting', '['.repeat(30_000), 400],
+  ['47: deep nesting that is closed', '['.repeat(30_000) + ']'.repeat(30_000), 400],
   ['47: __proto__', '{"__proto__":{"x":1},"refreshToken":"x"}', 422],
   ['47: constructor', '{"constructor":{"prototype":{"x":1}}}', 422],
-  ['48: a number that is none', '{"refreshToken":1e400}', 422],
-])('a JSON body of %s', async (_what, body, status) => {
+  ['48: an infinite number', '{"refreshToken":1e400}', 422],
+])('refuses a JSON body of %s', async (_what, body, status) => {
   await using app = await createTestApp()
   const headers = { 'content-type': 'application/json' }
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
@@ -116,7 +116,7 @@ test.each([
   ['multipart/form-data; boundary=x', 415],
   ['application/json; charset=utf-8', 401],
   ['APPLICATION/JSON', 401],
-])('50: the content type %s', async (type, status) => {
+])('50: checks the content type %s', async (type, status) => {
   await using app = await createTestApp()
   const body = Buffer.from('{"refreshToken":"x"}')
   const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
@@ -130,7 +130,7 @@ test('45: refuses two Content-Lengths, which cannot bypass the limit', async () 
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), 400)
 })
 
-test('an invalid Host gets the ordinary reply', async () => {
+test('an invalid Host gets the usual reply', async () => {
   await using app = await createTestApp()
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   for (const host of ['[', 'a b', 'a:99999', '%zz', '<>']) {
@@ -213,8 +213,6 @@ test('144: logs one JSON line per request, whatever the path contains', async ()
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
   expect(lines[0]?.trimEnd()).not.toMatch(/[\u0000-\u001f]/)
 })
-
-/** The reply to a raw request. */
 
 test('logs replies of 500 and above as warnings, others not', async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })

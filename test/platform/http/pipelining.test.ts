@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test'
  */
 test('the runtime still drops a connection that pipelines requests', async () => {
   let carriedOut = 0
-  const { promise: bothAreSent, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: bothAreSent, resolve: release } = Promise.withResolvers<void>()
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -34,7 +34,7 @@ test('the runtime still drops a connection that pipelines requests', async () =>
   await Bun.sleep(5)
   socket.write(request)
   expect(await Promise.race([promise, Bun.sleep(2_000).then(() => 'answered')])).toBe('')
-  goOn()
+  release()
   await Bun.sleep(50)
   expect(carriedOut).toBe(1)
   await server.stop(true)

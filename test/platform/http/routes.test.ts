@@ -5,7 +5,7 @@ import { startIdentityProvider } from '../../support/identity-provider.ts'
 import type { RouteCase } from '../../support/route-case.ts'
 import { routes } from '../../support/routes.ts'
 
-describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
+describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
   let shared: Shared
   beforeAll(async () => {
     shared = await createShared(mode)
@@ -15,19 +15,19 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
     shared.identityProvider[Symbol.dispose]()
   })
 
-  test('are all in this grid', async () => {
+  test('all have a test case', async () => {
     const { app } = shared
     const documented = (await app.ask('GET', '/docs/json')).json.paths as Record<string, object>
     const inDocument = Object.entries(documented).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    const inGrid = routes.map(({ method, path }) => `${method} ${path.split('?')[0]}`)
+    const tested = routes.map(({ method, path }) => `${method} ${path.split('?')[0]}`)
     const elsewhere = ['GET /files/{key}', 'GET /.well-known/jwks.json']
-    expect(inDocument.toSorted()).toEqual([...inGrid, ...elsewhere].toSorted())
+    expect(inDocument.toSorted()).toEqual([...tested, ...elsewhere].toSorted())
   })
 
   test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s: the good request, and only to whom it belongs',
+    '%s: accepts a valid request, and only from its owner',
     async (_name, route) => {
       const { app, other } = shared
       const { path, good, user } = await prepare(shared, route)
@@ -55,7 +55,7 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
     routes.flatMap((route) =>
       route.bad ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
-  )('%s: a bad request', async (_name, route) => {
+  )('%s: refuses an invalid request', async (_name, route) => {
     const { status, path = route.path, ...bad } = route.bad as NonNullable<RouteCase['bad']>
     const answer = await shared.app.ask(route.method, path, {
       ...tokenFor(route, shared.user),
@@ -68,7 +68,7 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
     routes.flatMap((route) =>
       route.oversize ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
-  )('40: %s: an oversize request', async (_name, route) => {
+  )('40: %s: refuses an oversize request', async (_name, route) => {
     const token = tokenFor(route, shared.user)
     const { app } = shared
     const answer = await app.ask(route.method, route.path, { ...token, ...route.oversize })
@@ -85,7 +85,7 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
   })
 })
 
-/** One application for all requests, each good one by a user of its own. */
+/** One application for all requests; each valid request has its own user. */
 async function createShared(mode: Mode) {
   const identityProvider = await startIdentityProvider()
   const { providers } = identityProvider
@@ -97,7 +97,7 @@ async function createShared(mode: Mode) {
 
 type Shared = Awaited<ReturnType<typeof createShared>>
 
-/** The good request of a user of its own. */
+/** The valid request of a route, with its own user. */
 async function prepare({ app, identityProvider }: Shared, route: RouteCase) {
   const user = await app.register()
   const prepared = await route.prepare?.({ app, user, identityProvider })

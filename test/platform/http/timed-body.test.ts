@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { chunksAtMinimumRate, readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
 
-test('refuses a stalled body, counting what it has sent in its favour', async () => {
+test('refuses a stalled body, but allows more time for data already sent', async () => {
   const { request, send } = openRequest()
   const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1, grace: 0.05 })
   send('x'.repeat(600))

@@ -16,17 +16,17 @@ test('sets settings with a note, lists their versions, and rolls back', async ()
     '\tfeatures.limit: null → {"rules":[],"value":7}',
     `2\t${at}\tcommand\tLaunch`,
     '\thardPaywall: false → true',
-    `1\t${at}\tcommand\tAs it was before versions were kept`,
+    `1\t${at}\tcommand\tContent from before versioning`,
   ])
   await typeCommand(app, 'settings rollback', ['1'])
   expect(await app.services.settings.read()).toEqual(before)
   const [last] = (await app.services.settings.history()).versions
-  expect(last).toMatchObject({ version: 4, author: null, note: 'Back to version 1' })
+  expect(last).toMatchObject({ version: 4, author: null, note: 'Rolled back to version 1' })
   await expect(typeCommand(app, 'settings rollback', ['9'])).rejects.toMatchObject({
     code: 'not_found',
   })
   for (const wrong of ['0', '-1', '1.5', 'last', '']) {
-    await expect(typeCommand(app, 'settings rollback', [wrong])).rejects.toThrow('as a number')
+    await expect(typeCommand(app, 'settings rollback', [wrong])).rejects.toThrow('version number')
   }
 })
 
@@ -59,7 +59,7 @@ test('imports plans with a note, archives them, and rolls back', async () => {
   expect(lines.map((line) => line.split('\t')[3] ?? '')).toEqual([
     '',
     'Fewer',
-    'As it was before versions were kept',
+    'Content from before versioning',
   ])
   const back = await typeCommand(app, 'plans rollback', ['1'])
   expect(back.printed).toBe('Published 3, archived 0.')
@@ -78,7 +78,7 @@ test('imports FAQs with a note and rolls back', async () => {
   expect(await content.readVersions()).toEqual({ appSetting: 1, faqs: 3 })
 })
 
-test('the console learns of a version that a command has published meanwhile', async () => {
+test('the console detects a version that a command has published since', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { version, content } = await ann.read('settings')

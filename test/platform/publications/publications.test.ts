@@ -67,7 +67,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
       {
         version: 1,
         author: null,
-        note: 'As it was before versions were kept',
+        note: 'Content from before versioning',
         publishedAt,
         differences: [],
       },
@@ -155,10 +155,10 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     const forward = { base: 4, note: 'It was good', version: 3 }
     await ann.ask('POST', `${kind}/rollback`, { json: forward })
     const { versions } = await ann.read(`${kind}/history`)
-    const told = versions.map(({ version, note }: Listed) => [version, note])
-    expect(told.slice(0, 3)).toEqual([
+    const notes = versions.map(({ version, note }: Listed) => [version, note])
+    expect(notes.slice(0, 3)).toEqual([
       [5, 'It was good'],
-      [4, 'Back to version 1'],
+      [4, 'Rolled back to version 1'],
       [3, 'second'],
     ])
     expect(versions[1].differences).toEqual([

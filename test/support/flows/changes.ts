@@ -68,7 +68,7 @@ export const changes: Flow[] = [
     ],
   },
   {
-    name: 'F14: a transfer moves the purchase, and what follows names the new owner',
+    name: 'F14: a transfer moves the purchase, and later events name the new owner',
     events: [
       initial(),
       { type: 'TRANSFER', at: 10, transferred_from: [U], transferred_to: [V] },
@@ -80,7 +80,7 @@ export const changes: Flow[] = [
     ],
   },
   {
-    name: 'F14b: an anonymous purchase becomes the user’s with the next event',
+    name: 'F14b: the next event assigns an anonymous purchase to the user',
     events: [
       lifecycle('$RCAnonymousID:a', 'INITIAL_PURCHASE', 0, {
         purchased_day: 0,

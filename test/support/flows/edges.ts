@@ -4,7 +4,7 @@ import { cancellation, expiration, type Flow, initial, issue, renewal, U } from 
 /** Late, simultaneous and unknown events, and several purchases. */
 export const edges: Flow[] = [
   {
-    name: 'X4: a late expiration of the last period does not end this one',
+    name: 'X4: a late expiration of the previous period does not end the current one',
     events: [
       initial(),
       renewal(30, 60),
@@ -13,7 +13,7 @@ export const edges: Flow[] = [
     expected: [[31, U, true, 'active']],
   },
   {
-    name: 'X5: three events of one instant leave a billing issue',
+    name: 'X5: three simultaneous events leave a billing issue',
     events: [initial(), issue(0, null), cancellation(0, 'BILLING_ERROR')],
     expected: [[1, U, true, 'in_billing_retry']],
   },
@@ -46,7 +46,7 @@ export const edges: Flow[] = [
     expected: [[7, U, true]],
   },
   {
-    name: 'X9: a sandbox purchase gives nothing in production',
+    name: 'X9: a sandbox purchase gives no access in production',
     events: [initial({ environment: 'SANDBOX' })],
     expected: [[1, U, false]],
   },

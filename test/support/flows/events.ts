@@ -3,7 +3,7 @@ import { type EventFixture, lifecycle, ms } from '../billing.ts'
 export const U = 'user-1'
 export const V = 'user-2'
 
-/** At `day` the user has access to `pro` or not, and the best line has this status. */
+/** Whether the user has access to `pro` on `day`, and the status of the best purchase. */
 export type Expected = [day: number, user: string, access: boolean, status?: string]
 export type Flow = { name: string; events: EventFixture[]; expected: Expected[] }
 

@@ -17,7 +17,7 @@ export const lapses: Flow[] = [
     ],
   },
   {
-    name: 'F2: a trial is cancelled, and comes back as a renewal',
+    name: 'F2: a cancelled trial is resumed by a renewal',
     events: [
       initial({ period_type: 'TRIAL', expiration_day: 7 }),
       cancellation(3, 'UNSUBSCRIBE', { expiration_day: 7 }),
@@ -69,7 +69,7 @@ export const lapses: Flow[] = [
     ],
   },
   {
-    name: 'F6: a billing issue without grace ends at once',
+    name: 'F6: a billing issue without grace period ends access at once',
     events: [
       initial(),
       issue(30, null),
@@ -79,7 +79,7 @@ export const lapses: Flow[] = [
     expected: [[30.1, U, false, 'expired']],
   },
   {
-    name: 'F7: Stripe moves the end with the issue, and expires before the date',
+    name: 'F7: Stripe extends the period with the billing issue, and expires early',
     events: [
       initial({ store: 'STRIPE' }),
       issue(30, null, { store: 'STRIPE', expiration_day: 60 }),
@@ -109,7 +109,7 @@ export const lapses: Flow[] = [
     expected: [[36, U, true, 'active']],
   },
   {
-    name: 'F8: a refund with its expiration',
+    name: 'F8: a refund followed by its expiration',
     events: [
       initial(),
       cancellation(5, 'CUSTOMER_SUPPORT', { price: -9.99, expiration_day: 4.99 }),

@@ -1,20 +1,20 @@
 import { open } from 'node:fs/promises'
 
-/** Assumed for a picture of unknown size: the maximum. */
-const UNKNOWN = 64_000_000
+/** The pixels assumed for a picture of unknown size: the maximum. */
+const UNKNOWN_SIZE_PIXELS = 64_000_000
 const HEAD_BYTES = 64 * 1024
 
-/** The number of pixels that a picture claims, used only to share the image workers fairly. */
+/** The number of pixels that a picture claims to have, used only to share the image workers fairly. */
 export async function countPixels(path: string): Promise<number> {
   await using file = await open(path)
   const buffer = Buffer.alloc(HEAD_BYTES)
   const { bytesRead } = await file.read(buffer, 0, HEAD_BYTES, 0)
   try {
     const [width, height] = sizeOf(buffer.subarray(0, bytesRead)) ?? []
-    return width && height ? width * height : UNKNOWN
+    return width && height ? width * height : UNKNOWN_SIZE_PIXELS
   } catch (error) {
-    // The head ends within the field.
-    if (error instanceof RangeError) return UNKNOWN
+    // The size is not completely within the first bytes.
+    if (error instanceof RangeError) return UNKNOWN_SIZE_PIXELS
     throw error
   }
 }
@@ -36,7 +36,7 @@ function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
   return [(bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1]
 }
 
-/** The first frame header; the codes around it are of tables and restarts. */
+/** Reads the first frame header. C4, C8 and CC are in its range of markers, but are not frames. */
 function sizeOfJpeg(head: Buffer): [number, number] | null {
   for (let at = 2; head.readUInt8(at) === 0xff; at += 2 + head.readUInt16BE(at + 2)) {
     // Any number of fill bytes may come before a marker.

@@ -1,7 +1,7 @@
 import type { Decoded, Fault, Handle, Libheif } from 'libheif-js/libheif-wasm/libheif.js'
 import { convertDisplayP3 } from './display-p3.ts'
 
-/** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of it before the next picture. */
+/** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of them before decoding the next picture. */
 export type DecodedHeic = Disposable & {
   data: Uint8Array
   width: number
@@ -11,9 +11,9 @@ export type DecodedHeic = Disposable & {
 
 type IsTooLarge = (width: number, height: number) => boolean
 
-/** Enough for the 48 megapixels of a phone, and a limit for files that lie about their size. */
+/** Enough for the 48 megapixels of a phone, and a limit for files that declare a false size. */
 const MAX_MEMORY_BYTES = 400 * 1024 * 1024
-const WASM_PAGE = 65_536
+const WASM_PAGE_BYTES = 65_536
 /** Larger than the profile of any camera. */
 const MAX_PROFILE_BYTES = 64 * 1024
 
@@ -38,11 +38,11 @@ export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Prom
 }
 
 function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge): DecodedHeic {
-  using held = new DisposableStack()
-  const context = held.adopt(heif.heif_context_alloc(), heif.heif_context_free)
+  using resources = new DisposableStack()
+  const context = resources.adopt(heif.heif_context_alloc(), heif.heif_context_free)
   heif.heif_context_read_from_memory(context, file)
   const primary = unwrap(heif.heif_js_context_get_primary_image_handle(context))
-  const handle = held.adopt(primary, heif.heif_image_handle_release)
+  const handle = resources.adopt(primary, heif.heif_image_handle_release)
   const width = heif.heif_image_handle_get_width(handle)
   const height = heif.heif_image_handle_get_height(handle)
   if (isTooLarge(width, height)) throw new Error('too large')
@@ -52,10 +52,10 @@ function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge):
   // Before decoding, because its allocations may move the memory of the pixels.
   const isDisplayP3 = hasDisplayP3(heif, handle)
   const decoded = unwrap(heif.heif_js_decode_image2(handle, space, channels === 4 ? rgba : rgb))
-  held.adopt(decoded.image, heif.heif_image_release)
+  resources.adopt(decoded.image, heif.heif_image_release)
   const data = withoutPadding(decoded, width * channels, height)
   if (isDisplayP3) convertDisplayP3(data, channels)
-  const kept = held.move()
+  const kept = resources.move()
   return { data, width, height, channels, [Symbol.dispose]: () => kept.dispose() }
 }
 
@@ -74,7 +74,7 @@ async function loadLibrary(): Promise<Libheif> {
 /** The library grows its memory up to 2 GiB and has no option to limit it. */
 function limitMemory() {
   WebAssembly.Memory.prototype.grow = function (pages) {
-    isMemoryRefused = this.buffer.byteLength + pages * WASM_PAGE > MAX_MEMORY_BYTES
+    isMemoryRefused = this.buffer.byteLength + pages * WASM_PAGE_BYTES > MAX_MEMORY_BYTES
     if (isMemoryRefused) throw new RangeError('too large')
     return grow.call(this, pages)
   }
@@ -90,7 +90,7 @@ function withoutPadding({ channels }: Decoded, rowBytes: number, height: number)
   const [plane] = channels
   const { data, stride } = plane ?? { data: new Uint8Array(), stride: 0 }
   if (stride < rowBytes || data.length < stride * (height - 1) + rowBytes)
-    throw new Error('the HEIC file lies about its size')
+    throw new Error('the HEIC file declares a false size')
   for (let row = 1; stride > rowBytes && row < height; row++) {
     data.copyWithin(row * rowBytes, row * stride, row * stride + rowBytes)
   }

@@ -16,7 +16,7 @@ type ImageQueueDeps = {
   log: Log
 }
 
-/** Who a picture is made for: an IP, and the uploading user; null for a variant, which needs no sign-in. */
+/** The client that a picture is made for. `userId`: the uploader; null for a variant, which needs no sign-in. */
 export type Requester = { ip: string; userId: string | null }
 
 type ImageQueue = ReturnType<typeof createImageQueue>
@@ -42,7 +42,7 @@ const PALETTE_FACTOR = 4
 const VARIANTS_HOLDER = ['variants']
 
 /**
- * Makes pictures in worker processes, which start on demand and end when idle. There is one place more than
+ * Makes pictures in worker processes, which start on demand and end when idle. There is one more place than
  * there are cores, and no holder gets all of them.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
@@ -58,7 +58,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   let isStopped = false
   return { make, isFailing, countUnfinished, stop }
 
-  /** Throws `unavailable` if too many wait or the worker crashed, or `insufficient_storage`. */
+  /** Throws `unavailable` if too many jobs wait or the worker crashed, or `insufficient_storage`. */
   async function make(job: ImageJob, requester: Requester): Promise<ImageResult> {
     unfinished++
     try {
@@ -83,7 +83,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     }
     failing = result.kind === 'crashed'
     if (result.kind !== 'crashed') return result
-    log.warn('an image worker ended during a job')
+    log.warn('an image worker crashed during a job')
     throw busy()
   }
 
@@ -136,7 +136,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     const { jobs, peak } = worker.usage()
     const isSpent = jobs >= JOBS_PER_WORKER || peak > MEMORY_PER_WORKER
     if (isSpent || !worker.isAlive()) {
-      log.debug({ jobs, megabytes: Math.round(peak / 1e6) }, 'an image worker is replaced')
+      log.debug({ jobs, megabytes: Math.round(peak / 1e6) }, 'replacing an image worker')
       stopWorker(worker)
     } else idleWorkers.push(worker)
     clearTimeout(idle)

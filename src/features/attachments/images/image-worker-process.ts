@@ -16,7 +16,7 @@ export type JobLimits = { time: number; output: number; memory: number }
 
 const POLL_INTERVAL_MS = 100
 
-/** Starts a process that makes one picture at a time, and kills it if it crashes, hangs or leaks. */
+/** Starts a process that makes one picture at a time, and kills it if it hangs or leaks. */
 export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
@@ -35,7 +35,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   /** Makes a picture. The process is killed if it exceeds a limit. */
   async function make(job: ImageJob): Promise<ImageResult | Crash> {
     const done = Promise.withResolvers<ImageResult | Crash>()
-    const end = (result: ImageResult) => {
+    const abort = (result: ImageResult) => {
       done.resolve(result)
       isEnding = true
       process.kill('SIGKILL')
@@ -43,11 +43,11 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     current = done
     jobs++
     const startedAt = performance.now()
-    const watch = setInterval(() => {
+    const poll = setInterval(() => {
       peak = Math.max(peak, memoryOf(process.pid))
-      if (performance.now() - startedAt > limits.time) end({ kind: 'too_slow' })
-      else if (sizeOf(job.output) > limits.output) end({ kind: 'too_large' })
-      else if (peak > limits.memory) end({ kind: 'too_large' })
+      if (performance.now() - startedAt > limits.time) abort({ kind: 'too_slow' })
+      else if (sizeOf(job.output) > limits.output) abort({ kind: 'too_large' })
+      else if (peak > limits.memory) abort({ kind: 'too_large' })
     }, POLL_INTERVAL_MS)
     try {
       process.send({ job } satisfies ToWorker)
@@ -59,7 +59,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     } catch {
       return { kind: 'crashed' }
     } finally {
-      clearInterval(watch)
+      clearInterval(poll)
       current = null
     }
   }

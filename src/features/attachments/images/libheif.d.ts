@@ -1,4 +1,4 @@
-/** What we use of libheif, which Emscripten has compiled to WebAssembly. */
+/** The parts of libheif that we use. Emscripten has compiled it to WebAssembly. */
 declare module 'libheif-js/libheif-wasm/libheif.js' {
   export type Handle = { $$: { ptr: number } }
   export type Decoded = { image: unknown; channels: { data: Uint8Array; stride: number }[] }
@@ -33,7 +33,7 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
 }
 
 declare module 'libheif-js/libheif-wasm/libheif.wasm' {
-  /** Where the file is. */
+  /** The path of the file. */
   const path: string
   export default path
 }

@@ -40,25 +40,32 @@ const MAX_REFUSALS = 5_000
 export function createVariants({ db, files, staging, quota, makeImage, now }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
-  const hot = new Map<string, Opened>()
+  const memoryCache = new Map<string, Opened>()
   const refusals = createRecentMap<string, { error: AppError; until: number }>(MAX_REFUSALS)
   return { open, listOf, keysOf, drop }
 
   /**
    * Opens a variant of a picture. The first request makes it; parallel requests wait for the same job. `onMake`
-   * is called if it has to be made, and returns the IP of the requester.
+   * is called only if the variant must be made, and returns the IP of the requester.
    */
-  async function open(row: Row, { width: asked, format }: VariantOptions, onMake: () => string) {
+  async function open(
+    row: Row,
+    { width: requested, format }: VariantOptions,
+    onMake: () => string,
+  ) {
     if (!isImage(row.itemType)) {
       throw new AppError('validation_failed', 'Only pictures have variants.', {
-        details: [{ path: 'width', message: 'is for pictures' }],
+        details: [{ path: 'width', message: 'is only for pictures' }],
       })
     }
     const itemType = format ? `image/${format}` : row.itemType
     // Pictures are never enlarged: all larger widths share one file.
-    const width = Math.min(asked, WIDTHS.find((one) => one >= (row.width ?? asked)) ?? asked)
+    const width = Math.min(
+      requested,
+      WIDTHS.find((one) => one >= (row.width ?? requested)) ?? requested,
+    )
     const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
-    const opened = hot.get(key) ?? (await openStored(key))
+    const opened = memoryCache.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
     const refusal = refusals.get(key)
     if (refusal && now().getTime() < refusal.until) throw refusal.error
@@ -78,9 +85,9 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   /** Caches a failure, so that the next request fails without a job. */
   function refuse(key: string, error: unknown): never {
     const code = error instanceof AppError ? error.code : null
-    const isOfPicture = code === 'image_unreadable' || code === 'image_too_large'
-    if (error instanceof AppError && (isOfPicture || code === 'insufficient_storage')) {
-      const until = now().getTime() + (isOfPicture ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
+    const isPictureFault = code === 'image_unreadable' || code === 'image_too_large'
+    if (error instanceof AppError && (isPictureFault || code === 'insufficient_storage')) {
+      const until = now().getTime() + (isPictureFault ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
       refusals.set(key, { error, until })
     }
     throw error
@@ -103,7 +110,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   }
 
   async function drop(key: string) {
-    hot.delete(key)
+    memoryCache.delete(key)
     await files.remove(key)
   }
 
@@ -112,8 +119,8 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     const stored = await files.open(key)
     if (stored === null || stored.size > CACHED_FILE_BYTES) return stored
     const opened = { file: new Blob([await stored.file.arrayBuffer()]), size: stored.size }
-    if (hot.size >= MAX_CACHED_FILES) hot.clear()
-    hot.set(key, opened)
+    if (memoryCache.size >= MAX_CACHED_FILES) memoryCache.clear()
+    memoryCache.set(key, opened)
     return opened
   }
 
@@ -127,14 +134,14 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       const result = await makeImage(job, { ip, userId: null })
       if (result.kind !== 'made') throw imageRefusal(result.kind)
       await files.keep(output, key)
-      await keepRow(row, { key, original: row.key, size: result.size })
+      await storeRow(row, { key, original: row.key, size: result.size })
     } finally {
       await staging.discard([{ path: output }])
     }
   }
 
   /** Stores the row, or drops the file if the original was deleted or there is no room. */
-  async function keepRow(row: Row, variant: typeof variants.$inferInsert) {
+  async function storeRow(row: Row, variant: typeof variants.$inferInsert) {
     try {
       const gone = await db.write(async (tx) => {
         const rows = await tx.select().from(attachments).where(eq(attachments.key, row.key))

@@ -28,7 +28,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
   }
 
   /**
-   * Reserves `bytes` for an immediate write, or throws `insufficient_storage`. Dispose of it after the write.
+   * Reserves `bytes` for an immediate write, or throws `insufficient_storage`. Dispose of the result after the write.
    * Bytes that have not arrived reserve nothing, or a stalled sender would hold space.
    */
   async function reserve(bytes: number): Promise<Disposable> {

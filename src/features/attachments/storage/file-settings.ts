@@ -13,14 +13,14 @@ type FileSettings = Pick<Config, 'filesUrl' | 's3' | 'filesCacheBytes' | 'minFre
 /** Describes an insecure connection to the `FILES_URL` store; null if it is secure. */
 export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl'>): string | null {
   if (!filesUrl || isSecureInTransit(new URL(filesUrl.endpoint))) return null
-  return `FILES_URL leads to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
+  return `FILES_URL points to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
 }
 
 /**
  * The configured file storage: the local `folder`, or the `FILES_URL` store, read through the cache folder `cache`
  * inside `folder`.
  */
-export function filesOf(
+export function createConfiguredFiles(
   config: FileSettings,
   folder: string,
   cache = 'cache',

@@ -6,17 +6,17 @@ import { makeFolder, renameDurably, syncPath } from '../../../lib/durable-file.t
 
 /** The storage of attachments: the local disk or S3. */
 export type Files = {
-  /** Stores a temporary file under its key. Afterwards content and name survive a power cut. */
+  /** Stores a temporary file under its key. Afterwards its content and name survive a power failure. */
   keep: (temporaryPath: string, key: string) => Promise<void>
   /** The file of a key and its size in bytes, or null if there is none. */
   open: (key: string) => Promise<{ file: BunFile; size: number } | null>
   remove: (key: string) => Promise<void>
-  /** For a backup: only hides removed files, for this many ms; 0 ends it. */
+  /** For a backup: only hides removed files for this many ms, instead of deleting them; 0 ends this. */
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
-  /** Deletes cached copies whose keys `areStored` does not return: another instance removed the files. */
-  sweepCopies: (areStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
+  /** Deletes cached copies whose keys `filterStored` leaves out: another instance removed the files. */
+  sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
   /** Throws `unavailable` unless files can be read and stored. */
   probe: () => Promise<void>
 }

@@ -24,15 +24,15 @@ export type S3Client = ReturnType<typeof createS3Client>
 type Watch = { signal: AbortSignal; onProgress: () => void }
 
 const DEADLINE_MS = 10_000
-/** The longest attempt in deadlines: a store that sends a byte now and then always makes progress. */
+/** The longest attempt, in deadlines: a store that sends only a byte at a time always makes progress. */
 const MAX_DEADLINES = 12
 const MAX_ATTEMPTS = 3
 const BACKOFF_MS = 200
 /** A decompressed body would not have the announced length. */
-const PLAIN = { 'accept-encoding': 'identity' }
-/** The tolerated difference between clocks. */
+const NO_COMPRESSION = { 'accept-encoding': 'identity' }
+/** Long, because the clocks may differ. */
 const URL_LIFETIME_SECONDS = 15 * 60
-/** What may still be buffered after the last byte was written, and the slowest supported line. */
+/** The bytes that may be buffered after the last one was written, and the slowest supported connection. */
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 const MIN_BYTES_PER_MS = 250
 /** Errors that a retry may resolve. */
@@ -43,7 +43,7 @@ const MAX_ERROR_BYTES = 16 * 1024
 const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
 /**
- * Reads and writes objects of a bucket. Transient failures are tried three times; then `unavailable` is thrown,
+ * Reads and writes objects in a bucket. A transient failure is retried twice; then `unavailable` is thrown,
  * with the store's reply as the cause.
  */
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
@@ -100,7 +100,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     } while (token !== undefined)
   }
 
-  /** A listing takes no signal: one that is late is left alone. */
+  /** Bun's `list` takes no signal, so a late listing is abandoned. */
   async function listPage(token: string | undefined, signal: AbortSignal) {
     const { promise: late, reject } = Promise.withResolvers<never>()
     signal.addEventListener('abort', () => reject(signal.reason))
@@ -118,14 +118,20 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     content?: Pick<BunFetchRequestInit, 'headers' | 'body'>,
   ): Promise<Response | null> {
     const url = s3.presign(folder + key, { method, expiresIn: URL_LIFETIME_SECONDS })
-    const init = { method, signal, redirect: 'manual', decompress: false, headers: PLAIN } as const
+    const init = {
+      method,
+      signal,
+      redirect: 'manual',
+      decompress: false,
+      headers: NO_COMPRESSION,
+    } as const
     const reply = await fetch(url, { ...init, ...content }).catch(throwFault)
     if (reply.ok) return reply
     const { status } = reply
     const error = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
     const [, code = '', reason = ''] = ERROR.exec(error) ?? []
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
-    const answer = `S3 answered ${method} of ${key} with ${status} ${code} ${reason}`.trimEnd()
+    const answer = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreFault(answer, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }
@@ -143,8 +149,8 @@ class StoreFault extends Error {
 
 /** Leaves the original error out of the cause, because its URL holds the signature. */
 function throwFault(error: unknown): never {
-  const { code, message: told } = error as { code?: unknown; message: string }
-  const message = told.replace(/(https?:[^\s"?]*)\?[^\s"]*/g, '$1')
+  const { code, message: original } = error as { code?: unknown; message: string }
+  const message = original.replace(/(https?:[^\s"?]*)\?[^\s"]*/g, '$1')
   const isNamed = typeof code === 'string' && !message.startsWith(code)
   throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
 }

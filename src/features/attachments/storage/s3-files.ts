@@ -19,10 +19,10 @@ type S3FilesDeps = {
 
 /** How long after opening it a file may still be read by name. */
 const IN_USE_MS = 60 * 1000
-const SWEPT_AT_ONCE = 500
-const PARTIAL = '.part'
+const SWEEP_BATCH_SIZE = 500
+const PARTIAL_SUFFIX = '.part'
 /** Originals and variants. Other objects in the bucket are not ours. */
-const KEY = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
+const KEY_PATTERN = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 
 /** Stores files on S3, and reads them through a cache on the local disk. */
 export function createS3Files({ client, space, now = Date.now, ...cached }: S3FilesDeps): Files {
@@ -91,7 +91,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
 
   async function* list() {
     for await (const { key, lastModified } of client.list()) {
-      if (KEY.test(key)) yield { key, storedAt: lastModified }
+      if (KEY_PATTERN.test(key)) yield { key, storedAt: lastModified }
     }
   }
 
@@ -110,7 +110,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   return { newPath, add, find, drop, sweep }
 
   function newPath(): string {
-    return join(folder, newKey() + PARTIAL)
+    return join(folder, newKey() + PARTIAL_SUFFIX)
   }
 
   function add(path: string, key: string) {
@@ -135,12 +135,12 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   }
 
   /** Checks a few keys at a time. Files in use stay until the next sweep. */
-  async function sweep(areStored: (keys: string[]) => Promise<Set<string>>) {
-    const keys = readdirSync(folder).filter((name) => KEY.test(name))
-    for (let at = 0; at < keys.length; at += SWEPT_AT_ONCE) {
-      const some = keys.slice(at, at + SWEPT_AT_ONCE)
-      const stored = await areStored(some)
-      for (const key of some) if (!stored.has(key) && !isInUse(key)) drop(key)
+  async function sweep(filterStored: (keys: string[]) => Promise<Set<string>>) {
+    const keys = readdirSync(folder).filter((name) => KEY_PATTERN.test(name))
+    for (let at = 0; at < keys.length; at += SWEEP_BATCH_SIZE) {
+      const batch = keys.slice(at, at + SWEEP_BATCH_SIZE)
+      const stored = await filterStored(batch)
+      for (const key of batch) if (!stored.has(key) && !isInUse(key)) drop(key)
     }
   }
 
@@ -176,8 +176,8 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
       .map((name) => ({ name, stats: lstatSync(join(folder, name)) }))
       .toSorted((a, b) => a.stats.mtimeMs - b.stats.mtimeMs)
     for (const { name, stats } of found) {
-      if (KEY.test(name)) track(name, stats.size, stats.mtimeMs)
-      else if (name.endsWith(PARTIAL) && now() - stats.mtimeMs > HOUR_MS) drop(name)
+      if (KEY_PATTERN.test(name)) track(name, stats.size, stats.mtimeMs)
+      else if (name.endsWith(PARTIAL_SUFFIX) && now() - stats.mtimeMs > HOUR_MS) drop(name)
     }
     evict()
   }

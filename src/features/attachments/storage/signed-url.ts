@@ -16,7 +16,7 @@ export function createUrlSigner(key: Uint8Array, now: () => Date) {
   }
 
   function verify(fileKey: string, expires: string | undefined, signature: string | undefined) {
-    const known = equalInConstantTime(signature ?? '', hmac(key, `${fileKey}.${expires}`))
-    return known && Number(expires) > now().getTime()
+    const isGenuine = equalInConstantTime(signature ?? '', hmac(key, `${fileKey}.${expires}`))
+    return isGenuine && Number(expires) > now().getTime()
   }
 }

@@ -21,7 +21,7 @@ export function createAdmission() {
   const byAddress = createBudget({ ...rules, share: ADDRESS_SHARE })
   return admit
 
-  /** Waits until an upload of `size` bytes may start. Dispose of it once the files are stored or refused. */
+  /** Waits until an upload of `size` bytes may start. Dispose of the result once the files are stored or refused. */
   async function admit(
     { userId, ip }: Requester & { userId: string },
     size: number,

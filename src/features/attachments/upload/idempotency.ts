@@ -8,8 +8,8 @@ import type { Row } from './prepare-upload.ts'
 /** The part of a row that is stored to repeat a reply. */
 export type Stored = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 
-/** Records the reply, as part of the change that stores the files. */
-export type Remember = (tx: Tx, rows: Row[]) => Promise<void>
+/** Records the reply, in the transaction that stores the files. */
+export type RecordReply = (tx: Tx, rows: Row[]) => Promise<void>
 
 export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>
 
@@ -41,12 +41,12 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     userId: string,
     retryKey: string | null,
     fingerprint: string,
-    work: (remember: Remember) => Promise<Stored[]>,
+    work: (recordReply: RecordReply) => Promise<Stored[]>,
   ): Promise<Stored[]> {
     if (retryKey === null) return work(async () => {})
     const name = `${userId} ${retryKey}`
     const running = inFlight.get(name)
-    if (running && running.fingerprint !== fingerprint) throw otherUpload()
+    if (running && running.fingerprint !== fingerprint) throw keyReused()
     if (running) return running.stored
     const stored = repeatReplyOrRun(userId, retryKey, fingerprint, work).finally(() =>
       inFlight.delete(name),
@@ -59,16 +59,16 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     userId: string,
     retryKey: string,
     fingerprint: string,
-    work: (remember: Remember) => Promise<Stored[]>,
+    work: (recordReply: RecordReply) => Promise<Stored[]>,
   ): Promise<Stored[]> {
     const done = await find(userId, retryKey)
-    if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
+    if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw keyReused()
     if (done) return done.answer as Stored[]
     return work(async (tx, rows) => {
       // Another instance may have stored it in between.
       const [other] = await tx.select().from(uploadRetries).where(isSame(userId, retryKey))
       if (other && other.expiresAt > now()) {
-        if ((other.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
+        if ((other.fingerprint ?? fingerprint) !== fingerprint) throw keyReused()
         throw new StoredElsewhere(other.answer as Stored[])
       }
       const answer = rows.map(({ key, type, fileName, itemType }) => ({
@@ -85,14 +85,14 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
           target: [uploadRetries.userId, uploadRetries.retryKey],
           set: { fingerprint, answer, expiresAt },
         })
-      await dropOldest(tx, userId)
+      await deleteOldest(tx, userId)
     }).catch((error) => {
       if (error instanceof StoredElsewhere) return error.answer
       throw error
     })
   }
 
-  async function dropOldest(tx: Tx, userId: string) {
+  async function deleteOldest(tx: Tx, userId: string) {
     const older = await tx
       .select({ retryKey: uploadRetries.retryKey })
       .from(uploadRetries)
@@ -132,17 +132,17 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
   }
 }
 
-/** Rolls back a change that would store an upload twice. */
+/** Rolls back a transaction that would store an upload twice. */
 class StoredElsewhere extends Error {
   readonly answer: Stored[]
 
   constructor(answer: Stored[]) {
-    super('the upload is stored already')
+    super('the upload is already stored')
     this.answer = answer
   }
 }
 
-function otherUpload(): AppError {
+function keyReused(): AppError {
   return new AppError(
     'validation_failed',
     'Another upload had this Idempotency-Key: use a new one for each upload.',

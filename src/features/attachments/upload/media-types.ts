@@ -15,9 +15,9 @@ const EXTENSIONS: Record<string, string> = {
   'video/mp4': 'mp4',
 }
 
-/** Bytes. */
+/** Longer JSON is treated as text, because parsing it would block the event loop. */
 const MAX_JSON_BYTES = 256 * 1024
-const SLICE = 256 * 1024
+const SLICE_BYTES = 256 * 1024
 
 export function extensionOf(itemType: string): string {
   return EXTENSIONS[itemType] ?? 'bin'
@@ -32,26 +32,26 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   if (size === 0) return null
   const { fileTypeFromBuffer } = await import('file-type')
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
-  // The brand of cameras other than Apple's.
+  // The brand that cameras other than Apple's write.
   if (type?.mime === 'image/heif') return 'image/heic'
   if (type) return type.mime in EXTENSIONS ? type.mime : null
   if (!(await isText(path))) return null
-  // Parsing blocks the event loop, so longer JSON is treated as text.
+  // An invalid or long JSON file is accepted as text.
   return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())
     ? 'application/json'
     : 'text/plain'
 }
 
 /**
- * Whether a file is UTF-8 without control characters but tab, line feed, carriage return and escape (colours in logs).
- * Reads in slices, so that no file blocks the event loop or is completely in memory.
+ * Whether a file is UTF-8 without control characters except tab, line feed, CR and escape (colours in logs).
+ * Reads in slices, so that no file blocks the event loop or is loaded completely.
  */
 async function isText(path: string): Promise<boolean> {
   await using file = await open(path)
-  const buffer = Buffer.allocUnsafe(SLICE)
+  const buffer = Buffer.allocUnsafe(SLICE_BYTES)
   let kept = 0
   for (;;) {
-    const { bytesRead } = await file.read(buffer, kept, SLICE - kept)
+    const { bytesRead } = await file.read(buffer, kept, SLICE_BYTES - kept)
     const filled = kept + bytesRead
     const end = bytesRead === 0 ? filled : endOfCharacters(buffer, filled)
     const slice = buffer.subarray(0, end)

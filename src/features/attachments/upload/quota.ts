@@ -15,7 +15,7 @@ const MAX_VARIANT_BYTES = 8 * 1024 * 1024
 
 /**
  * Limits a user to `maxBytes` in `maxCount` files. Variants count too, but visitors request them, so they are
- * evicted for the owner's uploads, and the largest ones for new variants.
+ * evicted to make room for the owner's uploads; new variants evict the largest ones.
  */
 export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
@@ -27,8 +27,8 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   }
 
   /**
-   * Refuses `rows` beyond the quota, as part of the change that stores them. Returns the keys of evicted variants,
-   * whose files the caller drops after the change.
+   * Refuses `rows` beyond the quota, in the transaction that stores them. Returns the keys of evicted variants,
+   * whose files the caller drops after the commit.
    */
   async function take(tx: Tx, userId: string, rows: Row[]): Promise<string[]> {
     const size = rows.reduce((sum, { size }) => sum + size, 0)
@@ -89,7 +89,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
       .select({ files: count(), bytes: sum(attachments.size) })
       .from(attachments)
       .where(eq(attachments.userId, userId))
-    // Engines return sums as text or as numbers.
+    // Some database engines return sums as text, others as numbers.
     return { files: Number(own?.files ?? 0), bytes: Number(own?.bytes ?? 0) }
   }
 }

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { AppError } from '../../../lib/errors.ts'
 import {
-  announcedLength,
+  contentLengthOf,
   rejectEncodedBody,
   rejectTooLong,
   tooLarge,
@@ -17,7 +17,7 @@ import type { Staged, Staging } from './staging.ts'
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 const MAX_PARTS = 50
 /** A phone in a tunnel may pause; senders who stall for longer are cut off. */
-const SLOWEST = { bytesPerSecond: MIN_RATE, grace: 30 }
+const MIN_UPLOAD_RATE = { bytesPerSecond: MIN_RATE, grace: 30 }
 
 /** A staged file with the sender's file name. */
 export type Upload = Staged & { fileName: string }
@@ -27,7 +27,7 @@ export function sizeOf(request: Request): number {
   rejectEncodedBody(request)
   const limit = isForm(request) ? MAX_REQUEST_BYTES : MAX_FILE_BYTES
   rejectTooLong(request, limit)
-  return announcedLength(request) ?? limit
+  return contentLengthOf(request) ?? limit
 }
 
 /** Stages the files of a request: a multipart form or one raw body. Leaves nothing behind if it throws. */
@@ -37,7 +37,7 @@ export async function receiveUploads(
 ): Promise<Upload[]> {
   // Refuse an upload that cannot fit before reading it.
   await staging.check(sizeOf(request))
-  const chunks = chunksAtMinimumRate(request, SLOWEST)
+  const chunks = chunksAtMinimumRate(request, MIN_UPLOAD_RATE)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
   const staged = await staging.receive(chunks, MAX_FILE_BYTES, fileTooLarge)
   return [{ ...staged, fileName: decodedHeader(optionalHeader(request.headers, 'x-file-name')) }]
@@ -59,7 +59,7 @@ async function receiveForm(
   parser.on('file', (_field, stream, fileName) => {
     parts.push(stream)
     stream.on('limit', () => stream.destroy(fileTooLarge()))
-    // The parser does not forward the error of a form that breaks off; its reader would wait forever.
+    // The parser does not forward the error of a form that is cut off; its reader would wait forever.
     stream.on('error', (error) => stream.destroy(error))
     const arrival = receive(stream, MAX_FILE_BYTES, fileTooLarge)
     // Destroy the parser immediately: it would wait forever for a stream without a reader.
@@ -72,7 +72,7 @@ async function receiveForm(
   parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
   parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
   try {
-    await pipeline(limited(chunks), parser)
+    await pipeline(limitBytes(chunks), parser)
     return await Promise.all(arriving)
   } catch (error) {
     // Destroy parts that were cut off; their readers would wait forever.
@@ -80,7 +80,7 @@ async function receiveForm(
     const settled = await Promise.allSettled(arriving)
     await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
     const cause = fault ?? error
-    // Errors of the disk are not the sender's.
+    // Disk errors are not the sender's fault.
     const isOurs = cause instanceof AppError || (cause as { syscall?: string }).syscall
     throw isOurs ? cause : malformed('The form is damaged or incomplete.')
   }
@@ -106,7 +106,7 @@ function parserOf(contentType: string): BusboyInstance {
   }
 }
 
-async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* limitBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.byteLength
@@ -121,6 +121,6 @@ function fileTooLarge(): AppError {
 
 function tooManyFiles(): AppError {
   return new AppError('validation_failed', `Send at most ${MAX_FILES} files.`, {
-    details: [{ path: 'body', message: `must have ${MAX_FILES} files or less` }],
+    details: [{ path: 'body', message: `must have ${MAX_FILES} files or fewer` }],
   })
 }

@@ -20,7 +20,7 @@ export function createStaging(folder: string, space: DiskSpace) {
 
   /**
    * Streams `source` into a temporary file. Throws `tooLarge()` beyond `limit` bytes and
-   * `insufficient_storage` when the disk fills up; nothing is left behind then.
+   * `insufficient_storage` when the disk fills up; both leave nothing behind.
    */
   async function receive(
     source: AsyncIterable<Uint8Array>,
@@ -58,7 +58,7 @@ export function createStaging(folder: string, space: DiskSpace) {
     for (const { path } of staged) await rm(path, { force: true })
   }
 
-  /** Deletes what aborted uploads left behind. */
+  /** Deletes files that aborted uploads left behind. */
   async function sweep(now: Date) {
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)

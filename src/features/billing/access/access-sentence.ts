@@ -1,13 +1,13 @@
 import type { PurchaseAccess } from '../purchases/access.ts'
 
 /** What is known about a user in one environment. */
-type Facts = {
+type AccessFacts = {
   environment: 'production' | 'sandbox'
   /** No event has ever named the user. */
   isUnknown: boolean
-  /** Another user of the same customer, whom its latest event names. */
+  /** Another user of the same customer, if its latest event names that user. */
   heldBy: string | null
-  /** The best one first. */
+  /** Best first. */
   purchases: PurchaseAccess[]
   /** Whether the other environment has purchases. */
   hasOther: boolean
@@ -27,11 +27,11 @@ const STORES: Record<string, string> = {
 }
 
 /** Says in one sentence why access is on or off. Times are UTC. */
-export function explainAccess(facts: Facts): string {
+export function explainAccess(facts: AccessFacts): string {
   const { environment, isUnknown, heldBy, purchases, hasOther, planOf } = facts
   if (isUnknown) return 'Access is off: we have no purchase for this account.'
   if (heldBy !== null) {
-    return `Access is off: the purchases now belong to ${heldBy}, as the customer’s latest event says.`
+    return `Access is off: the purchases now belong to ${heldBy}, according to the customer’s latest event.`
   }
   const [best] = purchases
   if (best === undefined) {
@@ -39,27 +39,27 @@ export function explainAccess(facts: Facts): string {
     const other = environment === 'production' ? 'test' : 'production'
     return `Access is off: this account has ${other} purchases only.`
   }
-  if (!best.active) return `Access is off: ${nameOf(best)} ${whyOff(best)}.`
+  if (!best.active) return `Access is off: ${describeProduct(best)} ${describeInactive(best)}.`
   const plan = planOf(best)
-  const gap = plan === null ? ', but no plan on sale includes this product' : ''
-  return `Access is on${planned(plan)}: ${nameOf(best)} ${whyOn(best)}${gap}.`
+  const missingPlan = plan === null ? ', but no plan on sale includes this product' : ''
+  return `Access is on${planSuffix(plan)}: ${describeProduct(best)} ${describeActive(best)}${missingPlan}.`
 }
 
-function planned(plan: string | null): string {
+function planSuffix(plan: string | null): string {
   return plan === null ? '' : ` with the plan ${plan}`
 }
 
-function nameOf({ productId, store }: PurchaseAccess): string {
+function describeProduct({ productId, store }: PurchaseAccess): string {
   const from = store === null ? '' : ` from ${STORES[store] ?? store}`
   return `${productId ?? 'a purchase'}${from}`
 }
 
-function whyOn(purchase: PurchaseAccess): string {
+function describeActive(purchase: PurchaseAccess): string {
   const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = purchase
   if (effectiveEnd === null || isEffectivelyForever(effectiveEnd)) return 'never expires'
-  const end = dayOf(effectiveEnd)
+  const end = formatTime(effectiveEnd)
   if (status === 'in_grace_period') {
-    return `is in its grace period until ${dayOf(graceExpiresAt)}, because payment failed`
+    return `is in its grace period until ${formatTime(graceExpiresAt)}, because payment failed`
   }
   if (status === 'in_billing_retry')
     return `is paid until ${end}, but payment for the next period failed`
@@ -68,23 +68,23 @@ function whyOn(purchase: PurchaseAccess): string {
   const kind = status === 'trialing' ? 'is in its trial' : 'is paid'
   if (willRenew) return `${kind} until ${end} and will renew`
   const since =
-    unsubscribeDetectedAt === null ? '' : ` (cancelled on ${dayOf(unsubscribeDetectedAt)})`
+    unsubscribeDetectedAt === null ? '' : ` (cancelled on ${formatTime(unsubscribeDetectedAt)})`
   return `${kind} until ${end} and will not renew${since}`
 }
 
-function whyOff(purchase: PurchaseAccess): string {
+function describeInactive(purchase: PurchaseAccess): string {
   const { status, refundedAt, pausedAt, autoResumeAt, effectiveEnd, cancelReason } = purchase
-  if (status === 'refunded') return `was refunded on ${dayOf(refundedAt)}`
+  if (status === 'refunded') return `was refunded on ${formatTime(refundedAt)}`
   if (status === 'paused') {
-    const resumes = autoResumeAt === null ? '' : ` and resumes on ${dayOf(autoResumeAt)}`
-    return `was paused on ${dayOf(pausedAt)}${resumes}`
+    const resumes = autoResumeAt === null ? '' : ` and resumes on ${formatTime(autoResumeAt)}`
+    return `was paused on ${formatTime(pausedAt)}${resumes}`
   }
-  const end = dayOf(effectiveEnd)
+  const end = formatTime(effectiveEnd)
   if (purchase.billingIssueDetectedAt !== null || cancelReason === 'BILLING_ERROR') {
     return `ended on ${end} because payment failed`
   }
   if (purchase.unsubscribeDetectedAt !== null) {
-    return `ended on ${end} after it was cancelled on ${dayOf(purchase.unsubscribeDetectedAt)}`
+    return `ended on ${end} after it was cancelled on ${formatTime(purchase.unsubscribeDetectedAt)}`
   }
   if (purchase.endedAt !== null) return `ended on ${end}`
   return `was paid until ${end}, and we received no renewal`
@@ -96,7 +96,7 @@ export function isEffectivelyForever(ms: number): boolean {
 }
 
 /** `6 July 2026, 14:00 UTC`. */
-function dayOf(ms: number | null): string {
+function formatTime(ms: number | null): string {
   if (ms === null) return 'an unknown date'
   const date = new Date(ms)
   const day = date.toLocaleDateString('en-GB', {

@@ -5,7 +5,7 @@ import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 
-/** What identifies a plan in a purchase. */
+/** The fields of a plan that match it to a purchase. */
 export type PurchasablePlan = {
   code: string
   paymentProductId: string
@@ -13,8 +13,8 @@ export type PurchasablePlan = {
   otherProductIds?: string[]
 }
 
-/** A product with active purchases that no plan names. `lines`: how many; `customerId`: of one of them. */
-export type Unmatched = {
+/** A product with active purchases that no plan names. `lines`: their number; `customerId`: the customer of one. */
+export type UnmatchedProduct = {
   productId: string | null
   priceId: string | null
   entitlementIds: string[]
@@ -22,20 +22,20 @@ export type Unmatched = {
   customerId: string
 }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 const MAX_REPORTED = 1_000
 
-/** Finds a plan by price, else by product (Google's also without its base plan), else by an entitlement named like it. */
+/** Finds a plan by price, else by product (Google's also without base plan), else by an entitlement with its code. */
 export function planOf<Plan extends PurchasablePlan>(
   { priceId, productId, entitlementIds }: Purchase,
   plans: Plan[],
 ): Plan | undefined {
   const products = [productId, productId?.split(':')[0]]
-  const isBoughtBy = ({ paymentProductId, otherProductIds = [] }: Plan) =>
+  const sellsProduct = ({ paymentProductId, otherProductIds = [] }: Plan) =>
     [paymentProductId, ...otherProductIds].some((id) => id !== '' && products.includes(id))
   return (
     plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
-    plans.find(isBoughtBy) ??
+    plans.find(sellsProduct) ??
     plans.find(({ code }) => entitlementIds.includes(code))
   )
 }
@@ -68,22 +68,22 @@ type PlanMatchingDeps = {
   now: () => Date
 }
 
-/** Lists the products of active purchases that no plan names, the most frequent first. */
+/** Lists the products of active purchases that no plan names, most frequent first. */
 export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
   const { subscriptions } = db.tables
-  return async (): Promise<Unmatched[]> => {
+  return async (): Promise<UnmatchedProduct[]> => {
     const { plans } = await listPlans([])
-    const found = new Map<string, Unmatched>()
+    const found = new Map<string, UnmatchedProduct>()
     for (let after = ''; ; ) {
       const rows = await db.read
         .select()
         .from(subscriptions)
         .where(gt(subscriptions.purchaseKey, after))
         .orderBy(asc(subscriptions.purchaseKey))
-        .limit(PAGE)
+        .limit(PAGE_SIZE)
       for (const { state, customerId } of rows) {
         const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
-        if (purchase && isUnmatched(purchase, plans)) count(found, purchase, customerId)
+        if (purchase && isUnmatched(purchase, plans)) addToCount(found, purchase, customerId)
       }
       const last = rows.at(-1)
       if (!last) return [...found.values()].toSorted((a, b) => b.lines - a.lines)
@@ -93,7 +93,11 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
   }
 }
 
-function count(found: Map<string, Unmatched>, purchase: PurchaseAccess, customerId: string) {
+function addToCount(
+  found: Map<string, UnmatchedProduct>,
+  purchase: PurchaseAccess,
+  customerId: string,
+) {
   const { productId, priceId, entitlementIds } = purchase
   const key = `${productId} ${priceId}`
   const known = found.get(key) ?? { productId, priceId, entitlementIds, lines: 0, customerId }

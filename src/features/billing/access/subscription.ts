@@ -7,15 +7,15 @@ import type { BillingDb } from '../schema.ts'
 import { isEffectivelyForever } from './access-sentence.ts'
 import { type PurchasablePlan, planOf } from './plan-matching.ts'
 
-/** The part of a plan that is needed here: what identifies it, and its limits. */
+/** The parts of a plan that are needed here: its identifiers, price and limits. */
 export type PlanLike = PurchasablePlan & { price: number } & Record<(typeof LIMITS)[number], number>
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
-  /** The plans, in the best language out of `wanted`. */
+  /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
-  /** Those of `ids` that are users. */
+  /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   reportUnmatched: (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => void
   now: () => Date
@@ -24,7 +24,7 @@ type SubscriptionDeps<Plan extends PlanLike> = {
 export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
 export type Environment = 'production' | 'sandbox'
 
-/** Only a corrupted history has more. */
+/** Only a corrupt history has more. */
 const MAX_PURCHASES_SHOWN = 100
 const LIMITS = [
   'seatLimit',
@@ -36,7 +36,7 @@ const LIMITS = [
   'storefrontLimit',
 ] as const
 
-/** What a user has paid for, as of now. */
+/** Reads a user's current subscription and purchases. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
   const { db, projection, listPlans, existingUsers, reportUnmatched, now } = deps
   const { billingAliases, billingEvents } = db.tables
@@ -58,7 +58,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .orderBy(desc(billingEvents.orderedAt))
     .limit(1)
     .prepare()
-  return { read, readFor, hasAccessSince, isKnown, customerOf }
+  return { read, readForExport, hasAccessSince, isKnown, customerOf }
 
   /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -92,7 +92,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 
   /** In English, for the data export. */
-  async function readFor(userId: string, environment: Environment) {
+  async function readForExport(userId: string, environment: Environment) {
     return (await read(userId, environment, ['en'])).subscription
   }
 
@@ -111,7 +111,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return alias !== undefined || (await existingUsers(db.read, [id])).length > 0
   }
 
-  /** None if the customer's purchases count for another user. */
+  /** Empty if the customer's purchases count for another user. */
   async function purchasesOf(userId: string, environment: Environment): Promise<Purchase[]> {
     const customer = await customerOf(userId)
     if (customer === null || customer.heldBy !== null) return []
@@ -132,7 +132,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
 
-  /** The one that the latest event names. */
+  /** The id that the latest event names. */
   async function latestMentioned(ids: string[]): Promise<string | null | undefined> {
     let latest: { appUserId: string | null; orderedAt: number } | undefined
     for (const id of ids.toSorted().toReversed()) {
@@ -172,7 +172,7 @@ function optionalField<K extends string>(name: K, value: string | null): { [key 
   return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
 }
 
-/** ISO 8601. Null, which means never, also for years of five digits: apps cannot parse them. */
+/** ISO 8601. Null means never, and also replaces years of five digits, which apps cannot parse. */
 function iso(ms: number | null): string | null {
   return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

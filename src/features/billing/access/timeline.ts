@@ -14,7 +14,7 @@ import type { Environment, PlanLike, Subscription } from './subscription.ts'
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
   subscription: Pick<Subscription<Plan>, 'customerOf'>
-  /** The plans, in the best language out of `wanted`. */
+  /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   now: () => Date
 }
@@ -35,10 +35,10 @@ type Entry = {
 }
 
 const MAX_PURCHASES_SHOWN = 50
-/** The newest ones of each purchase. */
+/** The newest events of each purchase. */
 const MAX_EVENTS_SHOWN = 200
 const MAX_TRANSFERS_SHOWN = 50
-/** Fields whose changes explain nothing. */
+/** Fields whose changes are not shown, because they explain nothing. */
 const HIDDEN_FIELDS = new Set(['priceId', 'isTemporary'])
 const TIME_FIELDS = /At$/
 
@@ -133,7 +133,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     }
   }
 
-  /** The newest events of a purchase and their changes. Earlier ones are folded but not shown. */
+  /** The newest events of a purchase and their changes. Earlier events are folded but not shown. */
   async function entriesOf(purchaseKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
     const rows = await db.read
       .select()
@@ -198,9 +198,7 @@ function changesOf(before: Purchase | null, after: Purchase): Difference[] {
         !HIDDEN_FIELDS.has(path) && !(before === null && isEmptyValue(value)),
     )
     .map(({ path, before: old, after: value }) => {
-      const shown = TIME_FIELDS.test(path)
-        ? (time: unknown) => iso(time as number | null)
-        : unchanged
+      const shown = TIME_FIELDS.test(path) ? (time: unknown) => iso(time as number | null) : asIs
       return { path, before: shown(old), after: shown(value) }
     })
 }
@@ -209,7 +207,7 @@ function isEmptyValue(value: unknown): boolean {
   return value === null || value === false || (Array.isArray(value) && value.length === 0)
 }
 
-function unchanged(value: unknown): unknown {
+function asIs(value: unknown): unknown {
   return value
 }
 

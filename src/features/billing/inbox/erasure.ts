@@ -13,7 +13,7 @@ type ErasureDeps = {
   db: BillingDb
   projection: Projection
   backlog: Backlog
-  /** Those of `ids` that are users. */
+  /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   pseudonymKey: Uint8Array
 }
@@ -29,7 +29,7 @@ export function createErasure(deps: ErasureDeps) {
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
-   * Replaces a user's ids by pseudonyms, drops the provider's attributes of the user, and folds the purchases again
+   * Replaces a user's ids with pseudonyms, drops the provider's attributes of the user, and folds the purchases again
    * under the pseudonyms. The hash of the received body stays.
    */
   async function eraseUser(tx: Tx, userId: string) {
@@ -48,7 +48,7 @@ export function createErasure(deps: ErasureDeps) {
     }
     const purchaseKeys = new Set(rows.flatMap(({ purchaseKey }) => purchaseKey ?? []))
     await projection.restart(tx, [...purchaseKeys])
-    tx.afterCommit(backlog.nudge)
+    tx.afterCommit(backlog.drainInBackground)
   }
 
   /** The ids that the billing provider has for a user, for the export. */
@@ -77,7 +77,7 @@ export function createErasure(deps: ErasureDeps) {
     return others.length === 0 ? body : withoutPersonalData(body, others)
   }
 
-  /** A later event, without the personal data of deleted users. */
+  /** Removes the personal data of deleted users from a later event. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
     if (!(await tombstones.readIn(tx))) return delivery
@@ -165,15 +165,15 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   function pseudonymOf(id: string): string {
-    return isPseudonym(id) ? id : PREFIX + hmac(pseudonymKey, id)
+    return isPseudonym(id) ? id : PSEUDONYM_PREFIX + hmac(pseudonymKey, id)
   }
 }
 
-const PREFIX = 'deleted:'
+const PSEUDONYM_PREFIX = 'deleted:'
 
 /** Whether an app user id stands for a deleted user. */
 export function isPseudonym(id: string): boolean {
-  return id.startsWith(PREFIX)
+  return id.startsWith(PSEUDONYM_PREFIX)
 }
 
 function idsIn({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {

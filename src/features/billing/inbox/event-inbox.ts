@@ -23,14 +23,14 @@ type BillingDeps = {
   projection: Projection
   erasure: Erasure
   backlog: Backlog
-  /** Sandbox events are recorded and change nothing. */
+  /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
   now: () => Date
   newId: () => string
   log: Log
 }
 
-/** Folds an event that was just stored, in the same change. */
+/** Folds an event that was just stored, in the same transaction. */
 type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<void>
 
 /** `ok`: recorded. `duplicate`: received before. `ignored`: recorded, but without effect on access. */
@@ -38,11 +38,11 @@ export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
 export type Billing = ReturnType<typeof createBilling>
 
-const RETRY_LIMIT = 1_000
+const MAX_RETRIED_PER_RUN = 1_000
 const TELEMETRY_LIFETIME_MS = 30 * DAY_MS
 const EMPTY_BODY = Buffer.from('{}')
 
-/** Records what the billing provider delivers. Rows are never removed. */
+/** Records deliveries of the billing provider. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
   const { db, projection, erasure, backlog, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
@@ -79,7 +79,7 @@ export function createBilling(deps: BillingDeps) {
   )
   return {
     receive,
-    forgetTelemetry,
+    clearOldTelemetry,
     retryFailed,
     replay,
     aliasUsers,
@@ -90,13 +90,13 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /**
-   * Records a delivery with its exact bytes and folds it, in one durable change. An event that cannot be folded is
+   * Records a delivery with its exact bytes and folds it, in one transaction. An event that cannot be folded is
    * kept, marked as failed and retried; it does not block others.
    */
   async function receive(delivery: Delivery): Promise<DeliveryResult> {
     const { event, bytes } = delivery
     const bodyHash = sha256(bytes, 'hex')
-    const receiveBy = (foldEvent: FoldEvent) =>
+    const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
         const kept = await erasure.pseudonymize(tx, delivery)
         return (
@@ -104,15 +104,15 @@ export function createBilling(deps: BillingDeps) {
         )
       })
     // A fold rarely fails, so only the second try pays for a savepoint.
-    return receiveBy(fold).catch((error) => {
+    return receiveWith(fold).catch((error) => {
       if (error instanceof AppError) throw error
-      return receiveBy(foldOrMark)
+      return receiveWith(foldOrMarkFailed)
     })
   }
 
   async function countDuplicate(tx: Tx, eventId: string, bodyHash: string) {
     const [earlier] = await findEvent(tx).execute({ eventId })
-    if (!earlier) throw new Error('an event was neither stored nor known')
+    if (!earlier) throw new Error('the event was neither stored nor found')
     const conflict = earlier.bodyHash === bodyHash ? {} : { conflicting: true }
     await tx
       .update(billingEvents)
@@ -157,8 +157,8 @@ export function createBilling(deps: BillingDeps) {
     return apply(tx, event, id, true)
   }
 
-  /** Undoes what a failing fold has written, and keeps the event for a later try. */
-  async function foldOrMark(tx: Tx, event: OrderedEvent, id: string) {
+  /** Folds an event. If that fails, undoes the fold and marks the event as failed, to be retried later. */
+  async function foldOrMarkFailed(tx: Tx, event: OrderedEvent, id: string) {
     const failure = await tx.attempt(() => fold(tx, event, id))
     if (failure !== null) await markFailed(tx, id, failure)
   }
@@ -169,7 +169,7 @@ export function createBilling(deps: BillingDeps) {
       .select({ id: billingEvents.id })
       .from(billingEvents)
       .where(MARKS.failed(billingEvents))
-      .limit(RETRY_LIMIT)
+      .limit(MAX_RETRIED_PER_RUN)
     let succeeded = 0
     for (const { id } of failed) {
       if (signal.aborted) break
@@ -178,7 +178,7 @@ export function createBilling(deps: BillingDeps) {
     return succeeded
   }
 
-  /** Folds an event of the log again. False if that fails, null if there is no such event. */
+  /** Folds an event from the log again. False if that fails, null if there is no such event. */
   async function replay(eventId: string): Promise<boolean | null> {
     const [row] = await db.read
       .select({ id: billingEvents.id })
@@ -203,7 +203,7 @@ export function createBilling(deps: BillingDeps) {
   }
 
   async function apply(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
-    if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.nudge)
+    if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.drainInBackground)
   }
 
   async function markFailed(tx: Tx, id: string, failure: unknown) {
@@ -215,7 +215,7 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /** Empties the bodies of old paywall telemetry, which is frequent and has no effect. */
-  async function forgetTelemetry(signal: AbortSignal) {
+  async function clearOldTelemetry(signal: AbortSignal) {
     const before = new Date(now().getTime() - TELEMETRY_LIFETIME_MS)
     for (let type = 'PAYWALL_'; ; ) {
       const next = await nextType(type)
@@ -250,7 +250,7 @@ export function createBilling(deps: BillingDeps) {
     return next?.type ?? null
   }
 
-  /** Records that two app user ids are one customer, such as a guest who has signed up. */
+  /** Records that two app user ids belong to one customer, such as a guest who has signed up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
     return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
       app_user_id: to,
@@ -258,7 +258,7 @@ export function createBilling(deps: BillingDeps) {
     })
   }
 
-  /** Records an event of Homeport's own, such as a difference found by reconciliation. */
+  /** Records an event that Homeport creates, such as a difference found by reconciliation. */
   function recordInternalEvent(type: string, at: number, fields: Record<string, unknown>) {
     return db.write((tx) => recordOwnEvent(tx, type, at, fields))
   }
@@ -269,7 +269,7 @@ export function createBilling(deps: BillingDeps) {
     const delivery = readDelivery({ event }, bytes)
     if (!delivery) return
     const kept = await erasure.pseudonymize(tx, delivery)
-    await record(tx, kept, sha256(bytes, 'hex'), foldOrMark)
+    await record(tx, kept, sha256(bytes, 'hex'), foldOrMarkFailed)
   }
 
   async function count() {

@@ -31,9 +31,9 @@ export function createEventLog(db: BillingDb) {
       .orderBy(asc(billingEvents.orderedAt))
       .limit(sql.placeholder('limit')),
   )
-  return { pageAfter, firstAfterEach, eventsIn }
+  return { pageAfter, firstAfterEach, eventsByRowId }
 
-  /** About `limit` events of a purchase after an instant in ms. Those of one instant are not separated. */
+  /** About `limit` events of a purchase after a time in ms. Events of the same time stay on one page. */
   async function pageAfter(
     tx: Tx,
     purchaseKey: string,
@@ -41,27 +41,27 @@ export function createEventLog(db: BillingDb) {
     limit: number,
   ): Promise<Page> {
     const rows = await findPage(tx).execute({ purchaseKey, after, limit })
-    if (rows.length < limit) return { events: inOrder(rows), isLast: true }
+    if (rows.length < limit) return { events: toSortedEvents(rows), isLast: true }
     const last = rows.at(-1)?.orderedAt ?? after
-    const whole = rows.filter(({ orderedAt }) => orderedAt < last)
-    if (whole.length > 0) return { events: inOrder(whole), isLast: false }
+    const complete = rows.filter(({ orderedAt }) => orderedAt < last)
+    if (complete.length > 0) return { events: toSortedEvents(complete), isLast: false }
     const group = await tx
       .select(columns)
       .from(billingEvents)
       .where(and(eq(billingEvents.purchaseKey, purchaseKey), eq(billingEvents.orderedAt, last)))
-    return { events: inOrder(group), isLast: false }
+    return { events: toSortedEvents(group), isLast: false }
   }
 
   /** For each of `events`, the first later event of the purchase that names an owner. */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     const limit = events.length * SCAN_PAGE_SIZE
-    // One scan reads less than a search for each.
+    // One scan reads less than one search per event.
     const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null
     const named = page?.isLast ? page.events.filter((one) => ownerIdIn(one) !== null) : null
     const found = []
     for (const event of events) {
-      const next = named ? firstOf(named, event) : await firstAfter(tx, purchaseKey, event)
+      const next = named ? firstLaterThan(named, event) : await firstAfter(tx, purchaseKey, event)
       if (next) found.push(next)
     }
     return found
@@ -76,32 +76,35 @@ export function createEventLog(db: BillingDb) {
     }
   }
 
-  /** Events by the ids of their rows. */
-  async function eventsIn(tx: Tx, rows: string[]): Promise<[row: string, event: OrderedEvent][]> {
+  /** Events by row id. */
+  async function eventsByRowId(
+    tx: Tx,
+    rowIds: string[],
+  ): Promise<[row: string, event: OrderedEvent][]> {
     const found = []
-    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
-      const some = rows.slice(at, at + ROWS_AT_ONCE)
-      const isOne = inArray(billingEvents.id, some)
+    for (let at = 0; at < rowIds.length; at += ROWS_PER_QUERY) {
+      const batch = rowIds.slice(at, at + ROWS_PER_QUERY)
+      const isInBatch = inArray(billingEvents.id, batch)
       found.push(
         ...(await tx
           .select({ ...columns, id: billingEvents.id })
           .from(billingEvents)
-          .where(isOne)),
+          .where(isInBatch)),
       )
     }
     return found.flatMap((row) => {
-      const event = ordered(row)
+      const event = toOrderedEvent(row)
       return event ? [[row.id, event] as [string, OrderedEvent]] : []
     })
   }
 }
 
-const ROWS_AT_ONCE = 500
+const ROWS_PER_QUERY = 500
 const SCAN_PAGE_SIZE = 4
 const MAX_SCANNED = 5_000
 
 /** The first of `sorted` that comes after `event`. */
-function firstOf(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {
+function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {
   let [from, to] = [0, sorted.length]
   while (from < to) {
     const middle = (from + to) >> 1
@@ -120,10 +123,10 @@ export function utf8(bytes: Uint8Array): string {
 
 /** The event in a row of the log; null if it has no effect on access. */
 export function eventWithEffect(row: Row & { outcome: string }): OrderedEvent | null {
-  return row.outcome === 'ignored' ? null : ordered(row)
+  return row.outcome === 'ignored' ? null : toOrderedEvent(row)
 }
 
-function ordered(row: Row): OrderedEvent | null {
+function toOrderedEvent(row: Row): OrderedEvent | null {
   const event: BillingEvent | null = readEvent(JSON.parse(utf8(row.body)), row.body)
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }
@@ -133,6 +136,6 @@ export function readStored(rows: (Row & { outcome: string })[]): OrderedEvent[] 
   return rows.flatMap((row) => eventWithEffect(row) ?? []).toSorted(compareEvents)
 }
 
-function inOrder(rows: Row[]): OrderedEvent[] {
-  return rows.flatMap((row) => ordered(row) ?? []).toSorted(compareEvents)
+function toSortedEvents(rows: Row[]): OrderedEvent[] {
+  return rows.flatMap((row) => toOrderedEvent(row) ?? []).toSorted(compareEvents)
 }

@@ -8,7 +8,7 @@ export type EventFilter = {
   user?: string | undefined
   conflicting?: boolean | undefined
   clockIsOff?: boolean | undefined
-  /** The page after this one. */
+  /** Events after this id, for the next page. */
   after?: string | undefined
   limit?: number | undefined
 }
@@ -25,29 +25,29 @@ const MAX_ROWS_SCANNED = 1_000
 const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
-/** Finds events, the newest first, by an index and never by reading them all. */
+/** Finds events, newest first, by an index and never by reading them all. */
 export function createEventSearch(db: BillingDb) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
   return { find, findAll, countMarked, latest, exists, customerIdsOf }
 
   /**
-   * The newest events that match. `next` is the `after` of the following page; null on the last one. A filter that no
-   * index covers scans 1,000 events at most: `scannedBackTo` is the time of the last one then.
+   * The newest events that match. `next` is the `after` of the following page; null on the last page. A filter that no
+   * index covers scans at most 1,000 events; `scannedBackTo` is then the time of the last one.
    */
   async function find({ after, limit = PAGE_SIZE, ...filter }: EventFilter) {
-    const atOnce = isIndexed(filter) ? limit + 1 : ROWS_PER_TURN
+    const batchSize = isIndexed(filter) ? limit + 1 : ROWS_PER_TURN
     const events: EventRow[] = []
     let last: EventRow | undefined
-    for (let scanned = 0; scanned < MAX_ROWS_SCANNED; scanned += atOnce) {
-      const rows = await rowsAfter(last?.id ?? after, filter, atOnce)
+    for (let scanned = 0; scanned < MAX_ROWS_SCANNED; scanned += batchSize) {
+      const rows = await rowsAfter(last?.id ?? after, filter, batchSize)
       for (const row of rows) {
         if (!matches(row, filter)) continue
         if (events.length === limit)
           return { events, next: events.at(-1)?.id ?? null, scannedBackTo: null }
         events.push(row)
       }
-      if (rows.length < atOnce) return { events, next: null, scannedBackTo: null }
+      if (rows.length < batchSize) return { events, next: null, scannedBackTo: null }
       last = rows.at(-1)
       await new Promise((resolve) => setImmediate(resolve))
     }

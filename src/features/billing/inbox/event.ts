@@ -33,16 +33,16 @@ export type BillingEvent = {
   price: number | null
   /** Whether the event names its environment; without one it counts as production. */
   hasEnvironment: boolean
-  /** From here on only in HOMEPORT_RECONCILED: what the provider's REST API reports. */
+  /** This and the following fields are only in HOMEPORT_RECONCILED, as reported by the provider's REST API. */
   unsubscribedAt: number | null
   billingIssueAt: number | null
   refundedAt: number | null
 }
 
-const ID_LIMIT = 255
+const MAX_TEXT_LENGTH = 255
 /** The latest time that a `Date` can represent. */
-const LAST_MS = 8.64e15
-const LIST_LIMIT = 1_000
+const MAX_DATE_MS = 8.64e15
+const MAX_LIST_LENGTH = 1_000
 
 type Fields = Record<string, unknown>
 
@@ -56,7 +56,7 @@ export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null 
 }
 
 /**
- * Reads a webhook body. It only needs an `event` object with a `type`, else the result is null. An event without an
+ * Reads a webhook body. Returns null unless it has an `event` object with a `type`. An event without an
  * `id` gets its `event_id`, else the hash of its bytes.
  */
 export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null {
@@ -111,16 +111,16 @@ function isObject(value: unknown): value is Fields {
 }
 
 function shortText(value: unknown): string | null {
-  if (typeof value !== 'string' || value === '' || value.length > ID_LIMIT) return null
+  if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return null
   return isStorableText(value) ? value : null
 }
 
 function list(value: unknown): string[] {
   if (!Array.isArray(value)) return []
-  return value.slice(0, LIST_LIMIT).flatMap((item) => shortText(item) ?? [])
+  return value.slice(0, MAX_LIST_LENGTH).flatMap((item) => shortText(item) ?? [])
 }
 
 function time(value: unknown): number | null {
   const isTime = typeof value === 'number' && Number.isInteger(value) && value >= 0
-  return isTime && value <= LAST_MS ? value : null
+  return isTime && value <= MAX_DATE_MS ? value : null
 }

@@ -3,10 +3,10 @@ import type { EventFilter, EventSearch } from './event-search.ts'
 
 export type Reprocess = ReturnType<typeof createReprocessing>
 
-/** Events of one run. */
+/** The maximum number of events per run. */
 const MAX_REPROCESSED = 10_000
 
-/** Applies every matching event of the log again, one by one, the newest first. */
+/** Applies every matching event in the log again, one by one, newest first. */
 export function createReprocessing({
   billing,
   eventSearch,

@@ -10,20 +10,20 @@ export type Backlog = ReturnType<typeof createBacklog>
 /** A pause between two slices, for other work. */
 const PAUSE_MS = 2
 
-/** Does the stale work of the projection, slice by slice, so that other work is not delayed. */
+/** Processes the projection's stale work in slices, so that other work is not delayed. */
 export function createBacklog({ db, projection, log }: BacklogDeps) {
   let stopped = false
   const drain = oneAtATime(work)
-  return { nudge, drain, stop }
+  return { drainInBackground, drain, stop }
 
   /** Starts working in the background. */
-  function nudge() {
+  function drainInBackground() {
     drain().catch((err) => {
       if (!stopped) log.error({ err }, 'the billing backlog could not be processed')
     })
   }
 
-  /** Waits for the current slice. The rest is stored, and continues at the next start. */
+  /** Waits for the current slice. The remaining work is stored, and continues at the next start. */
   async function stop() {
     stopped = true
     await drain().catch(() => {})

@@ -29,7 +29,7 @@ type CheckpointsDeps = {
 
 export type Checkpoints = ReturnType<typeof createCheckpoints>
 
-/** Which events the state of a purchase lacks, by `orderedAt` in ms. */
+/** The events that the state of a purchase lacks, by `orderedAt` in ms. */
 export type Gap = { since: number; until: number }
 /** The events that are still missing after a slice; null when the purchase is complete. */
 type RemainingGap = Gap | null
@@ -71,10 +71,10 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
       .orderBy(asc(purchaseCheckpoints.upTo)),
   )
   const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofPurchase))
-  return { append, refold, forget, mentionsOf }
+  return { append, refold, clear, mentionsOf }
 
   /**
-   * The state with one more event; stores a checkpoint first when one is due. Null, and nothing stored, when the
+   * The state with one more event; stores a checkpoint first when one is due. Returns null and stores nothing when the
    * purchase must be folded again.
    */
   async function append(
@@ -118,7 +118,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
     return null
   }
 
-  /** The stored state is right: nothing after the checkpoint has changed. */
+  /** The stored state is correct: nothing after the checkpoint has changed. */
   async function markCurrent(tx: Tx, purchaseKey: string) {
     const [row] = await tx
       .select()
@@ -134,7 +134,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
   }
 
   /** Removes the checkpoints of a purchase, so that it is folded from its first event. */
-  async function forget(tx: Tx, purchaseKey: string) {
+  async function clear(tx: Tx, purchaseKey: string) {
     await removeAll(tx).execute({ purchaseKey })
   }
 

@@ -7,10 +7,10 @@ import type { ProjectionQueries } from './queries.ts'
 
 export type Customers = ReturnType<typeof createCustomers>
 
-/** Up to this many ids are looked up one by one with a prepared query, more in a single query. */
-const SINGLE_QUERY_MAX_IDS = 4
+/** Up to this many ids, each is looked up with a prepared query; more are looked up in a single query. */
+const MAX_SEPARATE_LOOKUPS = 4
 
-/** Knows which app user ids are one customer. */
+/** Maps app user ids to customers. */
 export function createCustomers({ db, queries }: { db: BillingDb; queries: ProjectionQueries }) {
   const { billingAliases, transferIds } = db.tables
   const { findAlias, storeAlias, countIds } = queries
@@ -27,13 +27,13 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
     await storeAliases(tx, missing, customerId)
     const others = customers.filter((id) => id !== customerId)
     if (others.length === 0) return []
-    for (const ofIds of [billingAliases, transferIds]) {
-      await tx.update(ofIds).set({ customerId }).where(inArray(ofIds.customerId, others))
+    for (const table of [billingAliases, transferIds]) {
+      await tx.update(table).set({ customerId }).where(inArray(table.customerId, others))
     }
     return [customerId, ...others]
   }
 
-  /** The customer with the most ids keeps its name, so that each id is renamed only a few times. */
+  /** The customer with the most ids keeps its id, so that each app user id is reassigned only a few times. */
   async function survivorOf(tx: Tx, customers: string[]): Promise<string> {
     const [first = '', ...others] = customers
     if (others.length === 0) return first
@@ -54,7 +54,7 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
 
   async function knownCustomers(tx: Tx, ids: string[]): Promise<Map<string, string>> {
     const rows =
-      ids.length > SINGLE_QUERY_MAX_IDS
+      ids.length > MAX_SEPARATE_LOOKUPS
         ? await tx.select().from(billingAliases).where(inArray(billingAliases.appUserId, ids))
         : await findEach(tx, ids)
     return new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
@@ -67,7 +67,7 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
   }
 
   async function storeAliases(tx: Tx, ids: string[], customerId: string) {
-    if (ids.length > SINGLE_QUERY_MAX_IDS) {
+    if (ids.length > MAX_SEPARATE_LOOKUPS) {
       await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
     } else for (const id of ids) await storeAlias(tx).execute({ id, customerId })
   }

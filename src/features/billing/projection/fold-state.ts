@@ -3,7 +3,7 @@ import { applyEvent, isOverriddenBy } from '../purchases/fold.ts'
 import { type OwnerMention, ownerIdIn } from '../purchases/ownership.ts'
 import { EMPTY_PURCHASE, type Purchase } from '../purchases/purchase.ts'
 
-/** A purchase, and what the next event needs in order to be added to it. */
+/** A purchase, with the state that is needed to add the next event. */
 export type FoldState = {
   purchase: Purchase
   last: EventOrder
@@ -41,13 +41,13 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
   }
 }
 
-/** Whether an event follows all others. Not true of one at the instant of the last checkpoint, which is closed. */
+/** Whether an event follows all others. False at the time of the last checkpoint, which is closed. */
 export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
 
 /**
- * Counts a late event that the last one overrides, where it belongs after the last checkpoint. Null if the event may
+ * Counts a late event that belongs after the last checkpoint and that the last event overrides. Null if it may
  * matter: then the purchase must be folded again.
  */
 export function addOverridden(before: FoldState, event: OrderedEvent): FoldState | null {

@@ -26,7 +26,7 @@ export function createLookupCache(): LookupCache {
   return { customers: new Map(), transfers: new Map() }
 }
 
-/** Which customer owns a purchase, and which ones have owned it. */
+/** Finds the customer that owns a purchase, and its earlier owners. */
 export function createOwners(deps: OwnersDeps) {
   const { db, eventLog, checkpoints, queries } = deps
   const { customersOf } = deps.customers
@@ -74,9 +74,9 @@ export function createOwners(deps: OwnersDeps) {
       mentions.map(({ name }) => name),
     )
     const transfers = new Map<string, OrderedEvent>()
-    const followers: OwnerMention[] = []
+    const laterMentions: OwnerMention[] = []
     for (;;) {
-      const allMentions = [...mentions, ...followers]
+      const allMentions = [...mentions, ...laterMentions]
       const owners = ownersOf(allMentions, [...transfers.values()], traits, (id) => {
         return customers.get(id) ?? id
       })
@@ -85,7 +85,7 @@ export function createOwners(deps: OwnersDeps) {
       const added = newTransfers.map(([, transfer]) => transfer)
       for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
       const next = (await eventLog.firstAfterEach(tx, purchaseKey, added)).flatMap(mentionIn)
-      followers.push(...next)
+      laterMentions.push(...next)
       await loadCustomers(tx, customers, [
         ...next.map(({ name }) => name),
         ...added.flatMap(({ transferredFrom, transferredTo }) =>
@@ -108,7 +108,8 @@ export function createOwners(deps: OwnersDeps) {
       }
     }
     const missing = [...rows].filter((row) => !cache.transfers.has(row))
-    for (const [row, event] of await eventLog.eventsIn(tx, missing)) cache.transfers.set(row, event)
+    for (const [row, event] of await eventLog.eventsByRowId(tx, missing))
+      cache.transfers.set(row, event)
     return [...rows].flatMap((row): [string, OrderedEvent][] => {
       const event = cache.transfers.get(row)
       return event ? [[row, event]] : []

@@ -19,8 +19,8 @@ type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes 
 const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 
 /**
- * Derives customers, purchases and their owners from the event log. Every function but `purchasesOf` runs inside a
- * change and does one slice of work; the rest is stored as stale, and `runSlice` does it.
+ * Derives customers, purchases and their owners from the event log. Every function except `purchasesOf` runs in a
+ * transaction and does one slice of work; the rest is stored as stale, and `runSlice` does it.
  */
 export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
   const { billingAliases, transferIds } = db.tables
@@ -67,7 +67,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
 
   /**
    * The fast path: the event follows all others of its purchase, or the last one overrides it, and no transfer ever
-   * took anything from its customer. False, and nothing stored, otherwise.
+   * took anything from its customer. Otherwise returns false and stores nothing.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
     const name = ownerIdIn(event)

@@ -5,7 +5,7 @@ export type ProjectionQueries = ReturnType<typeof prepareQueries>
 
 const PURCHASES_PER_PAGE = 500
 
-/** The hot queries of the projection, prepared once. */
+/** The frequent queries of the projection, prepared once. */
 export function prepareQueries(db: BillingDb) {
   const { billingAliases, subscriptions, purchaseOwners, transferIds } = db.tables
   const findAlias = db.prepareWrite((tx) =>

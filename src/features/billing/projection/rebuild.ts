@@ -8,23 +8,23 @@ import type { Projection } from './projection.ts'
 type RebuildReport = {
   events: number
   lines: number
-  /** Up to 100 keys of purchases whose state was different before. */
+  /** Up to 100 keys of purchases whose state has changed. */
   changed: string[]
   seconds: number
 }
 
 export type Rebuild = ReturnType<typeof createRebuild>
 
-/** Small, so that other changes run between two batches. */
+/** Small, so that other transactions run between two batches. */
 const BATCH_ROWS = 100
 const BATCH_MS = 6
-const CHANGES_LISTED = 100
+const MAX_CHANGES_LISTED = 100
 
 type Row = { customerId: string; state: unknown }
 
 /**
- * Folds the whole log again while the server runs: first the customers, then each purchase. Each batch is one
- * change, so that no user loses access during the rebuild; memory use does not grow with the log.
+ * Folds the whole log again while the server runs: first the customers, then each purchase. Each batch is a
+ * transaction, so that no user loses access during the rebuild; memory use does not grow with the log.
  */
 export function createRebuild({ db, projection }: { db: BillingDb; projection: Projection }) {
   const { billingEvents, subscriptions } = db.tables
@@ -33,7 +33,7 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
     const events = await relink(signal)
     const { count, changed } = await refoldAll(signal)
     const seconds = Math.round(performance.now() - start) / 1000
-    return { events, lines: count, changed: changed.slice(0, CHANGES_LISTED), seconds }
+    return { events, lines: count, changed: changed.slice(0, MAX_CHANGES_LISTED), seconds }
   }
 
   async function relink(signal: AbortSignal): Promise<number> {
@@ -75,7 +75,7 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
       after = keys.at(-1) ?? after
       while (keys.length > 0) {
         const { done, before } = await db.write((tx) => restartSome(tx, keys))
-        // Long purchases take more slices.
+        // Purchases with many events need more slices.
         while (await db.write(projection.runSlice));
         changed.push(...(await changedSince(before, done)))
         keys = keys.slice(done.length)
@@ -87,7 +87,7 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
   /** Restarts as many purchases as a batch has time for. */
   async function restartSome(tx: Tx, keys: string[]) {
     const deadline = performance.now() + BATCH_MS
-    const before = await stored(tx, keys)
+    const before = await readStored(tx, keys)
     const done: string[] = []
     for (const key of keys) {
       if (done.length > 0 && performance.now() > deadline) break
@@ -98,11 +98,11 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
   }
 
   async function changedSince(before: Map<string, Row>, keys: string[]): Promise<string[]> {
-    const after = await stored(db.read, keys)
+    const after = await readStored(db.read, keys)
     return keys.filter((key) => !isSame(before.get(key), after.get(key)))
   }
 
-  async function stored(from: Reader, keys: string[]): Promise<Map<string, Row>> {
+  async function readStored(from: Reader, keys: string[]): Promise<Map<string, Row>> {
     const rows = await from
       .select()
       .from(subscriptions)

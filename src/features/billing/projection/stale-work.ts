@@ -22,7 +22,7 @@ const PURCHASES_PER_CHECK = 16
 const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 /**
- * Folds purchases again and finds their owners again, in slices. What a slice does not finish is stored in
+ * Refolds purchases and reassigns their owners, in slices. Work that a slice does not finish is stored in
  * `stale_lines` and `stale_customers` for the next one.
  */
 export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkDeps) {
@@ -34,11 +34,15 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
   async function insertLate(tx: Tx, purchaseKey: string, { orderedAt }: OrderedEvent) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
     const state = row?.state as StoredPurchase | undefined
-    if (state?.stale) return widen(tx, purchaseKey, orderedAt)
+    if (state?.stale) return widenGap(tx, purchaseKey, orderedAt)
     if (!row) await insertStub(tx, purchaseKey)
     // States of older versions lack the owner mentions, so such a purchase is folded from its first event.
-    const isWhole = state === undefined || fromStored(state) === null
-    return advance(tx, purchaseKey, isWhole ? FULL_RANGE : { since: orderedAt, until: orderedAt })
+    const needsFullFold = state === undefined || fromStored(state) === null
+    return advance(
+      tx,
+      purchaseKey,
+      needsFullFold ? FULL_RANGE : { since: orderedAt, until: orderedAt },
+    )
   }
 
   /** Folds purchases from their first event. Returns whether work is left. */
@@ -46,7 +50,7 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     const deadline = performance.now() + SLICE_MS
     let hasMore = false
     for (const purchaseKey of purchaseKeys) {
-      await checkpoints.forget(tx, purchaseKey)
+      await checkpoints.clear(tx, purchaseKey)
       const [row] = await findPurchase(tx).execute({ purchaseKey })
       if (!row) await insertStub(tx, purchaseKey)
       const isLate = performance.now() > deadline
@@ -55,7 +59,7 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     return hasMore
   }
 
-  /** Finds the owners of customers' purchases again. Returns whether work is left. */
+  /** Reassigns the owners of the purchases of `customers`. Returns whether work is left. */
   async function reassign(tx: Tx, customers: string[]): Promise<boolean> {
     const deadline = performance.now() + SLICE_MS
     for (const [at, customerId] of customers.entries()) {
@@ -92,8 +96,8 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     return false
   }
 
-  /** Adds an event to those that a stale purchase lacks. */
-  async function widen(tx: Tx, purchaseKey: string, orderedAt: number): Promise<true> {
+  /** Widens the gap of a stale purchase to include an event. */
+  async function widenGap(tx: Tx, purchaseKey: string, orderedAt: number): Promise<true> {
     const [known = FULL_RANGE] = await tx
       .select()
       .from(stalePurchases)
@@ -117,7 +121,7 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     return true
   }
 
-  /** A row for a purchase that is not folded yet, and has no owner. */
+  /** Inserts a row for a purchase that is not folded yet and has no owner. */
   async function insertStub(tx: Tx, purchaseKey: string) {
     const environment = purchaseKey.slice(0, purchaseKey.indexOf('|'))
     const state = { line: EMPTY_PURCHASE, last: null, stale: true }
@@ -153,7 +157,7 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     else await owners.assign(tx, purchaseKey, cache)
   }
 
-  /** A customer that already waits starts again from its first purchase. */
+  /** A customer that is already stored starts again from its first purchase. */
   async function keepForLater(tx: Tx, customers: string[], afterPurchase: string): Promise<true> {
     await tx
       .insert(staleCustomers)

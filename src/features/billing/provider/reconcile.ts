@@ -21,12 +21,12 @@ type Customer = { customerId: string; appUserId: string }
 type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
-/** All keys of production are between these two. */
+/** All production keys are between these two. */
 const FIRST_KEY = 'PRODUCTION|'
 const LAST_KEY = 'PRODUCTION}'
 
 /**
- * Compares purchases with the provider's API, which knows of events that were never delivered. A difference is
+ * Compares purchases with the provider's API, which knows about events that were never delivered. A difference is
  * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
@@ -35,7 +35,7 @@ export function createReconcile(deps: ReconcileDeps) {
   const { purchaseKey } = subscriptions
   return { reconcileUser, reconcileOverdue }
 
-  /** Does nothing for an id that no event has named: asking would create a customer at the provider. */
+  /** Does nothing for an id that no event has named: a request would create a customer at the provider. */
   async function reconcileUser(appUserId: string, signal: AbortSignal): Promise<ReconcileReport> {
     const [alias] = await db.read
       .select()
@@ -48,19 +48,19 @@ export function createReconcile(deps: ReconcileDeps) {
 
   /**
    * Checks the customers whose purchases have ended without an event that says so. Each call checks the next
-   * `share` of all purchases, so that each of them has its turn.
+   * `share` of all purchases, so that all are checked in turn.
    */
   async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
     const report = emptyReport()
-    const asked = new Set<string>()
+    const checked = new Set<string>()
     let after = await readCursor()
     let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
-    while (left > 0 && asked.size < MAX_CUSTOMERS_PER_RUN) {
+    while (left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state } of rows) {
-        if (asked.has(customerId)) continue
+        if (checked.has(customerId)) continue
         if (!isOverdue(purchaseIn(state as StoredPurchase), now().getTime())) continue
-        asked.add(customerId)
+        checked.add(customerId)
         await reconcile({ customerId, appUserId: customerId }, report, signal)
       }
       if (signal.aborted || (rows.length === 0 && after === FIRST_KEY)) break
@@ -119,7 +119,7 @@ export function createReconcile(deps: ReconcileDeps) {
       const known = rows.find(({ state }) =>
         isSamePurchase(purchaseIn(state as StoredPurchase), reported),
       )
-      if (known && agrees(purchaseIn(known.state as StoredPurchase), reported)) continue
+      if (known && matchesReport(purchaseIn(known.state as StoredPurchase), reported)) continue
       const transactionKey =
         known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? reported.transactionId
       await recordInternalEvent(
@@ -153,7 +153,7 @@ function isSamePurchase(
   )
 }
 
-function agrees(purchase: Purchase, reported: ReportedSubscription): boolean {
+function matchesReport(purchase: Purchase, reported: ReportedSubscription): boolean {
   const isOver = purchase.endedAt !== null
   return (
     purchase.expiresAt === reported.expiresAt &&

@@ -25,7 +25,7 @@ export type ReadSubscriber = (
 type Json = Record<string, unknown>
 
 const TIMEOUT_MS = 10_000
-const BODY_LIMIT = 1024 * 1024
+const MAX_BODY_BYTES = 1024 * 1024
 
 /**
  * `GET /v1/subscribers/{id}` of the provider. It creates a customer for an unknown id, so it is only called with known
@@ -46,9 +46,9 @@ export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber
       })
       if (!response.ok) {
         await response.body?.cancel()
-        return { failed: `the provider replied ${response.status}` }
+        return { failed: `the provider replied with ${response.status}` }
       }
-      const body = await readTextCapped(response, BODY_LIMIT)
+      const body = await readTextCapped(response, MAX_BODY_BYTES)
       return body === null ? { failed: 'the reply is too long' } : readReport(JSON.parse(body))
     } catch {
       return { failed: 'the provider is unreachable or its reply is invalid' }
@@ -59,7 +59,7 @@ export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber
 function readReport(body: Json) {
   const subscriber = (body['subscriber'] ?? {}) as Json
   const entitlements = Object.entries((subscriber['entitlements'] ?? {}) as Record<string, Json>)
-  const grants = (productId: string) =>
+  const entitlementsFor = (productId: string) =>
     entitlements
       .filter(([, { product_identifier: product }]) => product === productId)
       .map(([id]) => id)
@@ -75,7 +75,7 @@ function readReport(body: Json) {
           : null,
         store: String(fields['store'] ?? '').toUpperCase(),
         environment: fields['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION',
-        entitlementIds: grants(productId),
+        entitlementIds: entitlementsFor(productId),
         periodType: String(fields['period_type'] ?? 'normal').toUpperCase(),
         purchasedAt: time(fields['purchase_date']),
         expiresAt: time(fields['expires_date']),

@@ -10,7 +10,7 @@ type Status =
   | 'expired'
   | 'refunded'
 
-/** A purchase at an instant. `effectiveEnd` in ms; null: never. */
+/** A purchase at a point in time. `effectiveEnd` in ms; null: never. */
 export type PurchaseAccess<T extends Purchase = Purchase> = T & {
   active: boolean
   status: Status
@@ -19,7 +19,7 @@ export type PurchaseAccess<T extends Purchase = Purchase> = T & {
 
 export type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 
-/** The access that the purchases of one customer and environment give at `now` (ms), the best one first. */
+/** The access that the purchases of one customer and environment give at `now` (ms), best first. */
 export function assessPurchases<T extends Purchase>(
   purchases: T[],
   now: number,
@@ -71,7 +71,7 @@ function statusOf(purchase: Purchase, active: boolean, now: number): Status {
   return purchase.periodType === 'TRIAL' ? 'trialing' : 'active'
 }
 
-/** Active ones first, then the later end. */
+/** Active purchases first, then by the later end. */
 function compareAccess(a: PurchaseAccess, b: PurchaseAccess): number {
   const end = ({ effectiveEnd }: PurchaseAccess) => effectiveEnd ?? Number.POSITIVE_INFINITY
   if (a.active !== b.active) return a.active ? -1 : 1

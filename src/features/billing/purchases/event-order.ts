@@ -7,10 +7,10 @@ export type OrderedEvent = BillingEvent & { orderedAt: number }
 /** The fields that decide the order of events. */
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
-const EARLIEST = Date.UTC(2000, 0)
-const LATEST = Date.UTC(2100, 0)
+const MIN_PLAUSIBLE_MS = Date.UTC(2000, 0)
+const MAX_PLAUSIBLE_MS = Date.UTC(2100, 0)
 
-/** The types that concern a purchase, and their order at the same instant. */
+/** The event types that concern a purchase, and their order at the same time. */
 const RANK = new Map(
   Object.entries({
     INITIAL_PURCHASE: 0,
@@ -42,7 +42,7 @@ export function purchaseKeyOf(event: BillingEvent): string | null {
   return `${environment}|${store ?? ''}|${productId ?? ''}|${event.appUserId ?? ''}`
 }
 
-/** Tests, telemetry and unknown types cannot. */
+/** False for tests, telemetry and unknown types. */
 export function canAffectAccess({ type }: BillingEvent): boolean {
   return RANK.has(type) || IDENTITY_EVENT_TYPES.has(type)
 }
@@ -55,7 +55,7 @@ export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boo
 }
 
 /**
- * The time that orders an event: its receipt if its own time is missing, outside of 2000 to 2100 or over a day ahead.
+ * The time that orders an event: its receipt if its own time is missing, not within 2000 to 2100, or over a day ahead.
  * `clockIsOff`: one of its times is implausible.
  */
 export function orderingTimeOf(event: BillingEvent, receivedAt: number) {
@@ -67,7 +67,7 @@ export function orderingTimeOf(event: BillingEvent, receivedAt: number) {
 }
 
 function isPlausible(ms: number): boolean {
-  return ms >= EARLIEST && ms < LATEST
+  return ms >= MIN_PLAUSIBLE_MS && ms < MAX_PLAUSIBLE_MS
 }
 
 /** The order in which events are folded, whatever the order of arrival. */

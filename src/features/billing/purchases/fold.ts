@@ -7,7 +7,7 @@ const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 /** These events start a period: they keep only the purchase's start and latest product change from before. */
 const PERIOD_STARTS = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
 
-/** Folds all events of a purchase, given in any order. Null without events. */
+/** Folds all events of a purchase, in any order. Null without events. */
 export function foldPurchase(events: OrderedEvent[]): Purchase | null {
   return events.toSorted(compareEvents).reduce<Purchase | null>(applyEvent, null)
 }
@@ -126,7 +126,7 @@ function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase 
   }
 }
 
-/** Lasts a day at most, and never shortens a purchase that was paid for. */
+/** Grants access for at most a day, and never shortens a paid purchase. */
 function grantTemporarily(purchase: Purchase, event: OrderedEvent): Purchase {
   if (!purchase.isTemporary) return purchase
   const limit = event.orderedAt + DAY_MS
@@ -178,7 +178,7 @@ function applyExpiration(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** An event about an earlier period ends nothing. */
+/** Whether an event is about an earlier period. Such an event ends nothing. */
 function isForEarlierPeriod({ purchasedAt }: Purchase, event: OrderedEvent): boolean {
   return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
 }

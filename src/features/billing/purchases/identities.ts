@@ -1,7 +1,7 @@
 import type { BillingEvent } from '../inbox/event.ts'
 import { mergesIdentities, purchaseKeyOf } from './event-order.ts'
 
-/** The ids that an event makes one customer. Transfers move purchases between customers but join none. */
+/** The ids that an event joins into one customer. Transfers move purchases between customers but join none. */
 export function idsJoinedBy(event: BillingEvent): string[] {
   const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
   if (type === 'PURCHASE_REDEEMED') {
@@ -13,7 +13,7 @@ export function idsJoinedBy(event: BillingEvent): string[] {
   )
 }
 
-/** Ids that apps send when no user is signed in: they would join strangers into one customer. */
+/** Ids that apps send when no user is signed in: they would join unrelated users into one customer. */
 const PLACEHOLDER_IDS = new Set(
   'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(
     ' ',

@@ -1,5 +1,5 @@
 /**
- * A subscription with all its renewals, or a one-off, at one store. Times in ms. Derived from events alone, never from
+ * A subscription with its renewals, or a one-off purchase. Times in ms. Derived from events alone, never from
  * the clock.
  */
 export type Purchase = {
@@ -9,7 +9,7 @@ export type Purchase = {
   priceId: string | null
   entitlementIds: string[]
   periodType: string | null
-  /** Of the current period, in US dollars. Only used to rank purchases. */
+  /** The price of the current period in US dollars, used only to rank purchases. */
   price: number | null
   startedAt: number
   /** When the current period began. */

@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
-import type { SessionEnd, SessionEndings } from '../sessions/session-endings.ts'
+import type { SessionEndings, SessionEndReason } from '../sessions/session-endings.ts'
 import type { Identities } from '../social/identities.ts'
 import type { Account } from './accounts.ts'
 
@@ -15,7 +15,7 @@ type AccountSecurityDeps = {
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
-/** Secures an account: ends sessions, and revokes tokens and changes that were requested before. */
+/** Secures an account: ends sessions, and revokes pending tokens and changes. */
 export function createAccountSecurity({
   db,
   endings,
@@ -23,17 +23,17 @@ export function createAccountSecurity({
   oneTimeTokens,
 }: AccountSecurityDeps) {
   const { users, recoveryCodes, knownDevices } = db.tables
-  return { secure, signOut, endOtherSessions, removeUntrustedSignIns }
+  return { secure, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
    * Ends the user's sessions except `keptSession` (null: all) and revokes the one-time tokens and pending
-   * changes that a thief could have requested. Part of the change that secures the account.
+   * changes that a thief could have requested. Runs in the caller's transaction.
    */
   async function secure(
     tx: Tx,
     userId: string,
     keptSession: string | null,
-    reason: SessionEnd = 'revoked',
+    reason: SessionEndReason = 'revoked',
   ) {
     if (keptSession === null) await endings.endAll(tx, userId, reason)
     else await endings.endOthers(tx, userId, keptSession, reason)
@@ -59,7 +59,7 @@ export function createAccountSecurity({
    * account: all of them if the address was never verified, else linked providers that do not own the
    * address. The caller sets a new password and secures the account.
    */
-  async function removeUntrustedSignIns(
+  async function removeUntrustedSignInMethods(
     tx: Tx,
     { id: userId, emailKey, emailVerifiedAt }: Account,
   ) {

@@ -9,12 +9,12 @@ export type AccountDefaults = { name: string; locale: string; timezone: string }
 
 type LoginType = 'email' | 'google' | 'apple' | 'guest'
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 export type Accounts = ReturnType<typeof createAccounts>
 export type Account = UsersDb['tables']['users']['$inferSelect']
 
-/** User rows: created, found and upgraded as part of a change. */
+/** Creates, finds and upgrades users, in the caller's transaction. */
 export function createAccounts({
   db,
   now,
@@ -82,7 +82,7 @@ export function createAccounts({
     await tx.delete(users).where(eq(users.id, userId))
   }
 
-  /** Clears the avatar if it is this picture, which is being deleted. */
+  /** Clears the avatar if it is the picture being deleted. */
   async function clearAvatar(tx: Tx, userId: string, key: string) {
     await tx
       .update(users)
@@ -110,7 +110,7 @@ export function createAccounts({
     return user
   }
 
-  /** The account's data outside the profile, for the export. */
+  /** The account data that is not in the profile, for the export. */
   async function describe(userId: string) {
     const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = await find(
       db.read,
@@ -137,7 +137,7 @@ export function createAccounts({
         .from(users)
         .where(gt(users.id, after))
         .orderBy(asc(users.id))
-        .limit(PAGE)
+        .limit(PAGE_SIZE)
       for (const { id, email, emailKey } of rows) {
         if (email === null || emailKey === null || emailKey === emailKeyOf(email)) continue
         const isFree = await db.write(async (tx) => {

@@ -82,7 +82,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     }
   }
 
-  /** Marks the e-mail address as verified, on the operator's word. */
+  /** Marks the e-mail address as verified, at an operator's request. */
   async function verifyEmail({ id, email }: Account) {
     if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
     await db.write(async (tx) => {

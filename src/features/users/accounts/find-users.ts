@@ -11,10 +11,10 @@ type FindUsersDeps = {
 }
 
 const MIN_QUERY_LENGTH = 4
-const NOTHING = { strangers: [], eventId: null }
+const NO_MATCHES = { strangers: [], eventId: null }
 
 /**
- * Finds users by the beginning of an e-mail address or of a transaction id, or by a user id, an app user id or an
+ * Finds users by the beginning of an e-mail address or transaction id, or by a full user id, app user id or
  * event id.
  */
 export function createFindUsers(deps: FindUsersDeps) {
@@ -22,9 +22,10 @@ export function createFindUsers(deps: FindUsersDeps) {
   return async (text: string, after: string | undefined): Promise<FoundUsers> => {
     const wanted = text.trim()
     const page = { ...(after === undefined ? {} : { after }) }
-    if (wanted === '') return { ...(await list(page)), ...NOTHING }
+    if (wanted === '') return { ...(await list(page)), ...NO_MATCHES }
     const { users, next } = await list({ ...page, emailPrefix: wanted })
-    if (after !== undefined || wanted.length < MIN_QUERY_LENGTH) return { users, next, ...NOTHING }
+    if (after !== undefined || wanted.length < MIN_QUERY_LENGTH)
+      return { users, next, ...NO_MATCHES }
     const ids = await customerIdsOf(wanted)
     const others = await listOf([wanted, ...ids])
     const known = new Set(others.map(({ id }) => id))

@@ -17,11 +17,11 @@ type GuestsDeps = {
   checkSession: Sessions['check']
   /** Whether a user has a purchase or a file that is newer than `since`. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  /** Deletes a user with all of the user's data. */
+  /** Deletes a user and all of the user's data. */
   deleteAccount: (userId: string) => Promise<void>
 }
 
-const PER_ADDRESS: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
+const PER_IP: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
 const IDLE_DAYS = 90
 
 /** Guest accounts: users without credentials. */
@@ -30,13 +30,13 @@ export function createGuests(deps: GuestsDeps) {
   const { users, sessions, knownDevices } = db.tables
   return { create, bearerUserId, bearerGuestId, sweep }
 
-  async function create(hints: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
-    await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
+  async function create(defaults: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
+    await limits.reserve([{ rule: PER_IP, key: ip }])
     const grant = await db.write(async (tx) => {
-      const guest = await accounts.create(tx, 'guest', hints)
+      const guest = await accounts.create(tx, 'guest', defaults)
       return signIn.openSession(tx, guest, device)
     })
-    return signIn.asSession(grant, baseUrl)
+    return signIn.toSessionReply(grant, baseUrl)
   }
 
   /** The user of the bearer token, who may be a guest; null without a token. */
@@ -44,7 +44,7 @@ export function createGuests(deps: GuestsDeps) {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
-  /** The same for a sign-in. Apps send whatever token they have, so a refused token counts as none. */
+  /** Like `bearerUserId`, for a sign-in. Apps send any token they have, so a refused token counts as none. */
   function bearerGuestId(token: string | undefined, sealed: boolean): Promise<string | null> {
     return bearerUserId(token, sealed).catch((error) => {
       const isRefused =
@@ -57,9 +57,9 @@ export function createGuests(deps: GuestsDeps) {
   /** Deletes guests without activity, files or access to purchases in the last 90 days. */
   async function sweep(signal: AbortSignal) {
     const cutoff = new Date(now().getTime() - IDLE_DAYS * DAY_MS)
-    const isIn = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))
+    const wasUsed = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))
     const wasSeen = and(eq(knownDevices.userId, users.id), gte(knownDevices.seenAt, cutoff))
-    const recentSessions = db.read.select().from(sessions).where(isIn)
+    const recentSessions = db.read.select().from(sessions).where(wasUsed)
     const recentDevices = db.read.select().from(knownDevices).where(wasSeen)
     for await (const range of keyRanges(db.read, users, users.id)) {
       const isIdle = and(eq(users.loginType, 'guest'), lt(users.updatedAt, cutoff))

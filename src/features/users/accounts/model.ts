@@ -35,7 +35,7 @@ export const userExport = {
         }),
         email: email('the address that the provider sent; null if it sent none'),
         holdsGrant: t.Boolean({
-          description: 'whether a grant is stored that deleting the account revokes',
+          description: 'whether a grant is stored; deleting the account revokes it',
           examples: [false],
         }),
         createdAt: time('when it was linked'),
@@ -50,15 +50,15 @@ export const userExport = {
     closedObject(
       { device, seenAt: time('when it last signed in') },
       'ExportedDevice',
-      'a device that has signed in, now or earlier',
+      'a device that is or was signed in',
     ),
     { description: 'every device that has signed in' },
   ),
   pending: t.Array(
     closedObject(
       {
-        purpose: openEnum(PURPOSES, { description: 'what it confirms' }),
-        email: email('the address that it was sent to; null if that does not matter'),
+        purpose: openEnum(PURPOSES, { description: 'what it is for' }),
+        email: email('the address that it was sent to; null if none was recorded'),
         expiresAt: time('when it expires'),
       },
       'ExportedToken',

@@ -23,7 +23,7 @@ export const LIFETIME_MS: Record<Purpose, number> = {
   'two-factor': 5 * MINUTE_MS,
 }
 
-/** A user may sign in on several devices at once, and each mail about a change of address has its own token. */
+/** A user may sign in on several devices at once, and each mail about an address change has its own token. */
 const MULTIPLE_ALLOWED = new Set<Purpose>(['two-factor', 'cancel-email-change'])
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
@@ -31,9 +31,9 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 /** Single-use tokens of 256 bits. Only their hash is stored. */
 export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date }) {
   const { oneTimeTokens } = db.tables
-  return { issue, find, take, fail, list, revoke, sweep }
+  return { issue, find, consume, countFailure, list, revoke, sweep }
 
-  /** Creates a token and revokes earlier tokens for the same purpose, unless `MULTIPLE_ALLOWED` has it. */
+  /** Creates a token and revokes earlier tokens for the same purpose, unless several are allowed. */
   async function issue(
     tx: Tx,
     purpose: Purpose,
@@ -65,14 +65,18 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /** Consumes a token; null if it is not valid. */
-  async function take(tx: Tx, purpose: Purpose, token: string) {
+  async function consume(tx: Tx, purpose: Purpose, token: string) {
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
     return row
   }
 
   /** Counts a wrong answer and deletes the token after `max` of them. */
-  async function fail(tx: Tx, { hash, failures }: { hash: string; failures: number }, max: number) {
+  async function countFailure(
+    tx: Tx,
+    { hash, failures }: { hash: string; failures: number },
+    max: number,
+  ) {
     const isSame = eq(oneTimeTokens.hash, hash)
     if (failures + 1 >= max) await tx.delete(oneTimeTokens).where(isSame)
     else
@@ -82,7 +86,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
         .where(isSame)
   }
 
-  /** A user's pending tokens, such as for a change of address, for the export. */
+  /** A user's pending tokens, for the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -101,8 +105,8 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
    * to, so a thief gains nothing by requesting one.
    */
   async function revoke(tx: Tx, userId: string) {
-    const isRisky = ne(oneTimeTokens.purpose, 'verify-email')
-    await tx.delete(oneTimeTokens).where(and(eq(oneTimeTokens.userId, userId), isRisky))
+    const isRevocable = ne(oneTimeTokens.purpose, 'verify-email')
+    await tx.delete(oneTimeTokens).where(and(eq(oneTimeTokens.userId, userId), isRevocable))
   }
 
   async function sweep() {

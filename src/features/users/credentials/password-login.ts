@@ -23,9 +23,9 @@ type PasswordLoginDeps = {
   passwordMinLength: number
 }
 
-const REGISTRATIONS: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
+const REGISTRATIONS_PER_IP: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
 
-/** Signing up and in with an e-mail address and a password. */
+/** Signs users up and in with an e-mail address and a password. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {
   const {
     db,
@@ -39,20 +39,20 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     passwordMinLength,
   } = deps
   const { users } = db.tables
-  return { register, create, login, change, set }
+  return { register, create, login, change, reset }
 
   /** Creates an account, or upgrades the guest to one. */
   async function register(
-    { email, password, ...hints }: { email: string; password: string } & AccountDefaults,
+    { email, password, ...defaults }: { email: string; password: string } & AccountDefaults,
     { ip, device, baseUrl }: RequestOrigin,
     guestId: string | null,
   ) {
-    await checkNewLogin(email, password, hints.name)
-    const claims = [{ rule: REGISTRATIONS, key: ip }]
+    await checkNewLogin(email, password, defaults.name)
+    const claims = [{ rule: REGISTRATIONS_PER_IP, key: ip }]
     await limits.check(claims)
     const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
       await limits.reserve(claims)
-      // Saves a hash for a taken address; the change below decides.
+      // Avoids hashing for a taken address; the transaction below decides.
       if (await accounts.findByEmail(db.read, email)) throw emailTaken()
       return hash(password)
     })
@@ -60,28 +60,28 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const login = { email, emailKey: emailKeyOf(email), passwordHash }
       const guest = guestId === null ? null : await accounts.find(tx, guestId)
-      const named = hints.name === '' ? login : { ...login, name: hints.name }
+      const named = defaults.name === '' ? login : { ...login, name: defaults.name }
       const user =
         guest?.loginType === 'guest'
           ? await accounts.upgrade(tx, guest, 'email', named)
-          : await accounts.create(tx, 'email', hints, login)
+          : await accounts.create(tx, 'email', defaults, login)
       await addresses.sendVerification(tx, user, ip)
       return signIn.openSession(tx, user, device)
     })
-    return signIn.asSession(grant, baseUrl)
+    return signIn.toSessionReply(grant, baseUrl)
   }
 
   /** Creates an account for an operator, without a session. */
   async function create({
     email,
     password,
-    ...hints
+    ...defaults
   }: { email: string; password: string } & AccountDefaults) {
-    await checkNewLogin(email, password, hints.name)
+    await checkNewLogin(email, password, defaults.name)
     const passwordHash = await passwords.hash(password, [emailKeyOf(email)])
     return db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
-      return accounts.create(tx, 'email', hints, {
+      return accounts.create(tx, 'email', defaults, {
         email,
         emailKey: emailKeyOf(email),
         passwordHash,
@@ -108,7 +108,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       await releaseRateLimit(tx)
       return signIn.finishSignIn(tx, current, origin.device, bearerId)
     })
-    return signIn.answer(result, origin.baseUrl)
+    return signIn.toSignInReply(result, origin.baseUrl)
   }
 
   /** Changes the password of a signed-in user and ends the other sessions. */
@@ -125,15 +125,15 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   }
 
   /** Sets the password with the token from a mail, which also verifies the address, and ends all sessions. */
-  async function set(token: string, password: string) {
-    const asked = await addresses.findResetOwner(db.read, token)
-    await check(password, 'newPassword', asked.email ?? '', asked.name)
-    const passwordHash = await passwords.hash(password, [asked.id])
+  async function reset(token: string, password: string) {
+    const owner = await addresses.findResetOwner(db.read, token)
+    await check(password, 'newPassword', owner.email ?? '', owner.name)
+    const passwordHash = await passwords.hash(password, [owner.id])
     await db.write(async (tx) => {
       const user = await addresses.consumeResetToken(tx, token)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
       await accountSecurity.secure(tx, user.id, null)
-      await proof.forgetFailures(tx, user)
+      await proof.clearFailures(tx, user)
     })
   }
 
@@ -144,11 +144,11 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       () => check(password, 'password', email, name),
     ]
     const outcomes = await Promise.allSettled(checks.map((run) => run()))
-    const faults = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-    if (faults.length === 1) throw faults[0]
-    if (faults.length === 0) return
+    const errors = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    if (errors.length === 1) throw errors[0]
+    if (errors.length === 0) return
     throw new AppError('validation_failed', 'Some fields are invalid.', {
-      details: faults.flatMap(({ details = [] }) => details),
+      details: errors.flatMap(({ details = [] }) => details),
     })
   }
 

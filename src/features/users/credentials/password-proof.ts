@@ -25,9 +25,9 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 
 /** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
-  return { attempt, prove, verifyOwnPassword, forgetFailures, claimsOf }
+  return { attempt, prove, verifyOwnPassword, clearFailures, claimsOf }
 
-  /** The account of an address and a password; `releaseRateLimit` undoes the count, as part of the change. */
+  /** The account with this address and password. `releaseRateLimit` uncounts the attempt, in a transaction. */
   async function attempt(email: string, password: string, ip: string) {
     const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
     await limits.check(claims)
@@ -41,7 +41,7 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     })
   }
 
-  /** The same without a sign-in to follow. */
+  /** Like `attempt`, when no sign-in follows. */
   async function prove(email: string, password: string, ip: string): Promise<Account> {
     const { user, releaseRateLimit } = await attempt(email, password, ip)
     await db.write(releaseRateLimit)
@@ -50,7 +50,7 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
 
   /**
    * Throws unless it is the signed-in user's password, with the rate limit of a sign-in. Returns a check to
-   * repeat inside the change that follows, because another password may be set in between.
+   * repeat inside the transaction that follows, because another password may be set in between.
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
     const { passwordHash } = await accounts.find(db.read, userId)
@@ -67,8 +67,8 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     }
   }
 
-  /** Lifts the delays of wrong passwords after a new one is set. */
-  async function forgetFailures(tx: Tx, { id, email }: Account) {
+  /** Lifts the delays that wrong passwords caused, once a new password is set. */
+  async function clearFailures(tx: Tx, { id, email }: Account) {
     for (const claim of claimsOf({ id, email })) await limits.forget(tx, claim)
   }
 

@@ -12,7 +12,7 @@ import type { MailKind } from './mail-texts.ts'
 import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
 import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
-/** The base of links in mails, including `auth`: to the app, and to browser pages. At least one is set. */
+/** The base URLs of links in mails, including `auth`, for the app and for browser pages. At least one is set. */
 export type MailLinks = { app: string | null; page: string | null }
 
 type EmailAddressesDeps = {
@@ -49,14 +49,14 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     resend,
     change,
     cancelChange,
-    forgot,
+    requestReset,
     sendReset,
     requireLink,
     findResetOwner,
     consumeResetToken,
   }
 
-  /** Sends the verification mail of a new account, unless the address got too many already. */
+  /** Sends the verification mail of a new account, unless too many were sent to the address already. */
   async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
     const isAllowed = await limits.tryCount(tx, {
@@ -72,18 +72,18 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       throw new AppError('conflict', 'There is no address to confirm.')
     }
     const { email } = user
-    await reserveMail(email, ip)
+    await reserveMailLimit(email, ip)
     await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip))
   }
 
   /** Verifies the address of an account, or applies a change of address. */
   async function verify(token: string) {
     await db.write(async (tx) => {
-      const confirmed = await oneTimeTokens.take(tx, 'verify-email', token)
-      if (confirmed) return confirm(tx, confirmed.userId, confirmed.email)
-      const changed = await oneTimeTokens.take(tx, 'change-email', token)
+      const confirmed = await oneTimeTokens.consume(tx, 'verify-email', token)
+      if (confirmed) return confirmAddress(tx, confirmed.userId, confirmed.email)
+      const changed = await oneTimeTokens.consume(tx, 'change-email', token)
       if (!changed) throw invalidLink()
-      return replace(tx, changed.userId, changed.email ?? '')
+      return replaceAddress(tx, changed.userId, changed.email ?? '')
     })
   }
 
@@ -98,7 +98,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     recheckPassword: RecheckPassword,
   ) {
     requireMailbox(email)
-    await reserveMail(email, ip)
+    await reserveMailLimit(email, ip)
     await db.write(async (tx) => {
       await recheckPassword(tx)
       const user = await accounts.find(tx, userId)
@@ -120,15 +120,15 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** Cancels a pending change of address with the link sent to the old address. */
   async function cancelChange(token: string) {
     await db.write(async (tx) => {
-      const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
+      const cancelled = await oneTimeTokens.consume(tx, 'cancel-email-change', token)
       if (!cancelled) throw invalidLink()
       await oneTimeTokens.revoke(tx, cancelled.userId)
     })
   }
 
   /** Queues a password reset. Known and unknown addresses take the same time until the reply. */
-  async function forgot(email: string, ip: string) {
-    await reserveMail(email, ip)
+  async function requestReset(email: string, ip: string) {
+    await reserveMailLimit(email, ip)
     const handling = { priority: PRIORITY.reset, userId: null, source: ip }
     await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email, ip }, handling))
   }
@@ -160,21 +160,21 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
    * that a stranger may have set up are removed.
    */
   async function consumeResetToken(tx: Tx, token: string): Promise<Account> {
-    const row = await oneTimeTokens.take(tx, 'reset-password', token)
+    const row = await oneTimeTokens.consume(tx, 'reset-password', token)
     if (!row) throw invalidLink()
-    await accountSecurity.removeUntrustedSignIns(tx, await accounts.find(tx, row.userId))
-    await confirm(tx, row.userId, row.email)
+    await accountSecurity.removeUntrustedSignInMethods(tx, await accounts.find(tx, row.userId))
+    await confirmAddress(tx, row.userId, row.email)
     return accounts.find(tx, row.userId)
   }
 
   /** Refuses a link to an address that is no longer the account's. */
-  async function confirm(tx: Tx, userId: string, email: string | null) {
+  async function confirmAddress(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
     if (user.email !== email) throw invalidLink()
     await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, userId))
   }
 
-  async function replace(tx: Tx, userId: string, email: string) {
+  async function replaceAddress(tx: Tx, userId: string, email: string) {
     const user = await accounts.find(tx, userId)
     const holder = await accounts.findByEmail(tx, email)
     if (holder && holder.id !== userId) throw addressTaken()
@@ -203,7 +203,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await outbox.add(tx, mail, { priority, userId, source: ip })
   }
 
-  async function reserveMail(email: string, ip: string) {
+  async function reserveMailLimit(email: string, ip: string) {
     await limits.reserve([
       { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) },
       { rule: PER_IP, key: ip },
@@ -228,7 +228,7 @@ function tooManyChanges(): AppError {
 function invalidLink(): AppError {
   return new AppError(
     'unauthenticated',
-    'This link was used before or is too old: ask for a new one.',
+    'This link was already used or has expired: request a new one.',
     { denial: { reason: 'unknown_token' } },
   )
 }

@@ -9,13 +9,13 @@ export type MailKind =
   | 'provider-linked'
 
 type Text = { subject: string; body: string; action?: string }
-type Filling = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
+type MailContent = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
 
 /** The mails in each language. `%s` is the detail, such as a device or an address. */
 const ENGLISH: Record<MailKind, Text> = {
   'verify-email': {
     subject: 'Confirm your e-mail address',
-    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not create an account, do not confirm: its creator knows the password.',
+    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not create an account, do not confirm it: whoever created it knows the password.',
     action: 'Confirm the address',
   },
   'change-email': {
@@ -25,12 +25,12 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'email-change-requested': {
     subject: 'Someone wants to change your e-mail address',
-    body: 'A request was made to change the address of your account to %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: someone knows yours.',
+    body: 'A request was made to change the address of your account to %s. If this was you, you do not need to do anything. If it was not, cancel the change within 24 hours and choose a new password: someone knows yours.',
     action: 'Cancel the change',
   },
   'reset-password': {
     subject: 'Choose a new password',
-    body: 'Someone, hopefully you, has asked for a new password. The link works for 30 minutes. If it was not you, do nothing.',
+    body: 'Someone, hopefully you, has asked for a new password. The link works for 30 minutes. If it was not you, ignore this e-mail.',
     action: 'Choose a password',
   },
   'email-changed': {
@@ -38,16 +38,16 @@ const ENGLISH: Record<MailKind, Text> = {
     body: 'Your account now has the address %s. If it was not you, reply to this e-mail right away.',
   },
   'new-device': {
-    subject: 'A new device has signed in',
+    subject: 'New sign-in to your account',
     body: 'A device that we have not seen before has signed in to your account: %s. If it was not you, change your password.',
   },
   'token-reused': {
     subject: 'We have signed out one of your devices',
-    body: 'Someone used an outdated sign-in token of your device %s, which can mean that it was stolen. We have ended that session. Sign in again, and change your password if anything looks odd.',
+    body: 'Someone used an outdated sign-in token of your device %s. It may have been stolen. We have ended that session. Sign in again, and change your password if anything looks odd.',
   },
   'provider-linked': {
     subject: 'You can sign in with another provider',
-    body: 'You can now also sign in to your account with %s. Your password and your other devices still work. If you did not choose that password yourself, choose a new one: that signs out every other device.',
+    body: 'You can now also sign in to your account with %s. Your password still works, and your other devices stay signed in. If you did not choose that password yourself, choose a new one: that signs out every other device.',
   },
 }
 
@@ -92,10 +92,13 @@ const GERMAN: Record<MailKind, Text> = {
 
 const TEXTS: Record<string, Record<MailKind, Text>> = { en: ENGLISH, de: GERMAN }
 /** The label of the link that works without the app. */
-const IN_BROWSER: Record<string, string> = { en: 'In a browser', de: 'Im Browser' }
+const IN_BROWSER: Record<string, string> = { en: 'Open in a browser', de: 'Im Browser' }
 
 /** Subject, plain text and HTML of a mail in the language of `locale`, else in English. */
-export function render({ mail, locale, link, page, detail = '' }: Filling, appName: string) {
+export function renderMail(
+  { mail, locale, link, page, detail = '' }: MailContent,
+  appName: string,
+) {
   const [wanted = ''] = locale.split('-')
   const language = TEXTS[wanted] ? wanted : 'en'
   const { subject, body, action } = (TEXTS[language] ?? ENGLISH)[mail]

@@ -9,29 +9,29 @@ type NoticesDeps = { limits: Limits; outbox: UserOutbox }
 
 export type Notices = ReturnType<typeof createNotices>
 
-/** Mails that were requested. */
+/** For mails that were requested. */
 export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
-/** Unrequested mails to an unverified address, which may be a stranger's. */
+/** For unrequested mails to an unverified address, which may be a stranger's. */
 export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
 /** Counted separately, so that a stranger's requests cannot use up the owner's notices. */
 const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
-/** Mails that notify owners of what happened to their account. */
+/** Sends mails that notify users about changes to their account. */
 export function createNotices({ limits, outbox }: NoticesDeps) {
   return { enqueueNotice }
 
-  /** Queues a notice to the account's address as part of the change; false if too many were sent. */
+  /** Queues a notice to the account's address, in the caller's transaction; false if too many were sent. */
   async function enqueueNotice(
     tx: Tx,
     { id: userId, email, emailVerifiedAt, locale }: Account,
     mail: MailKind,
-    filling: { detail: string; link?: string },
+    content: { detail: string; link?: string },
   ): Promise<boolean> {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.tryCount(tx, { rule, key: emailKeyOf(email) }))) return false
     const handling = { priority: PRIORITY.notice, userId, source: userId }
-    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...filling }, handling)
+    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...content }, handling)
     return true
   }
 }

@@ -2,7 +2,7 @@ import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { MailKind } from './mail-texts.ts'
 
 /**
- * Work that follows a commit: a mail, a grant to revoke at Apple, or a forgotten password, which is handled
+ * Work to do after a commit: a mail, a grant to revoke at Apple, or a forgotten password, which is handled
  * here so that the reply takes the same time for unknown addresses. `link` and `detail` fill in the mail;
  * `page` is the same link for browsers.
  */

@@ -43,7 +43,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
       unparsed,
     )
 
-  /** Shows the form of a link, or what is wrong with the link. Opening it consumes nothing. */
+  /** Shows the form for a link, or why the link does not work. Opening it does not consume the token. */
   async function open(context: RequestContext, name: TokenPage, token = '') {
     const texts = textsFor(context)
     const error = await failureOf(() => addresses.requireLink(name, token), context)
@@ -51,7 +51,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return page(context, tokenPage(texts, name, token))
   }
 
-  /** Submits the form. After an invalid field it is shown again; a used link ends it. */
+  /** Handles a submitted form. Shows it again after an invalid field, but not after a used link. */
   async function submit(
     context: RequestContext,
     name: TokenPage,
@@ -63,13 +63,13 @@ export function pageRoutes(deps: UserRoutesDeps) {
     const error = await failureOf(async () => {
       if (name === 'verify') await addresses.verify(token)
       else if (name === 'cancel') await addresses.cancelChange(token)
-      else await passwordLogin.set(token, form('newPassword'))
+      else await passwordLogin.reset(token, form('newPassword'))
     }, context)
     if (!error) return page(context, resultPage(done(texts)))
     const { sentence, status } = error
-    const isOver = status === STATUS.unauthenticated
-    const again = isOver ? resultPage(sentence) : tokenPage(texts, name, token, sentence)
-    return page(context, again, status)
+    const isLinkUsed = status === STATUS.unauthenticated
+    const nextPage = isLinkUsed ? resultPage(sentence) : tokenPage(texts, name, token, sentence)
+    return page(context, nextPage, status)
   }
 
   async function submitDeletion(context: RequestContext, ip: string) {

@@ -26,8 +26,8 @@ export function deletePage(texts: PageTexts, email = '', error?: string): PageCo
     field('password', texts.password, 'password', 'current-password'),
     field('code', texts.code, 'text', 'one-time-code', ''),
   ]
-  const inputs = form('/account/delete', fields.join(''), button, error)
-  return { title, content: `<p>${texts.deleteWarning}</p>${inputs}` }
+  const formHtml = form('/account/delete', fields.join(''), button, error)
+  return { title, content: `<p>${texts.deleteWarning}</p>${formHtml}` }
 }
 
 export function resultPage(title: string): PageContent {

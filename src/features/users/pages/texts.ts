@@ -9,7 +9,7 @@ const ENGLISH = {
   email: 'E-mail address',
   password: 'Password',
   newPassword: 'New password',
-  code: 'Code, if you use two-factor',
+  code: 'Two-factor code, if two-factor is on',
   verified: 'The address is confirmed. You can go back to the app.',
   cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
   wasReset: 'The password is set. Sign in with it in the app.',

@@ -42,7 +42,7 @@ export const ProfilePatch = closedObject({
 })
 export type ProfilePatch = Static<typeof ProfilePatch>
 
-/** The user in every reply: signing in and the profile share it. */
+/** The user in replies to sign-ins and in the profile. */
 export const UserProfile = closedObject(
   {
     _id: id('of the user: pass it to the billing SDK as the app user id'),
@@ -76,7 +76,7 @@ export const UserProfile = closedObject(
     twoFactor: closedObject(
       {
         enabled: t.Boolean({
-          description: 'whether signing in takes two steps',
+          description: 'whether two-factor authentication is on',
           examples: [false],
         }),
         methods: t.Array(
@@ -91,7 +91,7 @@ export const UserProfile = closedObject(
       'TwoFactorState',
       'the state of two-factor authentication',
     ),
-    onboardingCompleted: t.Boolean({ description: 'kept for the app', examples: [true] }),
+    onboardingCompleted: t.Boolean({ description: 'stored for the app', examples: [true] }),
   },
   'UserProfile',
   'a user',

@@ -41,8 +41,8 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       PATH,
       async ({ session, body, request }) => {
         const { headers } = request
-        const start = { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
-        return data(await profile.change(session.userId, body, start, baseUrlOf(request)))
+        const defaults = { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
+        return data(await profile.change(session.userId, body, defaults, baseUrlOf(request)))
       },
       {
         ...json(ProfilePatch),

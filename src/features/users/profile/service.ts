@@ -12,8 +12,8 @@ type ProfileDeps = {
   now: () => Date
 }
 
-/** What `null` restores, from the request headers. */
-type StartValues = { locale: string; timezone: string }
+/** The defaults that `null` restores, from the request headers. */
+type DefaultValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
 
@@ -54,8 +54,13 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
   }
 
   /** Applies a merge patch. */
-  async function change(userId: string, patch: ProfilePatch, start: StartValues, baseUrl: string) {
-    const changes = checked(patch, start)
+  async function change(
+    userId: string,
+    patch: ProfilePatch,
+    defaults: DefaultValues,
+    baseUrl: string,
+  ) {
+    const changes = validatePatch(patch, defaults)
     await db.write(async (tx) => {
       const { avatarKey } = changes
       const isChosen = avatarKey !== undefined && avatarKey !== null
@@ -71,8 +76,8 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
   }
 }
 
-/** What `profile: null` means: every default. */
-const EVERYTHING_NULL = {
+/** `profile: null` restores every default. */
+const ALL_NULL = {
   name: null,
   locale: null,
   timezone: null,
@@ -80,34 +85,34 @@ const EVERYTHING_NULL = {
   avatarKey: null,
 }
 
-function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartValues) {
-  const given = profile === null ? EVERYTHING_NULL : (profile ?? {})
-  const faults: ErrorDetail[] = []
+function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults: DefaultValues) {
+  const given = profile === null ? ALL_NULL : (profile ?? {})
+  const errors: ErrorDetail[] = []
   const changes = {
     ...field('name', (name) => name, ''),
-    ...field('locale', asLocale, start.locale, 'a BCP 47 language tag such as en'),
-    ...field('timezone', asTimezone, start.timezone, 'an IANA time zone such as Europe/Berlin'),
+    ...field('locale', asLocale, defaults.locale, 'a BCP 47 language tag such as en'),
+    ...field('timezone', asTimezone, defaults.timezone, 'an IANA time zone such as Europe/Berlin'),
     ...field('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
     ...(given.avatarKey === undefined ? {} : { avatarKey: given.avatarKey }),
     ...(onboardingCompleted === undefined
       ? {}
       : { onboardingCompleted: onboardingCompleted ?? false }),
   }
-  if (faults.length === 0) return changes
+  if (errors.length === 0) return changes
   throw new AppError('validation_failed', 'Some fields are invalid.', {
-    details: faults,
+    details: errors,
   })
 
   function field<K extends 'name' | 'locale' | 'timezone' | 'currency'>(
     name: K,
     normalize: (value: string) => string | null,
-    start: string,
+    defaultValue: string,
     expected = '',
   ): { [key in K]?: string } {
     const wanted = given[name]
     if (wanted === undefined) return {}
-    const value = wanted === null ? start : normalize(wanted)
-    if (value === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
+    const value = wanted === null ? defaultValue : normalize(wanted)
+    if (value === null) errors.push({ path: `profile.${name}`, message: `must be ${expected}` })
     return { [name]: value } as { [key in K]?: string }
   }
 }

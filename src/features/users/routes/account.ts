@@ -80,7 +80,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .post(
       `${PASSWORD}/forgot`,
       async ({ body: { email }, request, server }) => {
-        await addresses.forgot(email, ipOf(request, server))
+        await addresses.requestReset(email, ipOf(request, server))
         return message('If the account exists, an e-mail is on its way.')
       },
       {
@@ -98,7 +98,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .post(
       `${PASSWORD}/reset`,
       async ({ body: { token, newPassword } }) => {
-        await passwordLogin.set(token, newPassword)
+        await passwordLogin.reset(token, newPassword)
         return message('The password is set. Sign in with it.')
       },
       {

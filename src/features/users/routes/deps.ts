@@ -2,7 +2,7 @@ import type { authenticate } from '../../../platform/http/authenticate.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
 import type { Users } from '../users.ts'
 
-/** What all routes of this feature need. */
+/** The dependencies of all routes of this feature. */
 export type UserRoutesDeps = {
   users: Users
   ipOf: IpOf

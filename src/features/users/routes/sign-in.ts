@@ -192,7 +192,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
   }
 }
 
-/** The locale and time zone that the phone reports. */
+/** The locale and time zone that the device reports. */
 function localeOf({ headers }: Request) {
   return { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
 }

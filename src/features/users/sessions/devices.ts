@@ -6,7 +6,7 @@ import type { SessionEndings } from './session-endings.ts'
 
 type DevicesDeps = { db: UsersDb; endings: SessionEndings; now: () => Date }
 
-/** The same as the maximum of sessions. */
+/** The same as the maximum number of sessions. */
 const MAX_DEVICES = 20
 
 export type Devices = ReturnType<typeof createDevices>
@@ -31,7 +31,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     }))
   }
 
-  /** All devices that have signed in, even if signed out since, for the export. */
+  /** All devices that have ever signed in, even if they have signed out since, for the export. */
   async function known(userId: string) {
     const rows = await db.read
       .select()
@@ -41,14 +41,14 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
-  /** Ends one of the user's sessions. Throws `not_found` for others. */
+  /** Ends one of the user's sessions. Throws `not_found` for any other session. */
   async function end(userId: string, sessionId: string) {
     const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId, 'signed_out'))
     if (!isEnded) throw notFound()
   }
 
   /**
-   * Remembers a device. True if the user has other devices but this one is not among the 20 seen last.
+   * Remembers a device. True if the user has other devices but this one is not among the 20 most recently seen.
    */
   async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
     const isOwn = eq(knownDevices.userId, userId)

@@ -6,7 +6,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
 /** Why a session ended: signed out; account secured or too many sessions; stolen token; age. */
-export type SessionEnd = Extract<
+export type SessionEndReason = Extract<
   DenialReason,
   'signed_out' | 'revoked' | 'token_reused' | 'session_expired'
 >
@@ -17,33 +17,33 @@ const MAX_SESSIONS = 20
 /** An access token outlives its session by at most 15 minutes; older reasons are in the log. */
 const MAX_RECENT_ENDS = 5_000
 
-/** All ways to end sessions, as part of a change. Access and refresh tokens end with their session. */
+/** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */
 export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
   const { sessions, knownDevices } = db.tables
-  const recentEnds = createRecentMap<string, SessionEnd>(MAX_RECENT_ENDS)
+  const recentEnds = createRecentMap<string, SessionEndReason>(MAX_RECENT_ENDS)
   return { endOne, endOneOf, endOthers, endAll, endExpired, evictOldest, reasonOf }
 
-  async function endOne(tx: Tx, sessionId: string, reason: SessionEnd) {
+  async function endOne(tx: Tx, sessionId: string, reason: SessionEndReason) {
     await remove(tx, eq(sessions.id, sessionId), reason)
   }
 
-  /** Ends one session if it is the user's; else returns false. */
+  /** Ends one session if it is the user's, otherwise returns false. */
   async function endOneOf(
     tx: Tx,
     userId: string,
     sessionId: string,
-    reason: SessionEnd,
+    reason: SessionEndReason,
   ): Promise<boolean> {
     const isTheirs = and(eq(sessions.id, sessionId), eq(sessions.userId, userId))
     return (await remove(tx, isTheirs, reason)) > 0
   }
 
-  async function endOthers(tx: Tx, userId: string, keptSession: string, reason: SessionEnd) {
+  async function endOthers(tx: Tx, userId: string, keptSession: string, reason: SessionEndReason) {
     const isOther = and(eq(sessions.userId, userId), ne(sessions.id, keptSession))
     await remove(tx, isOther, reason)
   }
 
-  async function endAll(tx: Tx, userId: string, reason: SessionEnd) {
+  async function endAll(tx: Tx, userId: string, reason: SessionEndReason) {
     await remove(tx, eq(sessions.userId, userId), reason)
   }
 
@@ -66,7 +66,11 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
   }
 
   /** Deletes sessions and records when their devices were last seen. Returns the number deleted. */
-  async function remove(tx: Tx, isEnded: SQL | undefined, reason: SessionEnd): Promise<number> {
+  async function remove(
+    tx: Tx,
+    isEnded: SQL | undefined,
+    reason: SessionEndReason,
+  ): Promise<number> {
     const { userId, device, seenAt } = knownDevices
     const ended = await tx.delete(sessions).where(isEnded).returning()
     for (const session of ended) {
@@ -84,10 +88,10 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
 
   function recordEnd(
     { id: sessionId, userId }: { id: string; userId: string },
-    reason: SessionEnd,
+    reason: SessionEndReason,
   ) {
     recentEnds.set(sessionId, reason)
-    // Thousands of sessions expire each night; logging them would say nothing new.
+    // Thousands of sessions expire each night; logging them would be noise.
     if (reason !== 'session_expired') log.info({ userId, sessionId, reason }, 'a session ended')
   }
 

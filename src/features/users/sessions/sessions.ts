@@ -14,7 +14,7 @@ const MAX_LIFETIME_MS = 365 * DAY_MS
 /** How long a refresh token is accepted again after its successor was first used. */
 const RETRY_WINDOW_MS = MINUTE_MS
 /** Each refresh stores a row until the session ends: a burst at first, then one per interval (ms). */
-const REFRESHES = { burst: 100, interval: 15_000 }
+const REFRESH_LIMIT = { burst: 100, interval: 15_000 }
 /** The longest overlap of requests by two processes that share a session. */
 const OVERLAP_MS = 5_000
 
@@ -26,14 +26,14 @@ type SessionsDeps = {
   endings: SessionEndings
   now: () => Date
   newId: () => string
-  /** Called inside the change that ends a session whose refresh token was stolen. */
+  /** Called in the transaction that ends a session whose refresh token was stolen. */
   onTokenReuse: (
     tx: Tx,
     session: { userId: string; sessionId: string; device: string },
   ) => Promise<void>
 }
 
-/** What a new pair of tokens is minted from. */
+/** The claims of a new access token, and the refresh token that goes with it. */
 export type TokenGrant = AccessClaims & { refreshToken: string }
 
 export type Sessions = ReturnType<typeof createSessions>
@@ -59,7 +59,7 @@ export function createSessions(deps: SessionsDeps) {
     .prepare()
   return { open, check, refresh, end, sweep }
 
-  /** Opens a session inside the change `tx`. */
+  /** Opens a session in the caller's transaction. */
   async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<TokenGrant> {
     const at = now()
     const id = newId()
@@ -86,7 +86,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /**
-   * Exchanges a refresh token. A used token gets the same successor again, for a phone that lost the reply,
+   * Exchanges a refresh token. A used token gets the same successor again, for a client that missed the reply,
    * until 60 s after the successor was first used. After that it counts as stolen and ends the session. So
    * does a second token in a row that is sent again after its successor was used, except within 5 s: then
    * two processes may have refreshed at once, so it is only refused.
@@ -98,15 +98,15 @@ export function createSessions(deps: SessionsDeps) {
       const found = await findFamily(tx, hash)
       if (!found) return { denial: { reason: 'unknown_token' } } as const
       const { session, generation } = found
-      const named = { userId: session.userId, sessionId: session.id }
-      const family = { ...named, sealed: session.sealed }
+      const ids = { userId: session.userId, sessionId: session.id }
+      const family = { ...ids, sealed: session.sealed }
       if (session.sealed && !sealed) throw sealingRequired()
       if (
         session.expiresAt <= at ||
         session.lastUsedAt.getTime() + IDLE_LIFETIME_MS <= at.getTime()
       ) {
         await endings.endOne(tx, session.id, 'session_expired')
-        return { denial: { reason: 'session_expired', ...named } } as const
+        return { denial: { reason: 'session_expired', ...ids } } as const
       }
       if (generation < session.generation) {
         const usedAt = await firstUse(tx, session.id, generation + 1)
@@ -116,7 +116,7 @@ export function createSessions(deps: SessionsDeps) {
         if (isSecondInRow || age > RETRY_WINDOW_MS) {
           await endings.endOne(tx, session.id, 'token_reused')
           await onTokenReuse(tx, { ...family, device: session.device })
-          return { denial: { reason: 'token_reused', ...named } } as const
+          return { denial: { reason: 'token_reused', ...ids } } as const
         }
         if (usedAt !== null) await markRepeated(tx, session.id, generation)
       }
@@ -174,7 +174,7 @@ export function createSessions(deps: SessionsDeps) {
       .where(eq(sessions.id, sessionId))
   }
 
-  /** Reads go on while the disk is full or locked; a later use is recorded instead. */
+  /** Reads still work while the disk is full or locked; a later use is recorded instead. */
   async function recordFirstUse(claims: AccessClaims) {
     try {
       await db.write((tx) => markUsed(tx, claims, now()))
@@ -212,7 +212,7 @@ function sealingRequired(): AppError {
 }
 
 function checkRate({ generation, createdAt }: { generation: number; createdAt: Date }, at: Date) {
-  const { burst, interval } = REFRESHES
+  const { burst, interval } = REFRESH_LIMIT
   const wait = createdAt.getTime() + (generation + 1 - burst) * interval - at.getTime()
   if (wait <= 0) return
   throw new AppError('rate_limited', 'This session is refreshed too often. Wait a moment.', {

@@ -12,7 +12,7 @@ import type { SessionEndings } from './session-endings.ts'
 import type { Sessions, TokenGrant } from './sessions.ts'
 import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
 
-/** Where a request comes from. `baseUrl`: what file URLs in the reply begin with. */
+/** Where a request comes from. `baseUrl`: the base of file URLs in the reply. */
 export type RequestOrigin = { ip: string; device: Device; baseUrl: string }
 
 type SignInDeps = {
@@ -25,25 +25,25 @@ type SignInDeps = {
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
   notices: Notices
-  /** Moves the guest's data to another user, as part of the change. */
+  /** Moves the guest's data to another user, in the caller's transaction. */
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
 
-/** The outcome of a proven first step: a session, or a challenge for the second step. */
+/** The outcome of a completed first step: a session, or a challenge for the second step. */
 type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
 const MAX_ATTEMPTS = 5
 
-/** The last steps that all ways to sign in share. */
+/** The final steps that all sign-in methods share. */
 export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
     deps
   const { mergeGuest, readProfile } = deps
   const { users } = db.tables
-  return { finishSignIn, openSession, asSession, answer, passChallenge, refresh }
+  return { finishSignIn, openSession, toSessionReply, toSignInReply, passChallenge, refresh }
 
   /**
    * Opens a session, or issues a challenge if two-factor is on. The guest whose token was sent is merged when
@@ -72,8 +72,9 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** The reply for a sign-in result, after the commit. */
-  async function answer(result: SignInResult, baseUrl: string) {
-    if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
+  async function toSignInReply(result: SignInResult, baseUrl: string) {
+    if ('grant' in result)
+      return { code: 'ok', response: await toSessionReply(result.grant, baseUrl) }
     const { challengeToken } = result
     const expiresIn = LIFETIME_MS['two-factor'] / 1000
     const methods = ['totp', 'recovery_code']
@@ -94,23 +95,23 @@ export function createSignIn(deps: SignInDeps) {
       const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
       if (!pending) throw notSignedIn({ reason: 'unknown_token' })
       if (!(await twoFactor.check(tx, pending.userId, code))) {
-        await oneTimeTokens.fail(tx, pending, MAX_ATTEMPTS)
+        await oneTimeTokens.countFailure(tx, pending, MAX_ATTEMPTS)
         return null
       }
-      await oneTimeTokens.take(tx, 'two-factor', challengeToken)
+      await oneTimeTokens.consume(tx, 'two-factor', challengeToken)
       await reservation.release(tx)
       await mergeIfGuest(tx, bearerId ?? bearerIdIn(challengeToken), pending.userId)
       return openSession(tx, await accounts.find(tx, pending.userId), device)
     })
     if (grant === null) throw wrongCode(challenge.userId)
-    return asSession(grant, baseUrl)
+    return toSessionReply(grant, baseUrl)
   }
 
   async function refresh(refreshToken: string, sealed: boolean, baseUrl: string) {
-    return asSession(await sessions.refresh(refreshToken, sealed), baseUrl)
+    return toSessionReply(await sessions.refresh(refreshToken, sealed), baseUrl)
   }
 
-  /** Opens a session for a user who has passed every step, as part of the change. */
+  /** Opens a session for a user who has passed every step, in the caller's transaction. */
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.remember(tx, user.id, device.name)
@@ -119,7 +120,7 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** The reply with a session's tokens, after the commit. */
-  async function asSession(grant: TokenGrant, baseUrl: string) {
+  async function toSessionReply(grant: TokenGrant, baseUrl: string) {
     return {
       accessToken: tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,

@@ -7,7 +7,7 @@ import type { KeyRing } from '../../../lib/key-ring.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
 
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
-const TYPE = 'at+jwt'
+const TOKEN_TYPE = 'at+jwt'
 /** About 1 KB each. */
 const MAX_CACHED_TOKENS = 5_000
 
@@ -54,7 +54,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       exp: expiresAt,
       jti: `${generation}.${crypto.randomUUID()}`,
     }
-    const token = signJwt({ typ: TYPE, kid: jwk.kid }, payload, jwk)
+    const token = signJwt({ typ: TOKEN_TYPE, kid: jwk.kid }, payload, jwk)
     verified.set(token, {
       claims: { userId, sessionId, generation, sealed },
       kid: jwk.kid,
@@ -81,7 +81,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     try {
       const { payload, protectedHeader } = await jwtVerify(token, publicKeyOf, {
         algorithms: ['ES256'],
-        typ: TYPE,
+        typ: TOKEN_TYPE,
         issuer,
         audience,
         currentDate: now(),
@@ -97,7 +97,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       verified.set(token, found)
       return found
     } catch (error) {
-      // An error of the server says nothing about the token.
+      // A server error says nothing about the token.
       if (!(error instanceof errors.JOSEError)) throw error
       throw error instanceof errors.JWTExpired
         ? tokenExpired({ reason: 'expired', ...subjectOf(error.payload) })

@@ -33,7 +33,7 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
     }))
   }
 
-  /** Unlinks a provider from a user as part of the change. Returns the number of identities removed. */
+  /** Unlinks a provider from a user in the caller's transaction. Returns the number of identities removed. */
   async function remove(tx: Tx, userId: string, provider: ProviderName): Promise<number> {
     const isSame = and(eq(identities.userId, userId), eq(identities.provider, provider))
     const removed = await tx.delete(identities).where(isSame).returning()
@@ -41,14 +41,14 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
     return removed.length
   }
 
-  /** Unlinks every provider, as part of the change. */
+  /** Unlinks every provider, in the caller's transaction. */
   async function removeAll(tx: Tx, userId: string) {
     const removed = await tx.delete(identities).where(eq(identities.userId, userId)).returning()
     await revokeGrants(tx, removed)
   }
 
   /**
-   * Unlinks identities whose provider does not own the account's address, as part of the change. That
+   * Unlinks identities whose provider does not own the account's address, in the caller's transaction. That
    * includes Workspace addresses, whose `hd` is not stored; the next sign-in links them again.
    */
   async function removeForeign(tx: Tx, userId: string, emailKey: string | null) {

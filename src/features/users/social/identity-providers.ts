@@ -14,7 +14,7 @@ export type ProvenIdentity = {
   subject: string
   email: string | null
   emailVerified: boolean
-  /** Whether the provider owns the address; else it may have changed hands since it was verified. */
+  /** Whether the provider owns the address. If not, it may have changed hands since it was verified. */
   ownsAddress: boolean
   name: string
   /** The client id that the token was issued to. */
@@ -98,7 +98,7 @@ export function alwaysOwns(provider: string, email: string | null): boolean {
   return provider === 'apple' || /@gmail\.com$/i.test(email ?? '')
 }
 
-/** Both providers send strings; other parsers may read another type differently. */
+/** Both providers send strings; parsers may disagree about other types. */
 function isText(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== ''
 }
@@ -133,7 +133,7 @@ function nonceMatches(
   return claimed === given || (provider === 'apple' && claimed === sha256(given, 'hex'))
 }
 
-/** Errors of jose about the token are the caller's; all others are failures to reach the provider. */
+/** Token errors from jose are the caller's fault; all others are failures to reach the provider. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof AppError) return false
   if (error instanceof errors.JWKSTimeout) return true

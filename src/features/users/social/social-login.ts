@@ -39,8 +39,8 @@ type SocialRequest = {
   authorizationCode?: string | undefined
 }
 
-const NAMES: Record<ProviderName, string> = { google: 'Google', apple: 'Apple' }
-/** Refused id tokens from one address. */
+const PROVIDER_NAMES: Record<ProviderName, string> = { google: 'Google', apple: 'Apple' }
+/** Limits refused id tokens per IP. */
 const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 5 * 60 }
 
 /** Signs users in with Google or Apple. */
@@ -52,7 +52,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
 
   async function login(
     { provider, idToken, nonce, authorizationCode }: SocialRequest,
-    hints: AccountDefaults,
+    defaults: AccountDefaults,
     { ip, device, baseUrl }: RequestOrigin,
     bearerId: string | null,
   ) {
@@ -65,14 +65,14 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     const grant = await exchange(identity, authorizationCode)
     const result = await db.write(async (tx) => {
       await release(tx)
-      const user = await accountOf(tx, identity, hints, ip, bearerId)
+      const user = await findOrCreateAccount(tx, identity, defaults, ip, bearerId)
       if (grant !== null) {
         const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
         await tx.update(links).set({ grant }).where(isSame)
       }
       return signIn.finishSignIn(tx, user, device, bearerId)
     })
-    return signIn.answer(result, baseUrl)
+    return signIn.toSignInReply(result, baseUrl)
   }
 
   /** Unlinks a provider and secures the account. Throws `conflict` if it is the only way to sign in. */
@@ -95,21 +95,21 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /** The linked account, else one with the same verified address, the guest's, or a new one. */
-  async function accountOf(
+  async function findOrCreateAccount(
     tx: Tx,
     identity: ProvenIdentity,
-    hints: AccountDefaults,
+    defaults: AccountDefaults,
     ip: string,
     bearerId: string | null,
   ): Promise<Account> {
     const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
     if (known) return known
     const guest = await guestOf(tx, bearerId)
-    const login = await loginOf(tx, identity)
-    const name = hints.name || identity.name
+    const login = await loginFieldsOf(tx, identity)
+    const name = defaults.name || identity.name
     const user = guest
       ? await accounts.upgrade(tx, guest, identity.provider, name ? { ...login, name } : login)
-      : await accounts.create(tx, identity.provider, { ...hints, name }, login)
+      : await accounts.create(tx, identity.provider, { ...defaults, name }, login)
     await link(tx, identity, user.id)
     if (user.emailKey !== null && user.emailVerifiedAt === null)
       await addresses.sendVerification(tx, user, ip)
@@ -129,7 +129,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * Links only if both sides have verified the address: else a stranger could claim an account by signing up
+   * Links only if both sides have verified the address: otherwise a stranger could claim an account by signing up
    * with it first. A provider that does not own the address also needs the account's session.
    */
   async function linkByEmail(
@@ -143,7 +143,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     if (!user || user.emailVerifiedAt === null) return null
     if (!ownsAddress && user.id !== bearerId) return null
     await link(tx, identity, user.id)
-    await notices.enqueueNotice(tx, user, 'provider-linked', { detail: NAMES[provider] })
+    await notices.enqueueNotice(tx, user, 'provider-linked', { detail: PROVIDER_NAMES[provider] })
     return user
   }
 
@@ -151,7 +151,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
    * A new account shows the address, and signs in with it only if no other account has it. If the provider
    * does not own the address, a mail verifies it: it may have changed hands.
    */
-  async function loginOf(
+  async function loginFieldsOf(
     tx: Tx,
     { email, emailVerified, ownsAddress }: ProvenIdentity,
   ): Promise<Partial<Account>> {

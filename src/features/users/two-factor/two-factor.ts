@@ -20,7 +20,7 @@ type TwoFactorDeps = {
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   limits: Limits
-  /** The account's issuer in authenticator apps. */
+  /** The issuer that authenticator apps show. */
   issuer: string
   now: () => Date
   proof: PasswordProof
@@ -57,21 +57,21 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   /**
    * Turns two-factor on, ends the other sessions and returns the recovery codes. They are derived, so a
-   * phone that lost the reply gets the same codes again.
+   * client that missed the reply gets the same codes again.
    */
   async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
     const reservation = await reserve(userId)
     return db.write(async (tx) => {
       const user = await find(tx, userId)
       if (user.twoFactorSince !== null) {
-        const codes = await codesOfConfirmation(tx, user, code)
+        const codes = await repeatConfirmation(tx, user, code)
         await reservation.release(tx)
         return codes
       }
       if (!(await acceptTotp(tx, user, code))) throw wrongCode(userId)
       await reservation.release(tx)
       await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
-      const codes = confirmedCodes(await find(tx, userId))
+      const codes = deriveConfirmedCodes(await find(tx, userId))
       await replaceCodes(tx, userId, codes)
       await accountSecurity.secure(tx, userId, sessionId)
       return codes
@@ -79,21 +79,21 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** The recovery codes of a repeated confirmation. Throws `conflict` for every other code. */
-  async function codesOfConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
+  async function repeatConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
     const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
     const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
     if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null)
       throw alreadyOn()
     if (!isCodeOfStep(unseal(sealKey, twoFactorSecret), code, twoFactorStep)) throw alreadyOn()
-    const codes = confirmedCodes(user)
+    const codes = deriveConfirmedCodes(user)
     const known = new Set(codes.map((code) => hashCode(id, code)))
     const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
-    // They were renewed since.
+    // The codes have been renewed since.
     if (!kept.every(({ hash }) => known.has(hash))) throw alreadyOn()
     return codes
   }
 
-  function confirmedCodes({ id, twoFactorSecret, twoFactorStep }: UserRow): string[] {
+  function deriveConfirmedCodes({ id, twoFactorSecret, twoFactorStep }: UserRow): string[] {
     return derivedRecoveryCodes(recoveryKey, `${id}.${twoFactorSecret}.${twoFactorStep}`)
   }
 
@@ -126,7 +126,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       await recheckPassword(tx)
       if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
-      await switchOff(tx, userId, sessionId)
+      await turnOff(tx, userId, sessionId)
     })
   }
 
@@ -135,11 +135,11 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await find(tx, userId)
       if (twoFactorSince === null) throw notOn()
-      await switchOff(tx, userId, null)
+      await turnOff(tx, userId, null)
     })
   }
 
-  async function switchOff(tx: Tx, userId: string, keptSession: string | null) {
+  async function turnOff(tx: Tx, userId: string, keptSession: string | null) {
     const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
     await tx.update(users).set(off).where(eq(users.id, userId))
     await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
@@ -165,7 +165,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return limits.reserve(claimsOf(userId))
   }
 
-  /** Consumes a TOTP or recovery code as part of the change. False if it is wrong. */
+  /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
   async function check(tx: Tx, userId: string, code: string): Promise<boolean> {
     const user = await find(tx, userId)
     if (user.twoFactorSince === null) return false
@@ -178,7 +178,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return used.length === 1
   }
 
-  /** Accepts the current TOTP step, the one before or the one after, if it is later than the last accepted. */
+  /** Accepts the current TOTP step, the one before or the one after, if it is later than the last accepted one. */
   async function acceptTotp(tx: Tx, user: UserRow, code: string): Promise<boolean> {
     if (user.twoFactorSecret === null) return false
     const secret = unseal(sealKey, user.twoFactorSecret)

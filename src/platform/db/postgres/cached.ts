@@ -6,7 +6,7 @@ const VERSIONS_LIFETIME_MS = 1000
 const BUMP = `INSERT INTO shared_versions (name, version) VALUES ($1, 1)
 ON CONFLICT (name) DO UPDATE SET version = shared_versions.version + 1`
 
-/** Values that each instance caches until any instance changes them; the database counts the changes of each. */
+/** Values that each instance caches until any instance changes them; the database counts the changes to each value. */
 export function createSharedCache(reader: Reader, { read, change }: { read: Run; change: Run }) {
   let versions = new Map<unknown, unknown>()
   let checkedAt = Number.NEGATIVE_INFINITY

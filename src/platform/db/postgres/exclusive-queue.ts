@@ -1,9 +1,9 @@
 type Job = { work: () => Promise<void>; refuse: (error: unknown) => void }
 
-/** How long one hold of the lock serves the queue before another instance may take it, in ms. */
+/** How long an instance works through its queue before another one may take the lock, in ms. */
 const HOLD_MS = 50
 
-/** Runs work one at a time under a lock that `withLock` takes; one hold of the lock serves several jobs. */
+/** Runs jobs one at a time under the lock of `withLock`, several each time the lock is taken. */
 export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Promise<void>) {
   const waiting: Job[] = []
   let draining: Promise<void> | null = null

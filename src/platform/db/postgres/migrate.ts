@@ -9,7 +9,7 @@ export class DatabaseRefusal extends Error {
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK = 0x6d696772
 /** For the migration of a large database, in ms. */
-const PATIENCE = 30 * 60 * 1000
+const MIGRATION_TIMEOUT_MS = 30 * 60 * 1000
 
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
@@ -24,14 +24,14 @@ export async function migrate(
   let isBroken = true
   try {
     await connection.run('BEGIN', [])
-    await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], PATIENCE)
-    const applied = await appliedIn(connection)
+    await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], MIGRATION_TIMEOUT_MS)
+    const applied = await countAppliedMigrations(connection)
     const pending = migrations.slice(applied)
-    if (applied === 0 && pending.length > 0) await refuseForeign(connection)
-    if (applied > migrations.length) throw newer()
+    if (applied === 0 && pending.length > 0) await refuseForeignTables(connection)
+    if (applied > migrations.length) throw newerVersion()
     permit(applied)
     for (const { statements } of pending)
-      for (const statement of statements) await connection.run(statement, [], PATIENCE)
+      for (const statement of statements) await connection.run(statement, [], MIGRATION_TIMEOUT_MS)
     if (pending.length > 0) {
       await connection.run('CREATE TABLE IF NOT EXISTS homeport (version integer NOT NULL)', [])
       await connection.run('DELETE FROM homeport', [])
@@ -46,25 +46,25 @@ export async function migrate(
 }
 
 /** The number of applied migrations. */
-export async function appliedIn({ run }: Pick<Connection, 'run'>): Promise<number> {
+export async function countAppliedMigrations({ run }: Pick<Connection, 'run'>): Promise<number> {
   const [[found] = []] = await run("SELECT to_regclass('homeport') IS NOT NULL", [])
   if (found !== true) return 0
   const [[version] = []] = await run('SELECT version FROM homeport', [])
   return Number(version ?? 0)
 }
 
-async function refuseForeign({ run }: Connection) {
+async function refuseForeignTables({ run }: Connection) {
   const [[count] = []] = await run(
     'SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()',
     [],
   )
   if (Number(count) === 0) return
   throw new DatabaseRefusal(
-    'The database has tables of another program: create one only for Homeport, with CREATE DATABASE.',
+    'The database contains tables of another program: create a separate one for Homeport with CREATE DATABASE.',
   )
 }
 
-function newer(): DatabaseRefusal {
+function newerVersion(): DatabaseRefusal {
   return new DatabaseRefusal(
     'The database was written by a newer version of Homeport: start that version.',
   )

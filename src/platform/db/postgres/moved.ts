@@ -16,7 +16,7 @@ const FIND = "SELECT obj_description(to_regproc('homeport_moved')::oid, 'pg_proc
 /** Connections of other users, such as monitoring, are not counted. */
 const COUNT_OTHERS = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
 AND usename = current_user AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
-/** Connections of a process that has just exited are gone by then. */
+/** By then, the connections of a process that has just exited are gone. */
 const RECHECK_AFTER_MS = 500
 
 /** Makes the server refuse changes by any version of Homeport, because the data moves to `place`. */

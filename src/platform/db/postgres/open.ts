@@ -19,14 +19,14 @@ type Sizes = { reads: number; changes: number }
 
 type Pools = { reads: Pool; changes: Pool }
 
-/** How long a statement may take, in ms. */
-const DEADLINE = 3_000
-/** A slot further ahead was claimed by a wrong clock; it would block every run until then. In ms. */
-const CLAIM_TRUST = HOUR_MS
-/** The later slot of a job wins, and one claim of it, which may be repeated when its answer was lost. */
+/** How long a statement may take. */
+const DEADLINE_MS = 3_000
+/** A slot further ahead was claimed while a clock was wrong; it would block every run until then. */
+const MAX_SLOT_AHEAD_MS = HOUR_MS
+/** The later slot of a job wins, with one claim each; a claim whose reply was lost may be repeated. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
-WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${CLAIM_TRUST}
+WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${MAX_SLOT_AHEAD_MS}
 OR timer_runs.claim = excluded.claim RETURNING name`
 const READ_CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)'
 /** An unfinished copy is marked among the shared versions. */
@@ -36,7 +36,7 @@ const BEGIN_COPY =
 const END_COPY = "DELETE FROM shared_versions WHERE name = 'copy'"
 
 /** Creates pools of `connections` in total to the server at `url`; they connect on first use. */
-export function openPools(url: string, connections: number, deadline = DEADLINE): Pools {
+export function openPools(url: string, connections: number, deadline = DEADLINE_MS): Pools {
   const { reads, changes } = sizesOf(connections)
   return {
     reads: createPool({ url, max: reads, deadline }),
@@ -125,7 +125,7 @@ export function withoutPassword(url: string): string {
   const shown = new URL(url)
   // The rest of a password that is not percent-encoded would follow what is parsed as the host.
   if (shown.href.lastIndexOf('@') > shown.href.indexOf('/', shown.protocol.length + 2))
-    return 'the server of the URL (percent-encode its password)'
+    return 'the server in the URL (percent-encode the password)'
   shown.password = ''
   shown.search = ''
   return shown.href

@@ -4,9 +4,9 @@ import { isConnectionLost, ResponseTimeout } from './errors.ts'
 /** Runs one statement and returns its rows as arrays. */
 export type Run = (query: string, params: unknown[]) => Promise<unknown[][]>
 
-/** A reserved connection. `release` closes it when it `isBroken`. `patience` replaces the deadline. */
+/** A reserved connection. `release` closes it when it `isBroken`. `timeoutMs` replaces the deadline. */
 export type Connection = {
-  run(query: string, params: unknown[], patience?: number): Promise<unknown[][]>
+  run(query: string, params: unknown[], timeoutMs?: number): Promise<unknown[][]>
   release(isBroken: boolean): void
 }
 
@@ -23,7 +23,7 @@ export type Pool = ReturnType<typeof createPool>
 const MAX_LIFETIME_SECONDS = 30 * 60
 const RETRY_DELAYS_MS = [10, 50, 200, 500]
 
-/** Connections to the server. The driver has no deadlines; when the server is silent, they are replaced. */
+/** Connections to the server. The driver has no deadlines; if the server stops responding, they are replaced. */
 export function createPool({ url, max, deadline }: PoolOptions) {
   let sql = connect()
   let answeredAt = performance.now()
@@ -47,17 +47,17 @@ export function createPool({ url, max, deadline }: PoolOptions) {
 
   async function reserve(): Promise<Connection> {
     const from = sql
-    const late = { is: false }
+    let hasTimedOut = false
     const reserving = from.reserve()
-    // A connection that arrives too late is released at once.
-    reserving.then((found) => (late.is ? found.release() : undefined)).catch(() => {})
+    // A connection that arrives too late is released immediately.
+    reserving.then((found) => (hasTimedOut ? found.release() : undefined)).catch(() => {})
     const reserved: ReservedSQL = await within(from, () => reserving).catch((error) => {
-      late.is = true
+      hasTimedOut = true
       throw error
     })
     return {
-      run: (query, params, patience) =>
-        within(from, () => reserved.unsafe(query, params).values(), patience),
+      run: (query, params, timeoutMs) =>
+        within(from, () => reserved.unsafe(query, params).values(), timeoutMs),
       release(isBroken) {
         // A broken connection may still hold a transaction.
         if (isBroken) reserved.close({ timeout: 0 }).catch(() => {})
@@ -66,15 +66,19 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     }
   }
 
-  async function within<T>(from: SQL, work: () => PromiseLike<T>, patience = deadline): Promise<T> {
+  async function within<T>(
+    from: SQL,
+    work: () => PromiseLike<T>,
+    timeoutMs = deadline,
+  ): Promise<T> {
     const start = performance.now()
-    const { promise: silence, reject } = Promise.withResolvers<never>()
+    const { promise: timedOut, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       if (answeredAt < start) replace(from)
-      reject(new ResponseTimeout(`no response within ${patience} ms`))
-    }, patience)
+      reject(new ResponseTimeout(`no response within ${timeoutMs} ms`))
+    }, timeoutMs)
     try {
-      const answer = await Promise.race([work(), silence])
+      const answer = await Promise.race([work(), timedOut])
       answeredAt = performance.now()
       return answer
     } finally {
@@ -82,11 +86,11 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     }
   }
 
-  /** The server is silent: pending statements fail, and later ones get new connections. */
-  function replace(silent: SQL) {
-    if (silent !== sql) return
+  /** When the server does not respond, pending statements fail, and later ones get new connections. */
+  function replace(unresponsive: SQL) {
+    if (unresponsive !== sql) return
     sql = connect()
-    silent.close({ timeout: 0 }).catch(() => {})
+    unresponsive.close({ timeout: 0 }).catch(() => {})
   }
 
   function connect(): SQL {

@@ -1,6 +1,12 @@
 import type { Query, SQL } from 'drizzle-orm'
 import { PgDatabase, PgDialect, PgSession } from 'drizzle-orm/pg-core'
-import { decoderOf, encoderOfAll, type Fields, type Joins, type Values } from '../compiled-query.ts'
+import {
+  decoderOf,
+  encoderOfParams,
+  type Fields,
+  type Joins,
+  type Values,
+} from '../compiled-query.ts'
 import type { Tx } from '../db.ts'
 import type { Run } from './pool.ts'
 
@@ -29,7 +35,7 @@ class RunningSession extends PgSession {
   }
 
   override transaction(): never {
-    throw new Error('use write')
+    throw new Error('use db.write()')
   }
 
   override async count(query: SQL): Promise<number> {
@@ -40,7 +46,7 @@ class RunningSession extends PgSession {
 }
 
 function compile(run: Run, query: Query, fields: Fields | undefined) {
-  const bind = encoderOfAll(query.params)
+  const bind = encoderOfParams(query.params)
   let decode: ((row: unknown[]) => Values) | null = null
   const prepared = {
     /** drizzle sets the joins after it has created the query. */

@@ -16,7 +16,7 @@ type Change = {
   effects: (() => void)[]
   retry: Retry
   failure: { error: unknown } | null
-  /** Statements that have no answer yet. */
+  /** Statements without a response yet. */
   pending: Set<Promise<unknown>>
   isOver: boolean
 }
@@ -27,13 +27,13 @@ type WriterDeps = {
   limit: number
 }
 
-/** How often a change is tried concurrently before it runs exclusively. */
+/** How many times a change is tried concurrently before it runs exclusively. */
 const CONCURRENT_TRIES = 2
-/** How often a change is retried for a duplicate key or a missing parent that a concurrent change may explain. */
+/** How many times a change is retried for a duplicate key or a missing parent caused by a concurrent change. */
 const CONSTRAINT_RETRIES = 4
-/** How long a change may wait and be retried in all, in ms; after that it is not committed. */
+/** How long a change may wait and be retried in total; after that it is not committed. */
 const RETRY_TIMEOUT_MS = 7_000
-/** The caller gets an answer by then: a last COMMIT may still wait for the server. */
+/** The caller gets a result by then, even while a last COMMIT waits for the server. */
 const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
 /** The key of the advisory lock under which changes run exclusively. */
@@ -128,7 +128,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
       }
       return await exclusive.run(() => retryExclusively(work, retry))
     } catch (error) {
-      // There was no time left to find out whether a concurrent change explains it.
+      // There was no time left to find out whether a concurrent change caused it.
       throw retry.isOver() && retry.isRetryableConstraint(error) ? unavailable(error) : error
     }
   }
@@ -214,7 +214,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
       await change.connection.run('ROLLBACK TO SAVEPOINT attempt', [])
       change.failure = null
       change.effects.length = before
-      return error ?? new Error('an attempt threw nothing')
+      return error ?? new Error('an attempt threw undefined')
     }
   }
 
@@ -250,7 +250,7 @@ function createRetry() {
     return performance.now() > deadline
   }
 
-  /** Whether a concurrent change may explain a duplicate key or a missing parent. */
+  /** Whether a concurrent change may have caused a duplicate key or a missing parent. */
   function isRetryableConstraint(error: unknown): boolean {
     return /^2350[35]$/.test(sqlState(error) ?? '') && constraints < CONSTRAINT_RETRIES
   }

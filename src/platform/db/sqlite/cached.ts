@@ -3,15 +3,15 @@ import type { Cached, Reader, Tx } from '../db.ts'
 /** Only this process changes the data, so a cached value stays valid until it does. */
 export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>): Cached<T> {
   let current: Promise<T> | null = null
-  return { read: () => kept(read), readIn: kept, changed }
+  return { read: () => readOrLoad(read), readIn: readOrLoad, changed }
 
-  function kept(from: Reader): Promise<T> {
+  function readOrLoad(from: Reader): Promise<T> {
     current ??= load(from)
     current.catch(forget)
     return current
   }
 
-  /** Later changes of the same commit must see it, and a value read before the commit must not stay cached. */
+  /** Later changes of the same commit must see the new value, and one read before the commit must not stay cached. */
   async function changed(tx: Tx) {
     forget()
     tx.afterCommit(forget)

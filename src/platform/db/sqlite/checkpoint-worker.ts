@@ -4,7 +4,7 @@ import { fdatasyncSync, openSync } from 'node:fs'
 type Pass = { busy: number; log: number; checkpointed: number }
 
 const PAUSE_MS = 200
-/** A log of LONG_LOG pages is restarted once at most FEW_LEFT of them are still to be copied. */
+/** A log of LONG_LOG pages is restarted once at most FEW_LEFT of them remain to be copied. */
 const LONG_LOG = 24_000
 const FEW_LEFT = 64
 /** How long the writing process may wait for the last pages. */
@@ -31,11 +31,11 @@ export async function copyLogUntilIdle(path: string) {
     const { log, left } = copy()
     if (left > 0) lastWork = Date.now()
     if (!isEmptied && left <= FEW_LEFT) isEmptied = pass('TRUNCATE', RESTART_WAIT_MS).busy === 0
-    // Copies again at once, so that the restart has few pages left to wait for.
+    // Copies again immediately, so that the restart has few pages left to wait for.
     if (log >= LONG_LOG && copy().left <= FEW_LEFT) pass('RESTART', RESTART_WAIT_MS)
   }
 
-  /** Copies the log. SQLite syncs only when all of it is copied, and one large sync would take long. */
+  /** Copies the log. SQLite syncs only once all of it is copied, and one large sync would take too long. */
   function copy(): { log: number; left: number } {
     const { log, checkpointed } = pass('PASSIVE', 0)
     if (checkpointed < log) fdatasyncSync(file)

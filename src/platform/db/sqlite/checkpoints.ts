@@ -2,13 +2,13 @@ import { statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 
 /** How often the size of the log is checked, in commits. */
-const CHECK_EVERY = 32
-/** The size from which the log is copied. */
+const CHECK_INTERVAL_COMMITS = 32
+/** The log is copied once it reaches this size. */
 const MIN_LOG_BYTES = 8 * 1024 * 1024
 
 /**
  * Copies the log (`-wal`) of a busy database into its file in a separate process, because copying and its fsync would
- * hold up requests. The process exits when the log is short, and with the server. Without it SQLite copies a long log
+ * hold up requests. The process exits when the log is short or the server stops. Without it, SQLite copies a long log
  * during a commit.
  */
 export function createCheckpoints({ path, command }: { path: string; command: string[] }) {
@@ -18,7 +18,8 @@ export function createCheckpoints({ path, command }: { path: string; command: st
 
   function afterCommit() {
     commits++
-    if (worker === null && commits % CHECK_EVERY === 0 && logSize() >= MIN_LOG_BYTES) start()
+    if (worker === null && commits % CHECK_INTERVAL_COMMITS === 0 && logSize() >= MIN_LOG_BYTES)
+      start()
   }
 
   /** A new process empties the log first; a running one may have done so hours ago. */

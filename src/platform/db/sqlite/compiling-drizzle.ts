@@ -2,7 +2,7 @@ import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
-import { decoderOf, encoderOfAll, type Joins, type Values } from '../compiled-query.ts'
+import { decoderOf, encoderOfParams, type Joins, type Values } from '../compiled-query.ts'
 
 type Session = SQLiteBunSession<Record<string, never>, Record<string, never>>
 type PrepareArguments = Parameters<Session['prepareQuery']>
@@ -42,7 +42,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     return this.#guarded(prepared)
   }
 
-  /** Not compiled: that would not pay off for one run. */
+  /** Not compiled: that would not pay off for a single run. */
   override prepareOneTimeQuery(...args: PrepareArguments) {
     return this.#guarded(super.prepareQuery(...args))
   }
@@ -71,7 +71,7 @@ function compile(
   beforeSelect: () => void,
 ) {
   const statement = prepared['stmt'] as Statement
-  const bind = encoderOfAll(query.params) as (values: Values) => SQLQueryBindings[]
+  const bind = encoderOfParams(query.params) as (values: Values) => SQLQueryBindings[]
   if (method === 'run') return async (values: Values = {}) => statement.run(...bind(values))
   if (method !== 'all' || !fields || mapper) return null
   let decode: ((row: unknown[]) => Values) | null = null

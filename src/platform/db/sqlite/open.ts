@@ -17,11 +17,11 @@ type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 /**
- * Per connection. With SQLite's default of 2 MiB, changes of a large database read and wrote the same pages again and
- * again. The upper levels of every index fit, also with a million users.
+ * Per connection. With SQLite's default of 2 MiB, changes to a large database read and write the same pages again and
+ * again. The upper levels of every index fit into this size, even with a million users.
  */
 const CACHE_KIB = 16 * 1024
-/** The last resort: normally another process copies the log before (see `checkpoints.ts`). */
+/** A last resort: normally another process copies the log before that (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
 
 /** Opens or creates the database at `path`. Its schema may be old: see `migrate`. */
@@ -43,7 +43,7 @@ export function openDatabase(path: string): Database {
 
 /**
  * The data layer on an open database whose schema is up to date. `checkpointCommand` is the command line, without the
- * path, of the process that copies the log; null when another program such as Litestream does that.
+ * path, of the process that copies the log; null when another program such as Litestream does so.
  */
 export function createDb<Tables>(
   client: Database,
@@ -137,7 +137,7 @@ function rewriteVersion(client: Database): true {
   return true
 }
 
-/** A start that was killed before the first migration leaves an empty database. */
+/** A server killed before its first migration leaves an empty database behind. */
 function isEmpty(client: Database): boolean {
   return client.query('SELECT 1 FROM sqlite_master').get() === null
 }
@@ -157,8 +157,8 @@ export function isIntact(path: string): boolean {
   }
 }
 
-/** The number of migrations applied to the database at `path`, which is only read. */
-export function appliedIn(path: string): number {
+/** The number of migrations applied to the database at `path`, which is opened read-only. */
+export function countAppliedMigrations(path: string): number {
   using client = new Database(path, { readonly: true })
   return schemaVersion(client)
 }
@@ -175,7 +175,7 @@ export function copyOpenDatabase(from: string, to: string) {
 }
 
 /** Copies the log of the database at `path` into its file. Throws when a process has it open. */
-export function absorbLog(path: string) {
+export function checkpointLog(path: string) {
   using client = new Database(path, { readwrite: true })
   const { busy } = client.query('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
   if (busy !== 0) throw new Error(`the log of ${path} is in use`)

@@ -24,7 +24,7 @@ export function asStorageError(error: unknown): AppError | null {
 }
 
 /** Why a database file or its directory could not be opened or written; null for other errors. */
-export function openingFault(
+export function classifyOpenError(
   error: unknown,
 ): { kind: 'full' | 'read_only' | 'io'; code: string } | null {
   const code = sqliteCode(error) ?? String((error as { code?: unknown }).code)

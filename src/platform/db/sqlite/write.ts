@@ -69,7 +69,7 @@ export function createWriter(
     let query: Q | null = null
     return (tx) => {
       if (tx !== current) throw new Error('a prepared change runs only inside write()')
-      // On first use: most are not needed at the start.
+      // Prepared on first use: most are not needed at startup.
       query ??= build(txWith([])).prepare()
       return query
     }
@@ -105,7 +105,7 @@ export function createWriter(
       client.run('ROLLBACK TO attempt')
       client.run('RELEASE attempt')
       effects.length = before
-      return error ?? new Error('an attempt threw nothing')
+      return error ?? new Error('an attempt threw undefined')
     }
   }
 
@@ -176,7 +176,7 @@ export function createWriter(
       if (!client.inTransaction) throw error
       client.run('ROLLBACK TO job')
       release.run()
-      const failure = asStorageError(error) ?? error ?? new Error('a change threw nothing')
+      const failure = asStorageError(error) ?? error ?? new Error('a change threw undefined')
       return { job, error: failure, effects: [] }
     } finally {
       current = null

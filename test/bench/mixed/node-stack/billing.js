@@ -4,7 +4,7 @@ export function createBilling(db) {
     `INSERT INTO events (event_id, type, event_at, received_at, body) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   )
-  const putLine = db.prepare(
+  const upsertPurchase = db.prepare(
     `INSERT INTO subscriptions VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
      ON CONFLICT (line) DO UPDATE SET
        user_id = excluded.user_id, product_id = excluded.product_id, store = excluded.store,
@@ -13,13 +13,13 @@ export function createBilling(db) {
        entitlements = excluded.entitlements
      WHERE excluded.event_at > event_at`,
   )
-  const purchasesOf = db.prepare('SELECT * FROM subscriptions WHERE user_id = ?')
+  const selectPurchases = db.prepare('SELECT * FROM subscriptions WHERE user_id = ?')
 
   const receive = db.transaction((event, body) => {
     const at = event.event_timestamp_ms
     const { changes } = insertEvent.run(event.id, event.type, at, Date.now(), body)
     if (changes === 0) return 'duplicate'
-    putLine.run(
+    upsertPurchase.run(
       event.original_transaction_id,
       event.app_user_id,
       event.product_id,
@@ -37,7 +37,7 @@ export function createBilling(db) {
   /** A user's subscription, in the format of Homeport's reply. */
   function read(userId) {
     const now = Date.now()
-    const purchases = purchasesOf.all(userId)
+    const purchases = selectPurchases.all(userId)
     const subscriptions = purchases.map((purchase) => ({
       productId: purchase.product_id,
       store: purchase.store,

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { createTurns } from './turns.js'
+import { createLimiter } from './turns.js'
 
 /** The same as Homeport's for `compression=true&targetType=webp`. */
 const LONG_SIDE = 2_560
@@ -17,7 +17,7 @@ sharp.concurrency(1)
 /** Converts images and stores them in `folder`, one per core at once. */
 export async function createPictures(db, folder) {
   await mkdir(folder, { recursive: true })
-  const inTurn = createTurns(2)
+  const limited = createLimiter(2)
   const insert = db.prepare('INSERT INTO pictures VALUES (?, ?, ?, ?, ?, ?)')
   const find = db.prepare('SELECT key, size FROM pictures WHERE key = ?')
   return { store, read }
@@ -27,7 +27,7 @@ export async function createPictures(db, folder) {
     const key = `${randomBytes(16).toString('hex')}.webp`
     const path = join(folder, key)
     const temporary = `${path}.part`
-    const { size, width, height } = await inTurn(() =>
+    const { size, width, height } = await limited(() =>
       sharp(bytes, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
         .autoOrient()
         .resize({ width: LONG_SIDE, height: LONG_SIDE, fit: 'inside', withoutEnlargement: true })

@@ -19,11 +19,11 @@ const billing = createBilling(db)
 const insertUser = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', 'en', 'utc', 'usd', ?)")
 const findByEmail = db.prepare('SELECT * FROM users WHERE email = ?')
 const findById = db.prepare('SELECT * FROM users WHERE id = ?')
-const wantedToken = digest(`Bearer ${webhookToken}`)
+const expectedToken = digest(`Bearer ${webhookToken}`)
 
 const app = Fastify({
   logger: true,
-  // One line per request, below.
+  // The onResponse hook logs one line per request.
   logController: new LogController({ disableRequestLogging: true }),
   genReqId: () => randomUUID(),
   bodyLimit: UPLOAD_LIMIT,
@@ -60,40 +60,40 @@ app.post('/api/auth/register/v1', async (request) => {
   const { email, password } = request.body
   const id = randomUUID()
   insertUser.run(id, email.toLowerCase(), await hash(password), Date.now())
-  return answerSession(findById.get(id), await sessions.open(id))
+  return sessionReply(findById.get(id), await sessions.open(id))
 })
 
 app.post('/api/auth/login/v1', async (request, reply) => {
   const { email, password } = request.body
   const user = findByEmail.get(email.toLowerCase())
   if (!(await verify(password, user?.password_hash))) return refuse(reply)
-  return answerSession(user, await sessions.open(user.id))
+  return sessionReply(user, await sessions.open(user.id))
 })
 
 app.post('/api/auth/refresh/v1', async (request, reply) => {
   const grant = await sessions.refresh(request.body.refreshToken)
-  return grant === null ? refuse(reply) : answerSession(findById.get(grant.userId), grant)
+  return grant === null ? refuse(reply) : sessionReply(findById.get(grant.userId), grant)
 })
 
 app.get('/api/user/profile/v1', async (request, reply) => {
-  const user = await userOf(request)
+  const user = await authenticate(request)
   return user ? { code: 'ok', response: profileOf(user) } : refuse(reply)
 })
 
 app.get('/api/user/subscription/v1', async (request, reply) => {
-  const user = await userOf(request)
+  const user = await authenticate(request)
   return user ? { code: 'ok', response: billing.read(user.id) } : refuse(reply)
 })
 
 app.post('/api/webhooks/billing/v1', (request, reply) => {
   const token = digest(request.headers.authorization ?? '')
-  if (!timingSafeEqual(token, wantedToken)) return refuse(reply)
+  if (!timingSafeEqual(token, expectedToken)) return refuse(reply)
   const code = billing.receive(request.body.event, JSON.stringify(request.body))
   return reply.send({ code, message: 'The event is recorded.' })
 })
 
 app.post('/api/user/attachments/v1', async (request, reply) => {
-  const user = await userOf(request)
+  const user = await authenticate(request)
   if (!user) return refuse(reply)
   const key = await pictures.store(user.id, request.body)
   const url = `http://${request.host}/files/${key}`
@@ -121,12 +121,12 @@ process.on('SIGTERM', async () => {
 await app.listen({ port: Number(port), host: '127.0.0.1' })
 
 /** The user of an open session, or null. */
-async function userOf(request) {
+async function authenticate(request) {
   const header = request.headers.authorization ?? ''
   return header.startsWith('Bearer ') ? sessions.check(header.slice('Bearer '.length)) : null
 }
 
-function answerSession(user, { accessToken, refreshToken }) {
+function sessionReply(user, { accessToken, refreshToken }) {
   const tokens = { accessToken, refreshToken, tokenType: 'Bearer', expiresIn: 900 }
   return { code: 'ok', response: { ...tokens, user: profileOf(user) } }
 }

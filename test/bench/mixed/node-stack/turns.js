@@ -1,5 +1,5 @@
 /** Limits how many tasks run at once; the others wait. */
-export function createTurns(limit) {
+export function createLimiter(limit) {
   let running = 0
   const waiting = []
   return async (work) => {

@@ -204,7 +204,7 @@ test('a transferred purchase belongs to its new owner', async () => {
   await playEvents(app, events, 2)
   const { timeline } = app.services
   expect(await timeline.explain(ann, 'production')).toBe(
-    `Access is off: the purchases now belong to ${bob}, as the customer’s latest event says.`,
+    `Access is off: the purchases now belong to ${bob}, according to the customer’s latest event.`,
   )
   expect(await timeline.explain(bob, 'production')).toStartWith('Access is on')
   const { heldBy, ids, lines } = await timeline.read(ann, 'production')

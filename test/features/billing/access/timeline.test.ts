@@ -107,7 +107,7 @@ test('shows the changes of each event, the newest first', async () => {
   ])
 })
 
-test('shows a late event at its time, and no changes where there are none', async () => {
+test('shows a late event at its own time, and no changes for an event without effect', async () => {
   await using app = await createTestApp()
   const again = lifecycle(U, 'UNCANCELLATION', 41, { id: 'again' })
   await playEvents(app, [initial({ id: 'bought' }), again], 50)
@@ -143,7 +143,7 @@ test('shows what replaced a purchase, and the best purchase first', async () => 
   ])
 })
 
-test('shows no replacement before it has begun', async () => {
+test('shows no replacement before it starts', async () => {
   await using app = await createTestApp()
   const basic = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
   const events = [
@@ -173,10 +173,10 @@ test('shows a transfer to both users', async () => {
   const later = lifecycle(V, 'RENEWAL', 30, { purchased_day: 30, expiration_day: 60 })
   await playEvents(app, [initial(), moved, later], 31)
   const transfer = { eventId: 'moved', at: iso(10), from: [U], to: [V] }
-  const [giver, taker] = [await read(app, U), await read(app, V)]
-  expect(giver).toMatchObject({ lines: [], transfers: [transfer] })
-  expect(giver.sentence).toBe('Access is off: we have events for this account, but no purchase.')
-  expect(taker).toMatchObject({ ids: [V], lines: [{ active: true }], transfers: [transfer] })
+  const [oldOwner, newOwner] = [await read(app, U), await read(app, V)]
+  expect(oldOwner).toMatchObject({ lines: [], transfers: [transfer] })
+  expect(oldOwner.sentence).toBe('Access is off: we have events for this account, but no purchase.')
+  expect(newOwner).toMatchObject({ ids: [V], lines: [{ active: true }], transfers: [transfer] })
   expect((await read(app, 'another user')).transfers).toEqual([])
 })
 

@@ -14,7 +14,7 @@ test('ignores fields of an unexpected type', () => {
   expect(read({ entitlement_id: 'old' })?.entitlementIds).toEqual(['old'])
 })
 
-test('reads times from 1970 to the last time of a `Date`', () => {
+test('reads times from 1970 to the latest time of a `Date`', () => {
   const times = [0, 8.64e15, -1, 1.5, 8.64e15 + 1].map(
     (time) => read({ expiration_at_ms: time })?.expiresAt,
   )

@@ -7,32 +7,36 @@ import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { bodyOf, type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
 import { cancellation, initial, renewal, U, V } from '../../../support/flows/events.ts'
 
-/** Deliveries in their order; `work` finishes what they have left as stale. */
+/** Deliveries in order; `work` finishes the stale work that they left behind. */
 type Step = EventFixture | 'work'
 
 const SMALL: FoldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
 /** Ten periods, so that a late event takes several slices. */
 const periods = Array.from({ length: 10 }, (_, at) => renewal(at * 30, at * 30 + 30))
-/** Changes the start of the purchase, in every later state. */
+/** Changes the start of the purchase in every later state. */
 const earlier = initial({ at: -10, purchased_day: -10 })
 const uncancelled = (at: number) => lifecycle(U, 'UNCANCELLATION', at)
 const changed = (at: number) => lifecycle(U, 'PRODUCT_CHANGE', at, { new_product_id: 'other' })
 
 test.each<[string, FoldingSizes, Step[]]>([
   [
-    'one that comes while the purchase is stale',
+    'it arrives while the purchase is stale',
     SMALL,
     [...periods, earlier, renewal(300, 330), uncancelled(299)],
   ],
-  ['one before those that a stale purchase lacks', SMALL, [...periods, uncancelled(100), earlier]],
   [
-    'one after those that a stale purchase lacks',
+    'it precedes the events that a stale purchase is missing',
+    SMALL,
+    [...periods, uncancelled(100), earlier],
+  ],
+  [
+    'it follows the events that a stale purchase is missing',
     SMALL,
     [...periods, uncancelled(5), changed(200)],
   ],
-  ['one that changes nothing behind the next checkpoint', SMALL, [...periods, uncancelled(5)]],
+  ['it changes nothing after the next checkpoint', SMALL, [...periods, uncancelled(5)]],
   [
-    'one at the instant of the last checkpoint',
+    'it has the same time as the last checkpoint',
     { checkpointEvery: 64, sliceEvents: 1 },
     [
       renewal(30, 60),
@@ -43,7 +47,7 @@ test.each<[string, FoldingSizes, Step[]]>([
       uncancelled(40),
     ],
   ],
-])('a late event is folded: %s', async (_name, foldingSizes, steps) => {
+])('folds a late event when %s', async (_name, foldingSizes, steps) => {
   await using app = await createTestApp({}, { foldingSizes })
   app.clock.now = new Date(ms(400))
   const { backlog, projection, rebuildBilling } = app.services
@@ -63,12 +67,12 @@ test.each<[string, FoldingSizes, Step[]]>([
   expect((await rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual([])
 })
 
-test('the first store of a purchase decides which transfers concern it, in every order', async () => {
-  const nowhere = { store: undefined }
+test('the first store of a purchase decides which transfers apply, in every order', async () => {
+  const withoutStore = { store: undefined }
   const events = [
-    initial(nowhere),
+    initial(withoutStore),
     cancellation(5, 'UNSUBSCRIBE', { store: 'STRIPE' }),
-    renewal(30, 60, nowhere),
+    renewal(30, 60, withoutStore),
     cancellation(35, 'UNSUBSCRIBE', { store: 'APP_STORE', purchased_day: 30 }),
   ]
   const transfer = { type: 'TRANSFER', at: 40, transferred_from: [U], transferred_to: [V] }

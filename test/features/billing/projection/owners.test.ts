@@ -7,23 +7,28 @@ import { initial, renewal, U, V } from '../../../support/flows/events.ts'
 const transfer = (at: number, from: string, to: string): EventFixture => {
   return { type: 'TRANSFER', at, transferred_from: [from], transferred_to: [to] }
 }
-/** Says nothing about the owner. */
-const nameless = (at: number) => lifecycle(U, 'UNCANCELLATION', at, { app_user_id: undefined })
+/** An event that does not mention the owner. */
+const withoutOwner = (at: number) => lifecycle(U, 'UNCANCELLATION', at, { app_user_id: undefined })
 
 test.each<[string, EventFixture[], string]>([
   ['a transfer moves it', [initial(), transfer(10, U, V)], V],
   [
-    'the same id after a transfer takes it back',
+    'an event with the old id after a transfer moves it back',
     [initial(), transfer(10, U, V), renewal(30, 60)],
     U,
   ],
   [
     'an event without an id does not hide the next one',
-    [initial(), transfer(10, U, V), nameless(20), ...[30, 31, 32, 33].map((at) => renewal(at, 60))],
+    [
+      initial(),
+      transfer(10, U, V),
+      withoutOwner(20),
+      ...[30, 31, 32, 33].map((at) => renewal(at, 60)),
+    ],
     U,
   ],
   [
-    'joining the customer with another brings the transfers of that one',
+    'joining the customer with another applies the transfers of that one',
     [
       initial({ aliases: ['a', 'b'] }),
       transfer(10, 'other', V),
@@ -57,7 +62,7 @@ test('a rebuild reports and repairs a wrong owner', async () => {
   expect(await customerNames(app)).toEqual([U])
 })
 
-test('stale work is done after the reply', async () => {
+test('finishes stale work after the reply', async () => {
   const foldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
   await using app = await createTestApp({}, { foldingSizes })
   app.clock.now = new Date(ms(400))

@@ -26,33 +26,38 @@ const changed = (fields: Partial<Purchase> = {}) =>
 test.each<[string, Partial<Purchase>, string, boolean]>([
   ['paid', {}, 'active', true],
   ['in its trial', { periodType: 'TRIAL' }, 'trialing', true],
-  ['bought for ever', { expiresAt: null }, 'active', true],
+  ['a lifetime purchase', { expiresAt: null }, 'active', true],
   ['ending at this instant', { expiresAt: NOW }, 'expired', false],
   ['ending a moment later', { expiresAt: NOW + 1 }, 'active', true],
   ['ended early', { endedAt: ms(9) }, 'expired', false],
-  ['ended, bought for ever', { expiresAt: null, endedAt: ms(9) }, 'expired', false],
+  ['a lifetime purchase that ended', { expiresAt: null, endedAt: ms(9) }, 'expired', false],
   [
-    'in grace',
+    'in its grace period',
     { expiresAt: ms(9), graceExpiresAt: ms(11), billingIssueDetectedAt: 1 },
     'in_grace_period',
     true,
   ],
   [
-    'at the end of its grace',
+    'at the end of its grace period',
     { expiresAt: ms(30), graceExpiresAt: NOW, billingIssueDetectedAt: 1 },
     'in_billing_retry',
     true,
   ],
-  ['retried without grace', { billingIssueDetectedAt: ms(9) }, 'in_billing_retry', true],
   [
-    'past its grace',
+    'in billing retry without a grace period',
+    { billingIssueDetectedAt: ms(9) },
+    'in_billing_retry',
+    true,
+  ],
+  [
+    'past its grace period',
     { expiresAt: ms(8), graceExpiresAt: ms(9), billingIssueDetectedAt: 1 },
     'expired',
     false,
   ],
   ['paused', { endedAt: ms(9), pausedAt: ms(9) }, 'paused', false],
   ['refunded', { endedAt: ms(9), refundedAt: ms(9), pausedAt: ms(9) }, 'refunded', false],
-])('a purchase that is %s has its status', (_name, fields, status, active) => {
+])('assesses a purchase that is %s', (_name, fields, status, active) => {
   expect(assessPurchases([bought(fields)], NOW)).toMatchObject([{ status, active }])
 })
 
@@ -115,7 +120,7 @@ test.each<[string, Purchase, Purchase, number | null]>([
     ms(20),
   ],
   [
-    'it is found without its base plan',
+    'the named product matches without its base plan',
     changed({ changedTo: 'pro' }),
     onPlay({ productId: 'pro:monthly', startedAt: ms(20) }),
     ms(20),
@@ -126,10 +131,20 @@ test.each<[string, Purchase, Purchase, number | null]>([
     onPlay({ startedAt: ms(5) }),
     null,
   ],
-  ['without a name, one within a day replaces it', changed(), onPlay({ startedAt: ms(6) }), ms(6)],
-  ['without a name, a later one does not', changed(), onPlay({ startedAt: ms(6.1) }), null],
   [
-    'one that began with the period does not',
+    'without a named product, a purchase within a day replaces it',
+    changed(),
+    onPlay({ startedAt: ms(6) }),
+    ms(6),
+  ],
+  [
+    'without a named product, a later one does not',
+    changed(),
+    onPlay({ startedAt: ms(6.1) }),
+    null,
+  ],
+  [
+    'a purchase that began with the period does not replace it',
     changed({ changedAt: ms(0.5) }),
     onPlay({ startedAt: ms(0) }),
     null,

@@ -52,7 +52,7 @@ test.each<Case>([
   ['a prepaid period does not renew', [initial({ period_type: 'PREPAID' })], { willRenew: false }],
   ['a promotion does not renew', [initial({ period_type: 'PROMOTIONAL' })], { willRenew: false }],
   [
-    'a one-off does not renew',
+    'a one-off purchase does not renew',
     [lifecycle(U, 'NON_RENEWING_PURCHASE', 0, { purchased_day: 0 })],
     { willRenew: false },
   ],
@@ -62,12 +62,12 @@ test.each<Case>([
     { willRenew: false, cancelReason: 'UNSUBSCRIBE', unsubscribeDetectedAt: ms(5) },
   ],
   [
-    'other cancellations are no unsubscription',
+    'other cancellations are not unsubscriptions',
     [initial(), cancellation(5, 'PRICE_INCREASE')],
     { willRenew: false, unsubscribeDetectedAt: null, endedAt: null },
   ],
   [
-    'an uncancellation reverts it',
+    'an uncancellation reverts an unsubscription',
     [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
     { willRenew: true, cancelReason: null, unsubscribeDetectedAt: null },
   ],
@@ -87,7 +87,7 @@ test.each<Case>([
     { expiresAt: ms(30), billingIssueDetectedAt: ms(29), cancelReason: 'BILLING_ERROR' },
   ],
   [
-    'a billing issue extends the period and brings its grace',
+    'a billing issue extends the period and sets the grace period',
     [initial(), issue(29, 46, { expiration_day: 40 })],
     { expiresAt: ms(40), graceExpiresAt: ms(46), billingIssueDetectedAt: ms(29) },
   ],
@@ -109,7 +109,7 @@ test.each<Case>([
     ],
     { expiresAt: null },
   ],
-  ['a refund ends the purchase at its own end', [initial(), refunded], { endedAt: ms(4) }],
+  ['a refund ends the purchase at its reported end', [initial(), refunded], { endedAt: ms(4) }],
   [
     'a refund ends the purchase no later than now',
     [initial(), cancellation(5, 'CUSTOMER_SUPPORT')],
@@ -140,7 +140,7 @@ test.each<Case>([
     { refundedAt: ms(5) },
   ],
   [
-    'a cancellation by the developer without a price is no refund',
+    'a cancellation by the developer without a price is not a refund',
     [initial(), cancellation(5, 'DEVELOPER_INITIATED', { price: null })],
     { refundedAt: null },
   ],
@@ -160,7 +160,7 @@ test.each<Case>([
     },
   ],
   [
-    'a reversed refund without entitlements keeps them',
+    'a reversed refund without entitlements keeps the existing ones',
     [initial(), refunded, lifecycle(U, 'REFUND_REVERSED', 8, { entitlement_ids: null })],
     { entitlementIds: ['pro'] },
   ],
@@ -225,12 +225,12 @@ test.each<Case>([
     { refundedAt: ms(15), endedAt: ms(15) },
   ],
   [
-    'a reconciled unsubscription does not renew',
+    'a purchase with a reconciled unsubscription does not renew',
     [initial(), reconciled({ unsubscribe_detected_at_ms: ms(15) })],
     { willRenew: false, unsubscribeDetectedAt: ms(15) },
   ],
   [
-    'a reconciled billing issue does not renew',
+    'a purchase with a reconciled billing issue does not renew',
     [
       initial(),
       reconciled({
@@ -241,7 +241,7 @@ test.each<Case>([
     { willRenew: false, billingIssueDetectedAt: ms(15), graceExpiresAt: ms(40) },
   ],
   [
-    'a reconciled pause is a pause',
+    'reconciliation records a pause',
     [initial(), reconciled({ auto_resume_at_ms: ms(60) })],
     { pausedAt: ms(20), autoResumeAt: ms(60) },
   ],
