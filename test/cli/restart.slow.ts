@@ -97,7 +97,7 @@ test('a restart with a file that cannot start leaves the old server running', as
     stderr: 'pipe',
   })
   expect(await command.exited).toBe(1)
-  expect(await command.stderr.text()).toContain('exit code 5')
+  expect(await command.stderr.text()).toContain('exited with code 5')
   expect((await deliver(server, 'E1')).status).toBe(200)
   await server.stop()
 }, 20_000)

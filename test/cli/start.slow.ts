@@ -54,7 +54,7 @@ test('status and health report the same as /ready, and exit 1 without a server',
     events: 1,
     failed: 0,
   })
-  expect((await homeport.run(['status'])).stdout).toContain('users     1, sessions 1')
+  expect((await homeport.run(['status'])).stdout).toContain('users      1, sessions 1')
   const health = await homeport.run(['health', '--json'], { PORT })
   expect([health.exitCode, JSON.parse(health.stdout)]).toEqual([0, parts])
   await server.stop()
