@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test'
-import { rmSync, statfsSync } from 'node:fs'
+import { existsSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,6 +13,10 @@ const MIN_FREE_MEMORY = 2 * 1024 ** 3
 if (process.env['TMPDIR'] === undefined && hasSpace()) {
   process.env['TMPDIR'] = MEMORY
 }
+
+// In a fresh clone, single test files run without a built console.
+const CONSOLE = join(import.meta.dir, '..', '..', 'dist', 'console')
+if (!existsSync(CONSOLE)) Bun.spawnSync([process.execPath, 'scripts/build-console.ts'])
 
 /** Removes the copy that `executable.ts` links to. */
 afterAll(() => rmSync(join(tmpdir(), `homeport-executable-${process.pid}`), { force: true }))
