@@ -17,7 +17,7 @@ async function readCommit(): Promise<Pick<BuildInfo, 'commit' | 'date'>> {
   const [hash, day] = (preset || (await gitLog())).trim().split(' ')
   const time = new Date(day ?? '')
   if (!/^[0-9a-f]{12,}$/.test(hash ?? '') || Number.isNaN(time.getTime())) {
-    if (preset) throw new Error('HOMEPORT_COMMIT is not "<hash> <date>", as git log prints %H %cI')
+    if (preset) throw new Error('HOMEPORT_COMMIT must be "<hash> <date>" (git log format: %H %cI)')
     return { commit: null, date: null }
   }
   const commit = `${hash?.slice(0, COMMIT_LENGTH)}${!preset && (await isModified()) ? '-modified' : ''}`

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 
 const API = '/console/api/'
-/** The server asks for a new proof after 10 minutes, which a download cannot answer. */
+/** The server requires a new proof after 10 minutes, and a download cannot ask for one. */
 const PROOF_MAX_AGE_MS = 9 * 60_000
 
 /** An error reply from the server, or status 0 if it could not be reached. */

@@ -76,8 +76,8 @@ function condition(when: Record<string, unknown>): string {
     platform && `on ${SPECIAL_CASE[String(platform)] ?? 'web'}`,
     minVersion && `from ${minVersion}`,
     maxVersion && `up to ${maxVersion}`,
-    languages && `for language ${languages}`,
-    countries && `for country ${countries}`,
+    languages && `for language ${String(languages).replaceAll(',', ' or ')}`,
+    countries && `for country ${String(countries).replaceAll(',', ' or ')}`,
     percent !== undefined && `for ${percent}% of users`,
   ].filter(Boolean)
   return parts.length > 0 ? parts.join(' ') : 'for all users'

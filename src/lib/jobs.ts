@@ -10,7 +10,7 @@ export const SKEW_WARNING_MS = 5_000
 const MAX_SKEW_MS = MINUTE_MS
 
 const DOUBTED =
-  'the clock is more than a day ahead of the last recorded time: deleting by age waits for an hour'
+  'the clock is more than a day ahead of the last recorded time: nothing is deleted by age for an hour'
 
 export type Job = {
   name: string

@@ -47,10 +47,13 @@ export async function benchSealed(folder: string, dataDir: string, token: string
       const measured = { plain: await measure(server, plain), sealed: await measure(server, next) }
       if (round > 0) rounds.push(measured)
     }
-    const of = (read: (round: (typeof rounds)[number]) => number) => median(rounds.map(read))
-    const ratio = of((one) => one.sealed.perSecond / one.plain.perSecond)
-    const cost = of((one) => one.sealed.cpu - one.plain.cpu)
-    const figures = [of((one) => one.sealed.perSecond), of((one) => one.plain.perSecond)]
+    const medianOf = (read: (round: (typeof rounds)[number]) => number) => median(rounds.map(read))
+    const ratio = medianOf((one) => one.sealed.perSecond / one.plain.perSecond)
+    const cost = medianOf((one) => one.sealed.cpu - one.plain.cpu)
+    const figures = [
+      medianOf((one) => one.sealed.perSecond),
+      medianOf((one) => one.plain.perSecond),
+    ]
     const [whenSealed, whenPlain] = figures.map((figure) => `${Math.round(figure)}/s`)
     console.log(
       `sealed ${name}: ${ratio.toFixed(2)} of plain (goal ${GOAL}) — ${whenSealed} against ${whenPlain}`,

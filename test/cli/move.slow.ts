@@ -22,7 +22,7 @@ onPostgres(
     const refused = await homeport.run(['db', 'copy', '--from', 'env:TARGET_URL'], back)
     expect([refused.exitCode, refused.stderr]).toEqual([
       2,
-      expect.stringMatching(/connections to .* are open: stop every instance/),
+      expect.stringMatching(/connections to .* are open \(\d+\): stop every instance/),
     ])
     await register(server, 'bea@example.com')
 

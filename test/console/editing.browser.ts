@@ -109,11 +109,11 @@ browserTest('previews and publishes a custom setting with a rule', async () => {
   expect(await preview('2.3.1', 'de')).toEqual({ newPaywall: false })
   expect((await readApp(SETTINGS)).features).toBeUndefined()
   await publish(page)
-  const of = async (platform: string, version: string) =>
+  const featuresOn = async (platform: string, version: string) =>
     (await readApp(SETTINGS, { 'App-Platform': platform, 'App-Version': version })).features
-  expect(await of('iOS', '2.3.1')).toEqual({ newPaywall: true })
-  expect(await of('Android', '2.3.1')).toEqual({ newPaywall: false })
-  expect(await of('iOS', '2.2.9')).toEqual({ newPaywall: false })
+  expect(await featuresOn('iOS', '2.3.1')).toEqual({ newPaywall: true })
+  expect(await featuresOn('Android', '2.3.1')).toEqual({ newPaywall: false })
+  expect(await featuresOn('iOS', '2.2.9')).toEqual({ newPaywall: false })
   await context.close()
 })
 

@@ -29,7 +29,7 @@ testInstances('an upload sent to both instances with the same key is stored once
 })
 
 testInstances(
-  'a repeat of the last upload within the quota succeeds with its key',
+  'the last upload within the quota can be repeated with the same key',
   async () => {
     for (const _round of times(10)) {
       await using instances = await createTestInstances({ ATTACHMENT_QUOTA_COUNT: '1' })

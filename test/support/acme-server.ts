@@ -45,8 +45,9 @@ export async function startAcmeServer(httpPort: number) {
     if (state.failing) return problem(403, 'rejectedIdentifier')
     if (pathname === '/directory') {
       const names = ['new-nonce', 'new-account', 'new-order']
-      const of = (name: string) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
-      return reply(Object.fromEntries(names.map((name) => [of(name), `${base}/${name}`])))
+      const camelCase = (name: string) =>
+        name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+      return reply(Object.fromEntries(names.map((name) => [camelCase(name), `${base}/${name}`])))
     }
     if (pathname === '/new-nonce') return reply(null)
     const signed = await verify(request)

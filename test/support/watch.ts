@@ -53,8 +53,9 @@ export function watchWorkers({ process }: Server) {
 /** The peak memory of this process's image worker in bytes, and its CPU time in ms. */
 export function usedByWorker() {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(process.pid), '-f', 'image-worker'])
-  const of = (file: string) => readFileSync(`/proc/${stdout.toString().trim()}/${file}`, 'utf8')
-  const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(of('status')) ?? []
-  const [user, system] = of('stat').split(') ')[1]?.split(' ').slice(11) ?? []
+  const readProc = (file: string) =>
+    readFileSync(`/proc/${stdout.toString().trim()}/${file}`, 'utf8')
+  const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readProc('status')) ?? []
+  const [user, system] = readProc('stat').split(') ')[1]?.split(' ').slice(11) ?? []
   return { memory: Number(kibibytes) * 1024, time: (Number(user) + Number(system)) * 10 }
 }

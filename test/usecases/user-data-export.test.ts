@@ -93,13 +93,15 @@ test('the export of a transferred purchase reveals nothing about its former owne
   const bob = await app.register('bob@example.com')
   const [annId, bobId] = [ann.user._id, bob.user._id]
   const attributes = { $email: { value: 'private@example.com' }, $ip: { value: '203.0.113.7' } }
-  const of = (userId: string, id: string, at: number, more = {}) =>
+  const deliverFor = (userId: string, id: string, at: number, more = {}) =>
     deliver(app, { ...purchase(userId, { id, event_timestamp_ms: at, ...more }) })
-  await of(annId, 'E-ann', 1_783_000_000_000, { subscriber_attributes: attributes })
+  await deliverFor(annId, 'E-ann', 1_783_000_000_000, { subscriber_attributes: attributes })
   const transfer = { transferred_from: [annId], transferred_to: [bobId] }
   const at = { event_timestamp_ms: 1_783_000_001_000 }
   await deliver(app, { event: { id: 'E-transfer', type: 'TRANSFER', ...transfer, ...at } })
-  await of(bobId, 'E-bob', 1_783_000_002_000, { subscriber_attributes: { $own: { value: 'bob' } } })
+  await deliverFor(bobId, 'E-bob', 1_783_000_002_000, {
+    subscriber_attributes: { $own: { value: 'bob' } },
+  })
   const { text, json } = await app.ask('GET', '/api/user/export/v1', { token: bob.accessToken })
   const ids = json.response.billingEvents.map(
     ({ body }: { body: string }) => JSON.parse(body).event.id,

@@ -96,7 +96,7 @@ export async function riskOfMoving(url: string): Promise<string | null> {
     // The main connection reports why the server cannot be reached.
     const others = await countOthers(reads.read).catch(() => 0)
     if (others === 0) return null
-    return `${others} other connections to ${withoutPassword(url)} are open: stop every instance first. From now on their changes are refused with 503.`
+    return `Other connections to ${withoutPassword(url)} are open (${others}): stop every instance first, or its changes will be refused with 503.`
   } finally {
     await Promise.allSettled([reads.close(), changes.close()])
   }

@@ -70,7 +70,9 @@ function Summary({ overview }: { overview: Overview }) {
   const tone = failing.length > 0 ? 'bad' : warnings.length > 0 ? 'warn' : 'good'
   return (
     <p class={`sentence ${tone}`}>
-      {failing.length === 0 ? 'All systems operational' : `Not working: ${failing.join(', ')}`}
+      {failing.length === 0
+        ? 'All systems operational'
+        : `Not working: ${failing.map(words).join(', ')}`}
       {warnings.length === 0 ? '.' : `. Needs attention: ${warnings.join(', ')}.`}
     </p>
   )

@@ -38,7 +38,7 @@ export function RatesScreen() {
               />
               {data.held && (
                 <p class="warn">
-                  Some rates jumped on {data.held.date}. The previous rates stay in use until the
+                  These rates jumped on {data.held.date}, so the previous ones stay in use until the
                   next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
                 </p>
               )}

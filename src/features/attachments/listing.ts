@@ -29,7 +29,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     const last = rows.length > limit ? rows[limit - 1] : undefined
     const records = rows.slice(0, limit).map((row) => {
       const { key, type, fileName, itemType, size, createdAt } = row
-      const links = { ...urls.of(row, baseUrl), createdAt: createdAt.toISOString() }
+      const links = { ...urls.linkTo(row, baseUrl), createdAt: createdAt.toISOString() }
       return { key, type, fileName, itemType, size, ...links }
     })
     return { records, next: last ? `${last.createdAt.getTime()}-${last.key}` : null }

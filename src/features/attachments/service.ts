@@ -76,7 +76,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       key,
       fileName,
       itemType,
-      url: urls.of({ key, type }, baseUrl).url,
+      url: urls.linkTo({ key, type }, baseUrl).url,
     }))
   }
 
@@ -142,7 +142,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       itemType,
       size,
       ...(width === null || height === null ? {} : { width, height }),
-      ...urls.of(row, baseUrl),
+      ...urls.linkTo(row, baseUrl),
       createdAt: createdAt.toISOString(),
     }
   }

@@ -8,7 +8,7 @@ export const attachmentGerman: Sentences = {
     'Gerade wird zu viel hochgeladen. Versuche es gleich noch einmal.',
   'A file must not exceed # bytes.': 'Eine Datei darf höchstens # Bytes haben.',
   'Send at most # files.': 'Es gehen höchstens # Dateien auf einmal.',
-  'You can store # files of # bytes in total: delete some first.':
+  'You can store at most # files and # bytes in total. Delete some first.':
     'Du darfst # Dateien mit zusammen # Bytes ablegen: Lösche zuerst einige.',
   'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.':
     'Nur Bilder (JPEG, PNG, WebP, HEIC) lassen sich umwandeln.',

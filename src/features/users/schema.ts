@@ -83,7 +83,7 @@ export function userTables(columns: Columns) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       email: text(),
-      /** Apple's token to revoke the grant when the account is deleted, sealed. */
+      /** Apple's token, sealed; it revokes the grant when the account is deleted. */
       grant: text(),
       createdAt: ms().notNull(),
     },

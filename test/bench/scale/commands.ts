@@ -40,7 +40,7 @@ export async function benchBackup({ large, empty }: Sides) {
   const { bavail, bsize } = await statfs(large.dataDir)
   if (bavail * bsize < needed) {
     console.log(
-      `\nSkipping the backup: it needs ${toGigabytes(needed)} GB of free space, but only ${toGigabytes(bavail * bsize)} are left.`,
+      `\nSkipping the backup: it needs ${toGigabytes(needed)} GB of free space, but only ${toGigabytes(bavail * bsize)} GB is left.`,
     )
     return
   }

@@ -15,7 +15,7 @@ import { userIdOf } from './large-users.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
-/** Histories longer than a checkpoint, created by the services: their number per million users, and their length. */
+/** Histories longer than a checkpoint, created by the services: their number per user, and their length in events. */
 const LONG = { share: 0.0001, length: 300 }
 const TRANSFERS_SHARE = 0.001
 

@@ -21,8 +21,8 @@ export async function benchRequests(sides: Sides, logProgress: (text: string) =>
   const { large, empty } = sides
   renewSessions(large)
   await readIntoCache(large)
-  await using ours = await startSide(large)
-  await using theirs = await startSide(empty)
+  await using largeServer = await startSide(large)
+  await using emptyServer = await startSide(empty)
   const cases = { large: await endpointCases(large), empty: await endpointCases(empty) }
   const scattered = {
     large: cases.large.filter((one) => one.isScattered),
@@ -36,7 +36,7 @@ export async function benchRequests(sides: Sides, logProgress: (text: string) =>
   printLatencies('Endpoints', await measureAll(sides, cases, logProgress))
   const consoleRequests = { large: await consoleCases(large), empty: await consoleCases(empty) }
   printLatencies('The console', await measureAll(sides, consoleRequests, logProgress))
-  const servers = [ours, theirs]
+  const servers = [largeServer, emptyServer]
   const memory = await Promise.all(servers.map(({ pid }) => residentMemory(pid)))
   await benchCommands(sides)
   printTable(

@@ -16,14 +16,14 @@ export async function benchStarts({ large, empty }: Sides) {
     starts.large.push(await startOnce(large))
     starts.empty.push(await startOnce(empty))
   }
-  const of = (name: keyof Start) =>
+  const timesOf = (name: keyof Start) =>
     [starts.large, starts.empty].map((all) => median(all.map((start) => start[name])))
   printTable(
     'Start',
     ['', 'large', 'empty', 'ratio'],
     [
-      comparisonRow('ready, in ms', of('ready')),
-      comparisonRow('memory 3 s after start, in MB', of('memory')),
+      comparisonRow('ready, in ms', timesOf('ready')),
+      comparisonRow('memory 3 s after start, in MB', timesOf('memory')),
     ],
   )
 }

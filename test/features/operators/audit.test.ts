@@ -84,15 +84,20 @@ test('audits every console action on users, sessions, events, keys and files', a
   const audited = entries.map(({ action }: { action: string }) => action).toReversed()
   const expected = actions.map(([, action]) => action)
   expect(audited).toEqual(['operators.set-up', 'user.export', ...expected])
-  const of = (action: string) => entries.find((one: { action: string }) => one.action === action)
-  expect(of('user.verify')).toMatchObject({
+  const entryFor = (action: string) =>
+    entries.find((one: { action: string }) => one.action === action)
+  expect(entryFor('user.verify')).toMatchObject({
     target: user._id,
     before: { verified: false },
     after: { verified: true },
   })
-  expect(of('files.delete')).toMatchObject({ target: user._id, before: { key, size: 4 } })
-  expect(of('events.replay-many').after).toMatchObject({ outcome: 'applied', done: 1, failed: 0 })
-  expect(JSON.stringify(of('user.delete'))).not.toContain('bob@example.com')
+  expect(entryFor('files.delete')).toMatchObject({ target: user._id, before: { key, size: 4 } })
+  expect(entryFor('events.replay-many').after).toMatchObject({
+    outcome: 'applied',
+    done: 1,
+    failed: 0,
+  })
+  expect(JSON.stringify(entryFor('user.delete'))).not.toContain('bob@example.com')
 })
 
 test('audits neither reads nor refused changes', async () => {

@@ -11,11 +11,11 @@ const MINUTE = 60_000
 const INVALID_RESPONSES = {
   'a page of another origin': [{ origin: 'http://localhost:8080' }, ORIGIN],
   'a page of another host': [{ origin: 'https://evil.example' }, ORIGIN],
-  'another host, which the request names too': [
+  'another host that the request also claims': [
     { origin: 'https://evil.example', host: 'evil.example' },
     'https://evil.example',
   ],
-  'a subdomain of ours, which the request names too': [
+  'a subdomain of ours that the request also claims': [
     { origin: 'http://evil.localhost' },
     'http://evil.localhost',
   ],

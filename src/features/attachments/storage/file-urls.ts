@@ -7,10 +7,10 @@ export type FileUrls = ReturnType<typeof createFileUrls>
  * expiry for private files.
  */
 export function createFileUrls({ sign, verify }: UrlSigner, publicUrl: string | null = null) {
-  return { of, isSigned: verify }
+  return { linkTo, isSigned: verify }
 
   /** The URL of a file and when it expires; null for never. */
-  function of(
+  function linkTo(
     { key, type }: { key: string; type: string },
     baseUrl: string,
   ): { url: string; expiresAt: string | null } {

@@ -80,7 +80,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     if (own.files + files <= maxCount && left >= 0) return left
     throw new AppError(
       'quota_exceeded',
-      `You can store ${maxCount} files of ${maxBytes} bytes in total: delete some first.`,
+      `You can store at most ${maxCount} files and ${maxBytes} bytes in total. Delete some first.`,
     )
   }
 

@@ -56,7 +56,7 @@ export function createEventLog(db: BillingDb) {
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     const limit = events.length * SCAN_PAGE_SIZE
-    // One scan reads less than one search per event.
+    // A single scan reads fewer rows than a search for each event.
     const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null
     const named = page?.isLast ? page.events.filter((one) => ownerIdIn(one) !== null) : null
     const found = []
