@@ -21,12 +21,12 @@ export const completion: LocalCommand = {
 }
 
 function entriesOf(command: Commander, path: string[]): Entry[] {
-  const nested = visibleOf(command).flatMap((inner) => entriesOf(inner, [...path, inner.name()]))
-  const words = [...visibleOf(command).map((inner) => inner.name()), ...flagsOf(command)]
+  const nested = commandsIn(command).flatMap((inner) => entriesOf(inner, [...path, inner.name()]))
+  const words = [...commandsIn(command).map((inner) => inner.name()), ...flagsOf(command)]
   return [{ path, summary: command.description(), words, command }, ...nested]
 }
 
-function visibleOf(command: Commander): Commander[] {
+function commandsIn(command: Commander): Commander[] {
   return command.createHelp().visibleCommands(command)
 }
 
@@ -61,7 +61,7 @@ function zsh(entries: Entry[]): string {
 
 function fish(entries: Entry[]): string {
   const lines = entries.flatMap(({ path, command }) => {
-    const inner = visibleOf(command)
+    const inner = commandsIn(command)
     const names = inner.map((one) => one.name()).join(' ')
     const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`)
     const unseen = names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`]

@@ -35,7 +35,7 @@ export async function benchImages(folder: string, rounds: number, token: string,
     const ratio = median(bare.map((time, round) => time / (ours[round] ?? Number.NaN)))
     const figures = `${median(ours).toFixed(0)} ms against ${median(bare).toFixed(0)} ms`
     console.log(
-      `image, 12 MP to WebP, ${name}: ${ratio.toFixed(2)} of bare (goal 0.9) — ${figures}`,
+      `image, 12 MP to WebP, ${name}: ${ratio.toFixed(2)} × sharp (goal 0.9) — ${figures}`,
     )
   }
   await benchConcurrentUploads(server, token, photo, rounds)
@@ -60,7 +60,7 @@ async function benchConcurrentUploads(
     const bare = await timeEight((at) => convert(photo, quality, longSide, `${photo}-${at}.webp`))
     ratios.push(bare / ours)
   }
-  console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} of bare (goal 0.9)`)
+  console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} × sharp (goal 0.9)`)
 }
 
 /** A cached variant and a whole file, compared to a Bun.serve route that returns the same file. */

@@ -34,7 +34,7 @@ test("a backup is encrypted with the command's key, or else with the service's k
     expect(await encryptionOf({ BACKUP_KEY: command.identity })).toBe(forCommand)
     expect(await encryptionOf({}, '--unencrypted')).toBe('NOT encrypted.')
   }
-  // The server now runs without a key.
+  // From here on, the service has no key.
   await (await homeport.start()).stop()
   expect(await encryptionOf()).toBe('NOT encrypted.')
   const wrong = await run(['backup'], { BACKUP_KEY: `${command.recipient}x` })
@@ -44,7 +44,7 @@ test("a backup is encrypted with the command's key, or else with the service's k
   ])
 }, 30_000)
 
-test('with the server stopped, a backup asks for a passphrase it cannot read', async () => {
+test('with the server stopped, a backup fails if the passphrase is unreadable', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   const { recipient } = await makeKey()

@@ -35,7 +35,7 @@ onPostgres(
     await server.stop()
 
     const { exitCode, stderr } = await homeport.run(['serve'])
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/was moved to .*\/back of /)])
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/was moved to .*\/back on /)])
     expect(stderr).toContain(ALLOW_CHANGES)
     await using sql = new SQL({ url, max: 1 })
     await sql.unsafe(ALLOW_CHANGES)

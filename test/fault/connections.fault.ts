@@ -8,7 +8,7 @@ beforeAll(buildExecutable, 60_000)
 
 const HEAD = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
 
-test('33: the server survives a lack of file descriptors and answers again within 5 s', async () => {
+test('33: the server survives running out of file descriptors and recovers within 5 s', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({}, ['prlimit', '--nofile=128:128'])
   const sockets = await openMany(server, 500, () => {})
@@ -27,7 +27,7 @@ test('33: the server survives a lack of file descriptors and answers again withi
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('38: an announced body of a gigabyte is refused unread', async () => {
+test('38: a request that announces a gigabyte is refused without reading its body', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const before = await residentMemory(server.process.pid)
@@ -43,7 +43,7 @@ test('38: an announced body of a gigabyte is refused unread', async () => {
   await server.stop()
 }, 30_000)
 
-test('41: 500 clients that send one header per second are closed, and others are served', async () => {
+test('41: 500 clients that send one header per second are disconnected, others are served', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 500, (socket) =>
@@ -58,14 +58,14 @@ test('41: 500 clients that send one header per second are closed, and others are
   await server.stop()
 }, 40_000)
 
-test('42: 1,000 clients that send one byte per second are closed, and others are served', async () => {
+test('42: 1,000 clients that send one byte per second are disconnected, others are served', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 1_000, (socket) =>
     socket.write(`${HEAD}Content-Length: 1000\r\n\r\n{`),
   )
   const timer = setInterval(() => writeTo(sockets, ' '), 1_000)
-  const stopWatching = watchServer(server, () => ready(server), 10)
+  const stopWatching = watchServer(server, () => fetchSettings(server), 10)
   const closed = await waitUntilClosed(sockets, 60_000)
   clearInterval(timer)
   const { p99 } = await stopWatching()
@@ -79,7 +79,7 @@ test('44: 5,000 idle connections cost little', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 5_000, () => {})
-  const stopWatching = watchServer(server, () => ready(server), 10)
+  const stopWatching = watchServer(server, () => fetchSettings(server), 10)
   await Bun.sleep(2_000)
   const { p99 } = await stopWatching()
   const resident = await residentMemory(server.process.pid)
@@ -156,7 +156,7 @@ function exchangeRaw({ port }: Server, request: string): Promise<string> {
   return promise
 }
 
-async function ready(server: Server) {
+async function fetchSettings(server: Server) {
   const reply = await fetch(`${server.url}/api/user/app_settings/v1`)
   expect(reply.status).toBe(200)
   await reply.bytes()

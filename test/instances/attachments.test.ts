@@ -82,7 +82,7 @@ testInstances(
   },
 )
 
-function upload({ address }: Instances, token: string, text: string, key?: string) {
+function upload({ balancer }: Instances, token: string, text: string, key?: string) {
   const headers = key === undefined ? {} : { 'idempotency-key': key }
-  return uploadBody(address, token, text, 'text/plain', 'supportTicket', headers)
+  return uploadBody(balancer, token, text, 'text/plain', 'supportTicket', headers)
 }

@@ -19,7 +19,7 @@ testInstances(
   '600 conflicting deliveries with transfers and merges all succeed with the right result',
   async () => {
     await using instances = await createTestInstances()
-    const { address, both, here, clock } = instances
+    const { balancer, both, here, clock } = instances
     clock.now = new Date(ms(200))
     const fixture = times(DELIVERIES - 30).map(anyEvent)
     const deliveries = [...fixture, ...fixture.slice(0, 30)].sort(() => Math.random() - 0.5)
@@ -27,7 +27,7 @@ testInstances(
     const took: number[] = []
     const statuses = await mapConcurrently(deliveries, async (event) => {
       const sentAt = performance.now()
-      const { status } = await address.ask('POST', '/api/webhooks/billing/v1', {
+      const { status } = await balancer.ask('POST', '/api/webhooks/billing/v1', {
         token: WEBHOOK_TOKEN,
         json: bodyOf(event),
       })
@@ -126,7 +126,7 @@ testInstances(
     const statuses = await mapConcurrently(fixture, async (event) => {
       const json = bodyOf(event)
       const options = { token: WEBHOOK_TOKEN, json }
-      return (await instances.address.ask('POST', '/api/webhooks/billing/v1', options)).status
+      return (await instances.balancer.ask('POST', '/api/webhooks/billing/v1', options)).status
     })
     expect(statuses.filter((status) => status !== 200)).toEqual([])
   },

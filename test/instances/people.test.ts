@@ -7,10 +7,10 @@ import { startSmtp, tokenIn } from '../support/smtp.ts'
 const EMAIL = 'ann@example.com'
 const TWO_FACTOR = '/api/auth/two_factor/v1'
 
-testInstances('one of 20 registrations of the same address succeeds', async () => {
+testInstances('one of 20 registrations with the same e-mail succeeds', async () => {
   await using instances = await createTestInstances()
   const replies = await mapConcurrently(times(20), () =>
-    post(instances.address, 'register/v1', { email: EMAIL, password: PASSWORD }),
+    post(instances.balancer, 'register/v1', { email: EMAIL, password: PASSWORD }),
   )
   const statuses = replies.map(({ status }) => status).toSorted()
   expect(statuses).toEqual([200, ...Array(19).fill(409)])
@@ -20,7 +20,7 @@ testInstances('a refresh token used concurrently on both instances has one succe
   await using instances = await createTestInstances()
   const { refreshToken } = await instances.here.register()
   const replies = await mapConcurrently(times(20), () =>
-    post(instances.address, 'refresh/v1', { refreshToken }),
+    post(instances.balancer, 'refresh/v1', { refreshToken }),
   )
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
   expect(new Set(replies.map(({ json }) => json.response.refreshToken)).size).toBe(1)
@@ -41,13 +41,13 @@ testInstances('an e-mail link works once, regardless of the instance', async () 
   await instances.here.register(EMAIL)
   const token = tokenIn(await smtp.next(EMAIL))
   const verified = await mapConcurrently(times(20), () =>
-    post(instances.address, 'email/v1/verify', { token }),
+    post(instances.balancer, 'email/v1/verify', { token }),
   )
   expect(verified.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
-  await post(instances.address, 'password/v1/forgot', { email: EMAIL })
+  await post(instances.balancer, 'password/v1/forgot', { email: EMAIL })
   const resetting = tokenIn(await smtp.next(EMAIL))
   const reset = await mapConcurrently(times(20), (at) =>
-    post(instances.address, 'password/v1/reset', {
+    post(instances.balancer, 'password/v1/reset', {
       token: resetting,
       newPassword: `another good one ${at}`,
     }),
@@ -57,22 +57,22 @@ testInstances('an e-mail link works once, regardless of the instance', async () 
 
 testInstances('a two-factor code is accepted once across instances', async () => {
   await using instances = await createTestInstances({ RATE_LIMITS: 'off' })
-  const { address, clock } = instances
-  const { accessToken: token } = await address.register(EMAIL)
-  const setUp = await address.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
+  const { balancer, clock } = instances
+  const { accessToken: token } = await balancer.register(EMAIL)
+  const setUp = await balancer.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
   const { secret } = setUp.json.response
   const codeNow = async () =>
     (await TOTP.generate(secret, { timestamp: clock.now.getTime() })).otp as string
   const json = { code: await codeNow() }
-  expect((await address.ask('POST', `${TWO_FACTOR}/confirm`, { token, json })).status).toBe(200)
+  expect((await balancer.ask('POST', `${TWO_FACTOR}/confirm`, { token, json })).status).toBe(200)
   clock.advance(30_000)
   const code = await codeNow()
   const challenges = await mapConcurrently(times(20), async () => {
-    const reply = await post(address, 'login/v1', { email: EMAIL, password: PASSWORD })
+    const reply = await post(balancer, 'login/v1', { email: EMAIL, password: PASSWORD })
     return reply.json.response.challengeToken as string
   })
   const replies = await mapConcurrently(challenges, (challengeToken) =>
-    post(address, 'login/v1/two_factor', { challengeToken, code }),
+    post(balancer, 'login/v1/two_factor', { challengeToken, code }),
   )
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
 })
@@ -81,7 +81,7 @@ testInstances('wrong passwords are counted across both instances', async () => {
   await using instances = await createTestInstances()
   await instances.here.register(EMAIL)
   const replies = await mapConcurrently(times(50), () =>
-    post(instances.address, 'login/v1', { email: EMAIL, password: 'wrong password' }),
+    post(instances.balancer, 'login/v1', { email: EMAIL, password: 'wrong password' }),
   )
   const statuses = replies.map(({ status }) => status).toSorted()
   expect(statuses).toEqual([...Array(5).fill(401), ...Array(45).fill(429)])

@@ -95,7 +95,7 @@ testInstances(
     const { both, here } = instances
     const emails = times(30).map((at) => `p${at}@example.com`)
     await mapConcurrently(emails, async (email) => {
-      await instances.address.register(email)
+      await instances.balancer.register(email)
       await Promise.all(both.map(({ services }) => services.outbox.flush()))
     })
     while ((await here.services.outbox.count()) > 0) {
@@ -153,7 +153,7 @@ testInstances(
 
 testInstances('a sealed message accepted by one instance is refused by the other', async () => {
   await using instances = await createTestInstances()
-  const { here, there, address } = instances
+  const { here, there, balancer } = instances
   const { accessToken } = await here.register()
   const { post, patchName } = await messagesFor(here)
   const elsewhere = await messagesFor(there)
@@ -161,7 +161,7 @@ testInstances('a sealed message accepted by one instance is refused by the other
   expect((await post('PATCH', PROFILE, message)).status).toBe(200)
   const again = await elsewhere.post('PATCH', PROFILE, message)
   expect([again.status, again.json.code]).toEqual([409, 'encryption_replay'])
-  const atOnce = await messagesFor(address)
+  const atOnce = await messagesFor(balancer)
   const parallel = patchName(accessToken, 'Bob')
   const replies = await mapConcurrently(times(20), () => atOnce.post('PATCH', PROFILE, parallel))
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])

@@ -79,7 +79,7 @@ test('a holder that had a turn does not starve behind new ones', async () => {
   expect(served.lastIndexOf('@ann')).toBeLessThan(40)
 })
 
-test('charges a job that takes longer than its cost for its time', async () => {
+test('charges a job for its actual time when that exceeds its estimated cost', async () => {
   const { ask, end, served } = makeQueue({ places: 1, costPerMs: SMALL })
   void ask('@slow', SMALL)
   await Bun.sleep(20)

@@ -30,13 +30,13 @@ export async function createTestInstances(
     both,
     clock,
     databaseUrl: database.environment['DATABASE_URL'] ?? '',
-    address: addressOf(both),
+    balancer: createBalancer(both),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }
 
 /** A load balancer: sends each request to a random instance. */
-function addressOf(both: readonly TestApp[]): TestApp {
+function createBalancer(both: readonly TestApp[]): TestApp {
   const any = () => both[Math.floor(Math.random() * both.length)] as TestApp
   return { ...(both[0] as TestApp), ask: (...request) => any().ask(...request) }
 }

@@ -41,7 +41,7 @@ export const dbCopy: LocalCommand = {
     ],
     ['--from <url>', 'from this server to a new file in DATA_DIR; accepts env:NAME too'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
-    ['--yes', 'with --from: continue although other clients are connected to the server'],
+    ['--yes', 'with --from: continue even if other clients are connected to the server'],
   ],
   run: async (loadConfig, { to, from, yes, json }) => {
     const config = loadConfig()
@@ -109,11 +109,11 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
   const secrets = join(dataDir, 'secrets')
   const marker = movedMarkerPath(config)
   const moved = await movedTo(config)
-  // While the copy to the server is unfinished, the file holds the only complete data.
+  // While the copy to the server is unfinished, only the file holds complete data.
   if (existsSync(path) && (moved === null || moved.isUnfinished))
     throw new CommandError(`${dataDir} already has data: use an empty DATA_DIR.`)
   if (!isConfirmed) confirmRisk(await riskOfMoving(url))
-  const place = `${dataDir} of ${hostname()}`
+  const place = `${dataDir} on ${hostname()}`
   const done = await copyInto(unfinishedCopyFolder(dataDir), url, config, place)
   // Remove what the copy to the server left here.
   for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
@@ -160,7 +160,7 @@ export async function copyAll(from: Side, to: Side, advice: string): Promise<num
     return await copyTables(from.db, to.db, progress.show)
   } catch (cause) {
     if (!(cause instanceof CopyMismatch)) throw cause
-    const message = `${cause.message}, perhaps after a change since the copy began: ${advice}.`
+    const message = `${cause.message}, perhaps because the data changed during the copy: ${advice}.`
     throw new CopyMismatch(message, { cause })
   } finally {
     progress.end()

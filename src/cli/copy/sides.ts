@@ -55,8 +55,8 @@ export async function sqliteSide(
 }
 
 /**
- * A snapshot of a server's database. With `movesTo`, the server refuses every change from then on, and names that place
- * in its reply.
+ * Opens a snapshot of a PostgreSQL database. With `movesTo`, the database then refuses every change, and records that
+ * location for the error message.
  */
 export async function postgresSource(
   url: string,

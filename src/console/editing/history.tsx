@@ -54,7 +54,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                       <Confirm
                         label={`Roll back to version ${one.version}`}
                         run={() => rollBack(one.version)}
-                        done={`Rolled back to version ${one.version}. Version ${version + 1} is live.`}
+                        done={`Rolled back to version ${one.version}, now live as version ${version + 1}.`}
                       >
                         <RollbackChanges kind={kind} from={version} to={one.version} />
                         <NoteField note={note} onChange={setNote} />

@@ -154,7 +154,7 @@ function Review<T>(props: ReviewProps<T>) {
       <Dialog title={`${author} published while you were editing`} onClose={onClose}>
         <p>
           Version {edition.version} is live. You started from version {base.version}, and your
-          changes are not published yet. The live version changed:
+          changes are not published yet. Changes in the live version:
         </p>
         <Changes changes={differencesBetween(base.content, edition.content)} />
         <div class="actions end">

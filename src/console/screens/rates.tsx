@@ -26,7 +26,7 @@ export function RatesScreen() {
             <Card>
               <Facts
                 items={[
-                  ['Source', data.provider ?? 'Off: apps get the initial rates'],
+                  ['Source', data.provider ?? 'Off: the rates are not updated'],
                   ['Published', <Time key="published" at={data.updatedAt} />],
                   ['Last successful refresh', <TimeAgo key="refreshed" at={data.succeededAt} />],
                   [
@@ -38,8 +38,8 @@ export function RatesScreen() {
               />
               {data.held && (
                 <p class="warn">
-                  These rates jumped on {data.held.date}, so the previous ones stay in use until the
-                  next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
+                  {Object.keys(data.held.rates).join(', ')} jumped on {data.held.date}. Their
+                  previous rates stay in use until the next update confirms the jump.
                 </p>
               )}
             </Card>

@@ -13,7 +13,7 @@ const MAX_LARGEST_SHOWN = 20
 const MAX_AGE_MS = 10 * 60_000
 const MAX_WAIT_MS = 500
 
-/** Counts the size of attachments by type and user, a few rows at a time. */
+/** Totals the number and size of attachments by type and user, a few rows at a time. */
 export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Date; log: Log }) {
   const { attachments } = db.tables
   let last: Awaited<ReturnType<typeof count>> | null = null
@@ -24,7 +24,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
   async function read() {
     if (last === null || Math.abs(now().getTime() - Date.parse(last.countedAt)) > MAX_AGE_MS) {
       counting ??= refresh()
-      // Wait for small counts.
+      // Give a short count time to finish.
       await Promise.race([counting, Bun.sleep(MAX_WAIT_MS)])
     }
     return last

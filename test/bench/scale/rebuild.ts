@@ -12,14 +12,14 @@ const MIN_SECONDS = 3
 
 /** Prints the speed of a rebuild: linking customers event by event, then rebuilding each purchase. */
 export async function benchRebuild({ large, empty }: Sides) {
-  const [ours, theirs] = [await measureRates(large), await measureRates(empty)]
+  const [inLarge, inEmpty] = [await measureRates(large), await measureRates(empty)]
   printTable(
     'events rebuild',
     ['', 'large', 'empty', 'large ÷ empty'],
     [
-      rateComparisonRow('events linked per second', [ours.linked, theirs.linked]),
-      rateComparisonRow('purchases rebuilt per second', [ours.rebuilt, theirs.rebuilt]),
-      rateComparisonRow('events per second, overall', [ours.events, theirs.events]),
+      rateComparisonRow('events linked per second', [inLarge.linked, inEmpty.linked]),
+      rateComparisonRow('purchases rebuilt per second', [inLarge.rebuilt, inEmpty.rebuilt]),
+      rateComparisonRow('events per second, overall', [inLarge.events, inEmpty.events]),
     ],
   )
 }
@@ -29,8 +29,8 @@ async function measureRates({ dataDir, size }: Side) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
   await using data = await openData(config, createLog('error'))
   const { rebuildBilling } = data.services
-  const second = await rebuildRepeatedly(() => rebuildBilling(skipFirstPart()))
-  const rebuilt = second.lines / second.seconds
+  const secondPart = await rebuildRepeatedly(() => rebuildBilling(skipFirstPart()))
+  const rebuilt = secondPart.lines / secondPart.seconds
   const both = await rebuildRepeatedly(() => rebuildBilling(AbortSignal.timeout(LIMIT)))
   const linked = both.events / (both.seconds - both.lines / rebuilt)
   return {

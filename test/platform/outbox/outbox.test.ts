@@ -42,7 +42,7 @@ test('an instance does not send what another one is sending', async () => {
   expect(await first.count()).toBe(0)
 })
 
-test('retries a mail that failed with a clock a year ahead once it is set back', async () => {
+test('retries a failed mail after a clock that was a year ahead is set back', async () => {
   await using app = await createTestApp()
   const { outbox } = app.services
   const tries: Date[] = []

@@ -12,7 +12,7 @@ import type { MailKind } from './mail-texts.ts'
 import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
 import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
-/** The base URLs of links in mails, including `auth`, for the app and for browser pages. At least one is set. */
+/** The base URLs of links in mails: the app's, and that of our pages (ends in `/auth`). At least one is set. */
 export type MailLinks = { app: string | null; page: string | null }
 
 type EmailAddressesDeps = {

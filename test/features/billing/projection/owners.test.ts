@@ -18,7 +18,7 @@ test.each<[string, EventFixture[], string]>([
     U,
   ],
   [
-    'an event without an id does not hide the next one',
+    'an event without an id does not hide a later event with one',
     [
       initial(),
       transfer(10, U, V),
@@ -28,7 +28,7 @@ test.each<[string, EventFixture[], string]>([
     U,
   ],
   [
-    'joining the customer with another applies the transfers of that one',
+    'merging two customers applies the transfers of both',
     [
       initial({ aliases: ['a', 'b'] }),
       transfer(10, 'other', V),
@@ -62,7 +62,7 @@ test('a rebuild reports and repairs a wrong owner', async () => {
   expect(await customerNames(app)).toEqual([U])
 })
 
-test('finishes stale work after the reply', async () => {
+test('refreshes stale purchases after the reply', async () => {
   const foldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
   await using app = await createTestApp({}, { foldingSizes })
   app.clock.now = new Date(ms(400))
