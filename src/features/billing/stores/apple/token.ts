@@ -1,0 +1,55 @@
+import { verify, type X509Certificate } from 'node:crypto'
+import { createChainVerifier } from './certificates.ts'
+import { AppleTokenError } from './token-error.ts'
+
+export type Claims = Record<string, unknown>
+/** Returns the claims of a token that Apple signed. Throws `AppleTokenError`. */
+export type VerifyToken = (token: unknown) => Claims
+
+const SIGNATURE_BYTES = 64
+/** How far Apple's clock may be off from the validity of its certificates, in ms. */
+const TOLERANCE_MS = 60_000
+
+/**
+ * Verifies the signed data of StoreKit and the App Store Server: a compact JWS with its certificates in `x5c`. The
+ * certificates must be valid at the time of the signature, not now: old notifications are delivered again.
+ * https://developer.apple.com/documentation/appstoreserverapi/jwsdecodedheader
+ */
+export function createTokenVerifier(root: X509Certificate): VerifyToken {
+  const verifyChain = createChainVerifier(root)
+  return (token) => {
+    const parts = typeof token === 'string' ? token.split('.') : []
+    if (parts.length !== 3) throw new AppleTokenError('malformed')
+    const [header = '', payload = '', signature = ''] = parts
+    const { alg, crit, x5c } = readJson(header)
+    if (alg !== 'ES256' || crit !== undefined) throw new AppleTokenError('wrong_algorithm')
+    const { key, validFrom, validTo } = verifyChain(x5c)
+    const signed = Buffer.from(`${header}.${payload}`)
+    const bytes = Buffer.from(signature, 'base64url')
+    const isSigned =
+      bytes.length === SIGNATURE_BYTES &&
+      verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, bytes)
+    if (!isSigned) throw new AppleTokenError('wrong_signature')
+    const claims = readJson(payload)
+    const signedAt = claims['signedDate'] ?? claims['receiptCreationDate']
+    const isInTime =
+      typeof signedAt === 'number' &&
+      signedAt >= validFrom - TOLERANCE_MS &&
+      signedAt <= validTo + TOLERANCE_MS
+    if (!isInTime) throw new AppleTokenError('wrong_signed_date')
+    return claims
+  }
+}
+
+function readJson(base64url: string): Claims {
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(base64url, 'base64url').toString())
+  } catch {
+    throw new AppleTokenError('malformed')
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new AppleTokenError('malformed')
+  }
+  return value as Claims
+}
