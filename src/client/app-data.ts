@@ -26,6 +26,8 @@ export type PricingPlan = PlanLimits & {
   paymentPriceId: string
   /** Other store products for this plan. */
   otherProductIds?: string[]
+  /** What purchases from the stores give with this plan; the code of the plan if absent. */
+  entitlementIds?: string[]
   trialDays: number
   /** What the plan unlocks. */
   capabilities: string[]

@@ -18,6 +18,12 @@ const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
   examples: [['com.example.pro.monthly']],
 })
 
+const entitlementIds = t.Array(t.String({ minLength: 1, maxLength: 100 }), {
+  maxItems: 50,
+  description: 'what purchases from the stores give with this plan; the code of the plan if absent',
+  examples: [['pro']],
+})
+
 /** The fields of a plan except `_id`; `Text` creates the schemas of texts shown to users. */
 const fieldsWith = <Text extends TSchema>(
   Text: (documentation: { description: string; examples?: string[] }) => Text,
@@ -67,6 +73,7 @@ const fieldsWith = <Text extends TSchema>(
 export const PlanImport = closedObject({
   ...fieldsWith(() => LocalText),
   otherProductIds: t.Optional(otherProductIds),
+  entitlementIds: t.Optional(entitlementIds),
   _id: t.Optional(t.String()),
 })
 export const PlanImports = t.Array(PlanImport, { maxItems: 500 })
@@ -79,6 +86,7 @@ export const PlanReply = closedObject(
     _id: id('of the plan'),
     ...fieldsWith<TString>((documentation) => t.String(documentation)),
     otherProductIds: t.Optional(otherProductIds),
+    entitlementIds: t.Optional(entitlementIds),
   },
   'PricingPlan',
   'a pricing plan in one language',

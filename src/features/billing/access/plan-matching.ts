@@ -11,6 +11,7 @@ export type PurchasablePlan = {
   paymentProductId: string
   paymentPriceId: string
   otherProductIds?: string[]
+  entitlementIds?: string[]
 }
 
 /** A product with active purchases that no plan names. `lines`: their number; `customerId`: the customer of one. */
@@ -40,10 +41,19 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
+/** Stores know products only: their purchases give the entitlements of the plan. Others name theirs. */
+export function withPlanEntitlements<T extends Purchase>(purchase: T, plans: PurchasablePlan[]): T {
+  if (purchase.stated === null || purchase.entitlementIds.length > 0) return purchase
+  const plan = planOf(purchase, plans)
+  return plan ? { ...purchase, entitlementIds: plan.entitlementIds ?? [plan.code] } : purchase
+}
+
 /** Whether a purchase gives access, but no plan names it. */
 function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
   return (
-    purchase.active && purchase.entitlementIds.length > 0 && planOf(purchase, plans) === undefined
+    purchase.active &&
+    (purchase.entitlementIds.length > 0 || purchase.stated !== null) &&
+    planOf(purchase, plans) === undefined
   )
 }
 

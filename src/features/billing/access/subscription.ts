@@ -5,7 +5,7 @@ import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchas
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { isEffectivelyForever } from './access-sentence.ts'
-import { type PurchasablePlan, planOf } from './plan-matching.ts'
+import { type PurchasablePlan, planOf, withPlanEntitlements } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price and limits. */
 export type PlanLike = PurchasablePlan & { price: number } & Record<(typeof LIMITS)[number], number>
@@ -64,10 +64,9 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   async function read(userId: string, environment: Environment, wanted: string[]) {
     const { plans, language } = await listPlans(wanted)
     const price = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
-    const purchases = assessPurchases(
-      await purchasesOf(userId, environment),
-      now().getTime(),
-      price,
+    const found = await purchasesOf(userId, environment)
+    const purchases = assessPurchases(found, now().getTime(), price).map((purchase) =>
+      withPlanEntitlements(purchase, plans),
     )
     reportUnmatched(purchases, plans)
     const best = purchases.find(({ active }) => active)
