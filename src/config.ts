@@ -20,10 +20,9 @@ import {
   sender,
 } from './lib/setting-values.ts'
 import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
+import { readStores } from './lib/store-settings.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
-/** A single log write must fit. */
-const MIN_LOG_FILE_BYTES = 64 * 1024
 const GIBIBYTE = 1024 ** 3
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const EXTERNAL_URL = 'an https URL (http on loopback)'
@@ -64,6 +63,7 @@ function readSettings(reader: SettingsReader) {
     ...readApp(reader),
     ...readSignIn(reader),
     ...readBilling(reader),
+    ...readStores(reader),
     ...readRates(reader),
     ...readOperations(reader),
     ...readBackups(reader),
@@ -256,7 +256,7 @@ function readLog({ optional, path, choice, integer, count }: SettingsReader) {
     logLevel: choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     logFile: path('LOG_FILE'),
     /** The size at which the log file is rotated; `logFileKeep` older files are kept. */
-    logFileBytes: count('LOG_FILE_BYTES', 16 * 1024 * 1024, 'bytes', MIN_LOG_FILE_BYTES),
+    logFileBytes: count('LOG_FILE_BYTES', 16 * 1024 * 1024, 'bytes', 64 * 1024),
     logFileKeep: integer('LOG_FILE_KEEP', 5, 0, 1000),
     /** Null: text on a terminal, else JSON. */
     logFormat: optional('LOG_FORMAT', 'json or text', (text) => oneOf(['json', 'text'], text)),

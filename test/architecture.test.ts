@@ -25,7 +25,8 @@ const DIRECTORIES = `
   console console/editing console/screens console/ui
   features/attachments/images features/attachments/storage features/attachments/upload
   features/billing/access features/billing/inbox features/billing/projection
-    features/billing/provider features/billing/purchases
+    features/billing/provider features/billing/purchases features/billing/stores
+    features/billing/stores/apple
   features/users/accounts features/users/credentials features/users/email features/users/pages
     features/users/profile features/users/routes features/users/sessions features/users/social
     features/users/two-factor

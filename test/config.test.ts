@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
+import { APPLE_ROOT } from '../src/features/billing/stores/apple/certificates.ts'
 
 test('without environment variables every setting has its default', () => {
   expect(readConfig({}, {})).toMatchObject({
@@ -23,6 +25,9 @@ test('flags override the environment', () => {
     host: '::1',
   })
 })
+
+const ROOT_FILE = join(mkdtempSync(join(tmpdir(), 'homeport-root-')), 'root.cer')
+writeFileSync(ROOT_FILE, APPLE_ROOT.raw)
 
 /** A valid value of each variable, its parsed form, and invalid values besides '' (null: none). */
 const VARIABLES: Record<
@@ -133,6 +138,21 @@ const VARIABLES: Record<
     'old, new',
     { webhookTokens: ['old', 'new'] },
     [',', 'a,', 'a,b,c', 'with space', 'ümlaut'],
+  ],
+  APP_STORE_APPS: [
+    'com.example.app:123, com.example.two:4',
+    {
+      appStoreApps: [
+        { bundleId: 'com.example.app', appleId: 123 },
+        { bundleId: 'com.example.two', appleId: 4 },
+      ],
+    },
+    ['com.example.two', 'com.example.app:x', 'no bundle:17'],
+  ],
+  APP_STORE_ROOT_FILE: [
+    ROOT_FILE,
+    { appStoreRoot: expect.anything() },
+    ['/nowhere.pem', '/etc/hostname'],
   ],
   WEBHOOK_SIGNING_SECRET: ['secret', { webhookSigningSecret: 'secret' }, []],
   RC_API_KEY: ['key', { rcApiKey: 'key' }, []],

@@ -11,7 +11,7 @@ const LOGIN = { email: EMAIL, password: PASSWORD }
 const ENV = { plain: 'test', sealed: 'production' }
 
 /** Documented operations that apps do not call: files have URLs, and the others are for servers. */
-const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent']
+const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent', 'receiveAppStoreNotification']
 
 test('the client has a function for every documented operation, which requests its route', async () => {
   await using app = await createTestApp()

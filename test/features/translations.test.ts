@@ -7,9 +7,9 @@ const SOURCES = [
   'src/platform/encryption/opener.ts',
   'src/{lib,usecases}/**/*.ts',
 ]
-/** Texts for operators and billing providers, texts with their own keys, and examples. */
+/** Texts for operators, stores and billing providers, texts with their own keys, and examples. */
 const EXCLUDED_FILES =
-  /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
+  /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/(stores\/)?routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */

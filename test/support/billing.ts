@@ -1,4 +1,4 @@
-import { type BillingEvent, readEvent } from '../../src/features/billing/inbox/event.ts'
+import { type BillingEvent, readDelivery } from '../../src/features/billing/inbox/event.ts'
 import { type TestApp, WEBHOOK_TOKEN } from './app.ts'
 
 export const DAY = 24 * 60 * 60 * 1000
@@ -72,9 +72,9 @@ export async function deliver(app: TestApp, fixture: EventFixture | object) {
 export async function receive({ services }: TestApp, fixture: EventFixture): Promise<string> {
   const body = bodyOf(fixture)
   const bytes = Buffer.from(JSON.stringify(body))
-  const event = readEvent(body, bytes)
-  if (!event) throw new Error('the fixture has no event')
-  return services.billing.receive({ event, bytes })
+  const delivery = readDelivery(body, bytes)
+  if (!delivery) throw new Error('the fixture has no event')
+  return services.billing.receive(delivery)
 }
 
 /** Every order of a list. */

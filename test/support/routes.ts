@@ -1,10 +1,19 @@
 import type { RouteCase } from './route-case.ts'
 
-/** Every route of the API. A feature's cases are in `routes.cases.ts` beside its tests. */
-export const routes: RouteCase[] = await collectCases()
+type CaseModule = { routes: RouteCase[]; environment?: Record<string, string> }
 
-async function collectCases() {
+const modules = await loadCases()
+
+/** Every route of the interface. The cases of a feature are in `routes.cases.ts` beside its tests. */
+export const routes = modules.flatMap((module) => module.routes)
+
+/** The configuration that they need. */
+export const routeEnvironment: Record<string, string> = Object.assign(
+  {},
+  ...modules.map(({ environment }) => environment),
+)
+
+async function loadCases(): Promise<CaseModule[]> {
   const found = new Bun.Glob('../features/*/routes.cases.ts').scanSync(import.meta.dir)
-  const modules = await Promise.all([...found].toSorted().map((path) => import(`./${path}`)))
-  return modules.flatMap((module: { routes: RouteCase[] }) => module.routes)
+  return Promise.all([...found].toSorted().map((path) => import(`./${path}`)))
 }

@@ -11,6 +11,9 @@ import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
+import { APPLE_ROOT } from './stores/apple/certificates.ts'
+import { createTokenVerifier } from './stores/apple/token.ts'
+import { storeRoutes } from './stores/routes.ts'
 
 type Needs<Plan extends PlanLike> = {
   /** The plans, in the best matching language of `wanted`. */
@@ -41,6 +44,7 @@ export const billingFeature = {
       subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
     })
     const { billing, erasure, subscription } = parts
+    const appStoreRoot = config.appStoreRoot ?? APPLE_ROOT
     const withAliases = nothing('erased and merged with billingAliases')
     return {
       services: parts,
@@ -54,7 +58,13 @@ export const billingFeature = {
           showsSandbox: config.billingSandbox === 'separate',
           now,
           signedIn,
-        }),
+        }).use(
+          storeRoutes({
+            billing,
+            apps: config.appStoreApps,
+            verify: createTokenVerifier(appStoreRoot),
+          }),
+        ),
       consoleRoutes: ({ record }: ConsoleContext) =>
         billingAdmin({ ...parts, findUser: needs.findUser, record, log }),
       jobs: billingJobs(parts),

@@ -15,7 +15,7 @@ import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH }
 
 const MAX_BODY_BYTES = 256 * 1024
 
-const RESULT_MESSAGES: Record<DeliveryResult, string> = {
+const MESSAGES: Record<DeliveryResult, string> = {
   ok: 'The event is recorded.',
   duplicate: 'The event was already recorded.',
   ignored: 'The event is recorded. It does not affect access.',
@@ -72,8 +72,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         if (signingSecret !== null) verify(request, bytes, signingSecret)
         const delivery = readDelivery(readJson(bytes), bytes)
         if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
-        const result = await receive(delivery)
-        return message(RESULT_MESSAGES[result], result)
+        return receiveDelivery(billing, delivery)
       },
       {
         parse: 'none',
@@ -113,14 +112,15 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       denial: { reason: 'wrong_signature' },
     })
   }
+}
 
-  /** A full disk returns 503 here, like any other storage failure, so that the provider retries. */
-  async function receive(delivery: Delivery): Promise<DeliveryResult> {
-    try {
-      return await billing.receive(delivery)
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
-      throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })
-    }
+/** Records a delivery and replies to it. A full disk returns 503, like any other storage failure: the sender retries. */
+export async function receiveDelivery(billing: Pick<Billing, 'receive'>, delivery: Delivery) {
+  try {
+    const result = await billing.receive(delivery)
+    return message(MESSAGES[result], result)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
+    throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })
   }
 }

@@ -9,8 +9,6 @@ type EventColumns = Record<
   Column
 >
 
-export const PROVIDER = 'revenuecat'
-
 /** The most frequent event types. */
 export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
 

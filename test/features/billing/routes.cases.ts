@@ -1,4 +1,12 @@
+import { createClock } from '../../support/app.ts'
+import { createAppStore, FAKE_APP } from '../../support/app-store/app-store.ts'
 import type { RouteCase } from '../../support/route-case.ts'
+
+const store = await createAppStore(createClock())
+const SUBJECT = { environment: 'Sandbox', bundleId: FAKE_APP.bundleId }
+
+/** What the server needs for these routes. */
+export const { environment } = store
 
 export const routes: RouteCase[] = [
   {
@@ -8,6 +16,15 @@ export const routes: RouteCase[] = [
     good: { json: { event: { id: 'E', type: 'RENEWAL' } } },
     bad: { json: { event: {} }, status: 400 },
     oversize: { json: { event: { type: 'RENEWAL', fill: 'x'.repeat(300_000) } } },
+  },
+  {
+    method: 'POST',
+    path: '/api/webhooks/app-store/v1',
+    access: 'public',
+    good: {},
+    prepare: async () => ({ json: store.notification('TEST', undefined, { data: SUBJECT }).body }),
+    bad: { json: {}, status: 400 },
+    oversize: { json: { signedPayload: 'x'.repeat(300_000) } },
   },
   {
     method: 'GET',

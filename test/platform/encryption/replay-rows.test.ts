@@ -3,7 +3,7 @@ import { sha256 } from '../../../src/lib/crypto.ts'
 import { createFailureLimit } from '../../../src/platform/encryption/failure-limit.ts'
 import { createClock, createTestApp, type TestApp } from '../../support/app.ts'
 import { messagesFor } from '../../support/messages.ts'
-import { routes } from '../../support/routes.ts'
+import { routeEnvironment, routes } from '../../support/routes.ts'
 
 const LOGIN = '/api/auth/login/v1'
 const MAX_FAILURES = 3_000
@@ -24,7 +24,7 @@ test('a sealed request without a route stores nothing', async () => {
 })
 
 test('every changing route carries out a sealed request only once', async () => {
-  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  await using app = await createTestApp({ ...routeEnvironment, RATE_LIMITS: 'off' })
   const { post, seal } = await messagesFor(app)
   for (const { method, path, good } of routes.filter((route) => route.method !== 'GET')) {
     const { accessToken: at } = await app.register()

@@ -3,7 +3,7 @@ import { type Answer, createTestApp, type Mode, WEBHOOK_TOKEN } from '../../supp
 import { expectFailure } from '../../support/failure.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import type { RouteCase } from '../../support/route-case.ts'
-import { routes } from '../../support/routes.ts'
+import { routeEnvironment, routes } from '../../support/routes.ts'
 
 describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
   let shared: Shared
@@ -89,7 +89,7 @@ describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
 async function createShared(mode: Mode) {
   const identityProvider = await startIdentityProvider()
   const { providers } = identityProvider
-  const app = await createTestApp({ RATE_LIMITS: 'off' }, { providers, mode })
+  const app = await createTestApp({ ...routeEnvironment, RATE_LIMITS: 'off' }, { providers, mode })
   const user = await app.register('user@example.com')
   const other = await app.register('other@example.com')
   return { app, identityProvider, user, other }

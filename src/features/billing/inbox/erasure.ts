@@ -4,8 +4,9 @@ import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
-import { type BillingEvent, type Delivery, readEvent } from './event.ts'
-import { eventWithEffect, utf8 } from './event-log.ts'
+import type { BillingEvent, Delivery } from './event.ts'
+import { eventWithEffect } from './event-log.ts'
+import { readStoredEvent, utf8 } from './stored-event.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 
@@ -65,14 +66,14 @@ export function createErasure(deps: ErasureDeps) {
     const rows = await eventsAbout(db.read, ids)
     return rows
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
-      .map(({ receivedAt, body }) => ({
+      .map(({ receivedAt, provider, body }) => ({
         receivedAt: receivedAt.toISOString(),
-        body: utf8(withoutOthers(body, ids)),
+        body: utf8(withoutOthers(provider, body, ids)),
       }))
   }
 
-  function withoutOthers(body: Uint8Array, ids: string[]): Uint8Array {
-    const event = readEvent(JSON.parse(utf8(body)), body)
+  function withoutOthers(provider: string, body: Uint8Array, ids: string[]): Uint8Array {
+    const event = readStoredEvent(provider, body)
     const others = event ? idsIn(event).filter((id) => !ids.includes(id)) : []
     return others.length === 0 ? body : withoutPersonalData(body, others)
   }
@@ -92,8 +93,8 @@ export function createErasure(deps: ErasureDeps) {
       bytes,
       deleted.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
     )
-    const known = readEvent(JSON.parse(scrubbed.toString('utf8')), scrubbed)
-    return { event: known ? { ...known, id: event.id } : event, bytes: scrubbed }
+    const known = readStoredEvent(delivery.provider, scrubbed)
+    return { ...delivery, event: known ? { ...known, id: event.id } : event, bytes: scrubbed }
   }
 
   /** All ids of the user's customer, except those of other users. */

@@ -1,5 +1,4 @@
-import { and, asc, eq, gt, lt, ne, type Placeholder, sql } from 'drizzle-orm'
-import { sha256 } from '../../../lib/crypto.ts'
+import { and, asc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -13,10 +12,11 @@ import {
   orderingTimeOf,
   purchaseKeyOf,
 } from '../purchases/event-order.ts'
-import { type BillingDb, MARKS, PROVIDER } from '../schema.ts'
+import { type BillingDb, MARKS } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, readDelivery } from './event.ts'
-import { eventWithEffect, utf8 } from './event-log.ts'
+import { eventWithEffect } from './event-log.ts'
+import { PROVIDERS, utf8 } from './stored-event.ts'
 
 type BillingDeps = {
   db: BillingDb
@@ -50,14 +50,19 @@ export function createBilling(deps: BillingDeps) {
     tx
       .select({ id: billingEvents.id, bodyHash: billingEvents.bodyHash })
       .from(billingEvents)
-      .where(hasEventId(sql.placeholder('eventId'))),
+      .where(
+        and(
+          eq(billingEvents.provider, sql.placeholder('provider')),
+          eq(billingEvents.eventId, sql.placeholder('eventId')),
+        ),
+      ),
   )
   const insertEvent = db.prepareWrite((tx) =>
     tx
       .insert(billingEvents)
       .values({
         id: sql.placeholder('id'),
-        provider: PROVIDER,
+        provider: sql.placeholder('provider'),
         eventId: sql.placeholder('eventId'),
         type: sql.placeholder('type'),
         eventAt: sql.placeholder('eventAt'),
@@ -94,14 +99,10 @@ export function createBilling(deps: BillingDeps) {
    * kept, marked as failed and retried; it does not block others.
    */
   async function receive(delivery: Delivery): Promise<DeliveryResult> {
-    const { event, bytes } = delivery
-    const bodyHash = sha256(bytes, 'hex')
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
         const kept = await erasure.pseudonymize(tx, delivery)
-        return (
-          (await record(tx, kept, bodyHash, foldEvent)) ?? countDuplicate(tx, event.id, bodyHash)
-        )
+        return (await record(tx, kept, foldEvent)) ?? countDuplicate(tx, delivery)
       })
     // A fold rarely fails, so only the second try pays for a savepoint.
     return receiveWith(fold).catch((error) => {
@@ -110,10 +111,10 @@ export function createBilling(deps: BillingDeps) {
     })
   }
 
-  async function countDuplicate(tx: Tx, eventId: string, bodyHash: string) {
-    const [earlier] = await findEvent(tx).execute({ eventId })
+  async function countDuplicate(tx: Tx, { provider, event, hash }: Delivery) {
+    const [earlier] = await findEvent(tx).execute({ provider, eventId: event.id })
     if (!earlier) throw new Error('the event was neither stored nor found')
-    const conflict = earlier.bodyHash === bodyHash ? {} : { conflicting: true }
+    const conflict = earlier.bodyHash === hash ? {} : { conflicting: true }
     await tx
       .update(billingEvents)
       .set({ duplicates: sql`${billingEvents.duplicates} + 1`, ...conflict })
@@ -124,8 +125,7 @@ export function createBilling(deps: BillingDeps) {
   /** Stores and folds an event; null if it was stored before. */
   async function record(
     tx: Tx,
-    { event, bytes }: Delivery,
-    bodyHash: string,
+    { provider, event, bytes, hash }: Delivery,
     foldEvent: FoldEvent,
   ): Promise<DeliveryResult | null> {
     const id = newId()
@@ -134,6 +134,7 @@ export function createBilling(deps: BillingDeps) {
     const hasEffect = canAffectAccess(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
     const inserted = await insertEvent(tx).execute({
       id,
+      provider,
       eventId: event.id,
       type: event.type,
       eventAt: event.at === null ? null : new Date(event.at),
@@ -141,7 +142,7 @@ export function createBilling(deps: BillingDeps) {
       orderedAt,
       purchaseKey: hasEffect ? purchaseKeyOf(event) : null,
       body: bytes,
-      bodyHash,
+      bodyHash: hash,
       environment: event.environment,
       appUserId: event.appUserId,
       outcome: hasEffect ? 'applied' : 'ignored',
@@ -269,7 +270,7 @@ export function createBilling(deps: BillingDeps) {
     const delivery = readDelivery({ event }, bytes)
     if (!delivery) return
     const kept = await erasure.pseudonymize(tx, delivery)
-    await record(tx, kept, sha256(bytes, 'hex'), foldOrMarkFailed)
+    await record(tx, kept, foldOrMarkFailed)
   }
 
   async function count() {
@@ -281,7 +282,7 @@ export function createBilling(deps: BillingDeps) {
     return await db.read.$count(billingEvents, MARKS.failed(billingEvents))
   }
 
-  /** An event by the provider's id, with its body as text; null if it is unknown. */
+  /** An event by its sender's id, with its body as text; null if it is unknown. */
   async function show(eventId: string) {
     const [row] = await db.read.select().from(billingEvents).where(hasEventId(eventId))
     if (!row) return null
@@ -290,7 +291,7 @@ export function createBilling(deps: BillingDeps) {
     return { ...event, lineKey, body: utf8(body) }
   }
 
-  function hasEventId(eventId: string | Placeholder) {
-    return and(eq(billingEvents.provider, PROVIDER), eq(billingEvents.eventId, eventId))
+  function hasEventId(eventId: string) {
+    return and(inArray(billingEvents.provider, PROVIDERS), eq(billingEvents.eventId, eventId))
   }
 }

@@ -3,7 +3,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
-import { type BillingEvent, readEvent } from './event.ts'
+import { readStoredEvent } from './stored-event.ts'
 
 export type EventLog = ReturnType<typeof createEventLog>
 
@@ -14,6 +14,7 @@ type Page = { events: OrderedEvent[]; isLast: boolean }
 export function createEventLog(db: BillingDb) {
   const { billingEvents } = db.tables
   const columns = {
+    provider: billingEvents.provider,
     body: billingEvents.body,
     orderedAt: billingEvents.orderedAt,
     eventId: billingEvents.eventId,
@@ -52,13 +53,13 @@ export function createEventLog(db: BillingDb) {
     return { events: toSortedEvents(group), isLast: false }
   }
 
-  /** For each of `events`, the first later event of the purchase that names an owner. */
+  /** For each of `events`, the first later event of the purchase that names an owner, hints aside. */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     const limit = events.length * SCAN_PAGE_SIZE
     // A single scan reads fewer rows than a search for each event.
     const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null
-    const named = page?.isLast ? page.events.filter((one) => ownerIdIn(one) !== null) : null
+    const named = page?.isLast ? page.events.filter((one) => isClaim(one)) : null
     const found = []
     for (const event of events) {
       const next = named ? firstLaterThan(named, event) : await firstAfter(tx, purchaseKey, event)
@@ -70,7 +71,7 @@ export function createEventLog(db: BillingDb) {
   async function firstAfter(tx: Tx, purchaseKey: string, event: OrderedEvent) {
     for (let after = event.orderedAt - 1; ; ) {
       const { events, isLast } = await pageAfter(tx, purchaseKey, after, SCAN_PAGE_SIZE)
-      const found = events.find((one) => compareEvents(one, event) > 0 && ownerIdIn(one) !== null)
+      const found = events.find((one) => compareEvents(one, event) > 0 && isClaim(one))
       if (found || isLast) return found ?? null
       after = events.at(-1)?.orderedAt ?? after
     }
@@ -103,6 +104,11 @@ const ROWS_PER_QUERY = 500
 const SCAN_PAGE_SIZE = 4
 const MAX_SCANNED = 5_000
 
+/** Whether an event says who owns the purchase. */
+function isClaim(event: OrderedEvent): boolean {
+  return !event.isHint && ownerIdIn(event) !== null
+}
+
 /** The first of `sorted` that comes after `event`. */
 function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {
   let [from, to] = [0, sorted.length]
@@ -115,11 +121,7 @@ function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEve
   return sorted[from] ?? null
 }
 
-type Row = { body: Uint8Array; orderedAt: number; eventId: string }
-
-export function utf8(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-}
+type Row = { provider: string; body: Uint8Array; orderedAt: number; eventId: string }
 
 /** The event in a row of the log; null if it has no effect on access. */
 export function eventWithEffect(row: Row & { outcome: string }): OrderedEvent | null {
@@ -127,7 +129,7 @@ export function eventWithEffect(row: Row & { outcome: string }): OrderedEvent | 
 }
 
 function toOrderedEvent(row: Row): OrderedEvent | null {
-  const event: BillingEvent | null = readEvent(JSON.parse(utf8(row.body)), row.body)
+  const event = readStoredEvent(row.provider, row.body)
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }
 

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
-import { type BillingDb, FREQUENT_TYPES, MARKS, PROVIDER } from '../schema.ts'
+import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
+import { PROVIDERS } from './stored-event.ts'
 
 export type EventFilter = {
   type?: string | undefined
@@ -103,7 +104,7 @@ export function createEventSearch(db: BillingDb) {
     const rows = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
-      .where(and(eq(billingEvents.provider, PROVIDER), eq(billingEvents.eventId, eventId)))
+      .where(and(inArray(billingEvents.provider, PROVIDERS), eq(billingEvents.eventId, eventId)))
     return rows.length > 0
   }
 

@@ -37,6 +37,58 @@ export type BillingEvent = {
   unsubscribedAt: number | null
   billingIssueAt: number | null
   refundedAt: number | null
+  /**
+   * How much of the purchase a store's own event states, whatever it is about: all of it, or its current period. Null:
+   * the event only says what has changed. The fields from here on are only in events of stores.
+   */
+  stated: 'full' | 'partial' | null
+  /** `appUserId` is what the app passed to the store when it was bought; a later owner may have claimed it. */
+  isHint: boolean
+  startedAt: number | null
+  willRenew: boolean | null
+  endedAt: number | null
+  isFamilyShared: boolean
+}
+
+/** An event that says nothing. */
+export const NO_EVENT: BillingEvent = {
+  id: '',
+  type: '',
+  at: null,
+  environment: 'PRODUCTION',
+  appUserId: null,
+  originalAppUserId: null,
+  aliases: [],
+  transferredFrom: [],
+  transferredTo: [],
+  redeemedFrom: [],
+  redeemedBy: [],
+  redemptionOutcome: null,
+  store: null,
+  productId: null,
+  newProductId: null,
+  priceId: null,
+  entitlementIds: [],
+  periodType: null,
+  purchasedAt: null,
+  expiresAt: null,
+  graceExpiresAt: null,
+  autoResumeAt: null,
+  transactionId: null,
+  originalTransactionId: null,
+  cancelReason: null,
+  expirationReason: null,
+  price: null,
+  hasEnvironment: false,
+  unsubscribedAt: null,
+  billingIssueAt: null,
+  refundedAt: null,
+  stated: null,
+  isHint: false,
+  startedAt: null,
+  willRenew: null,
+  endedAt: null,
+  isFamilyShared: false,
 }
 
 const MAX_TEXT_LENGTH = 255
@@ -47,12 +99,18 @@ const MAX_LIST_LENGTH = 1_000
 type Fields = Record<string, unknown>
 
 /** An event and its stored bytes. */
-export type Delivery = { event: BillingEvent; bytes: Uint8Array }
+export type Delivery = {
+  provider: 'revenuecat' | 'app_store'
+  event: BillingEvent
+  bytes: Uint8Array
+  /** SHA-256, hex, of what a repeated delivery has in common with the first one. */
+  hash: string
+}
 
-/** The event in the body of a delivery; null if it has none. */
+/** The event in the body of a delivery of the billing provider; null if it has none. */
 export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
   const event = readEvent(body, bytes)
-  return event && { event, bytes }
+  return event && { provider: 'revenuecat', event, bytes, hash: sha256(bytes, 'hex') }
 }
 
 /**
@@ -65,17 +123,18 @@ export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null
   const type = shortText(event['type'])
   if (type === null) return null
   const id = shortText(event['id']) ?? shortText(event['event_id'])
-  return { id: id ?? `sha256:${sha256(bytes, 'hex')}`, type, ...readFields(event) }
+  return { ...NO_EVENT, id: id ?? `sha256:${sha256(bytes, 'hex')}`, type, ...readFields(event) }
 }
 
-function readFields(event: Fields): Omit<BillingEvent, 'id' | 'type'> {
+function readFields(event: Fields) {
   const text = (name: string) => shortText(event[name])
   const environment = text('environment') ?? text('purchase_environment')
   const entitlements = list(event['entitlement_ids'])
   const single = text('entitlement_id')
   return {
     at: time(event['event_timestamp_ms']),
-    environment: environment?.toUpperCase() === 'SANDBOX' ? 'SANDBOX' : 'PRODUCTION',
+    environment:
+      environment?.toUpperCase() === 'SANDBOX' ? ('SANDBOX' as const) : ('PRODUCTION' as const),
     hasEnvironment: environment !== null,
     appUserId: text('app_user_id'),
     originalAppUserId: text('original_app_user_id'),

@@ -29,16 +29,25 @@ export type StoredPurchase = {
 
 /** Adds the event that follows those in `before`. */
 export function addEvent(before: FoldState | null, event: OrderedEvent): FoldState {
-  const name = ownerIdIn(event)
+  const mention = mentionIn(event)
   const mentions = before?.mentions ?? []
-  const isSame = name === null || mentions.at(-1)?.name === name
+  const latest = mentions.at(-1)
+  const isSame =
+    mention === null || (latest?.name === mention.name && (latest.isHint ?? false) === event.isHint)
   return {
     purchase: applyEvent(before?.purchase ?? null, event),
     last: orderOf(event),
     store: before?.store ?? event.store,
     count: (before?.count ?? 0) + 1,
-    mentions: isSame ? mentions : [...mentions, { ...orderOf(event), name }],
+    mentions: isSame ? mentions : [...mentions, mention],
   }
+}
+
+/** The owner that an event names; null for none. */
+export function mentionIn(event: OrderedEvent): OwnerMention | null {
+  const name = ownerIdIn(event)
+  if (name === null) return null
+  return { ...orderOf(event), name, ...(event.isHint ? { isHint: true } : {}) }
 }
 
 /** Whether an event follows all others. False at the time of the last checkpoint, which is closed. */
@@ -51,7 +60,8 @@ export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean
  * matter: then the purchase must be folded again.
  */
 export function addOverridden(before: FoldState, event: OrderedEvent): FoldState | null {
-  const { last, store, count, mentions } = before
+  const { purchase, last, store, count, mentions } = before
+  if (purchase.stated !== null || event.stated !== null) return null
   const [first, ...otherMentions] = mentions
   const isBetween = first && compareEvents(first, event) < 0 && compareEvents(event, last) < 0
   const isSameOwner = first?.name === ownerIdIn(event) && otherMentions.length === 0

@@ -2,11 +2,11 @@ import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
-import { type OwnerMention, ownerIdIn, ownersOf } from '../purchases/ownership.ts'
+import { type OwnerMention, ownersOf } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Customers } from './customers.ts'
-import { purchaseIn, type StoredPurchase } from './fold-state.ts'
+import { mentionIn, purchaseIn, type StoredPurchase } from './fold-state.ts'
 import type { ProjectionQueries } from './queries.ts'
 
 type OwnersDeps = {
@@ -84,7 +84,9 @@ export function createOwners(deps: OwnersDeps) {
       if (newTransfers.length === 0) return owners
       const added = newTransfers.map(([, transfer]) => transfer)
       for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
-      const next = (await eventLog.firstAfterEach(tx, purchaseKey, added)).flatMap(mentionIn)
+      const next = (await eventLog.firstAfterEach(tx, purchaseKey, added)).flatMap(
+        (event) => mentionIn(event) ?? [],
+      )
       laterMentions.push(...next)
       await loadCustomers(tx, customers, [
         ...next.map(({ name }) => name),
@@ -121,9 +123,4 @@ export function createOwners(deps: OwnersDeps) {
     if (missing.length === 0) return
     for (const [id, customerId] of await customersOf(tx, missing)) customers.set(id, customerId)
   }
-}
-
-function mentionIn(event: OrderedEvent): OwnerMention[] {
-  const name = ownerIdIn(event)
-  return name === null ? [] : [{ ...event, name }]
 }

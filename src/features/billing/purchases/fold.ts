@@ -1,7 +1,8 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import { compareEvents, type OrderedEvent } from './event-order.ts'
 import { EMPTY_PURCHASE, type Purchase } from './purchase.ts'
 
+const PERIOD_TOLERANCE_MS = HOUR_MS
 const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
 /** These events start a period: they keep only the purchase's start and latest product change from before. */
@@ -15,13 +16,19 @@ export function foldPurchase(events: OrderedEvent[]): Purchase | null {
 /** Applies the event that follows those in `before`. */
 export function applyEvent(before: Purchase | null, event: OrderedEvent): Purchase {
   const purchase = before ?? purchaseFromFirstEvent(event)
-  const after = HANDLERS.get(event.type)?.(purchase, event) ?? purchase
+  const after = handlerFor(purchase, event)?.(purchase, event) ?? purchase
   return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
 }
 
 /** Whether `later` resets everything that `event` set. Never for a purchase's first event: it sets the start. */
 export function isOverriddenBy(event: { type: string }, later: { type: string }): boolean {
   return PERIOD_STARTS.has(later.type) && event.type !== 'PRODUCT_CHANGE'
+}
+
+function handlerFor(purchase: Purchase, event: OrderedEvent): EventHandler | undefined {
+  if (event.stated !== null) return applyStatement
+  if (purchase.stated !== null && !startsLaterPeriod(purchase, event)) return applyBesideStatement
+  return HANDLERS.get(event.type)
 }
 
 type EventHandler = (purchase: Purchase, event: OrderedEvent) => Purchase
@@ -124,6 +131,75 @@ function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase 
     changedAt: purchase.changedAt,
     changedTo: purchase.changedTo,
   }
+}
+
+/** A store's event describes the purchase or its period, so it replaces what others said about the same period. */
+function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
+  const startedAt = Math.min(
+    purchase.startedAt,
+    event.startedAt ?? event.purchasedAt ?? event.orderedAt,
+  )
+  if (isOfPeriodBefore(purchase, event)) return { ...purchase, startedAt }
+  const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
+  const isSamePeriod = isOfSamePeriod(purchase, event)
+  // What a partial statement leaves out stays as it was, within the same period.
+  const known = event.stated === 'partial' && isSamePeriod ? purchase : null
+  return {
+    ...purchaseFromFirstEvent(event),
+    price: price ?? purchase.price,
+    priceId: purchase.priceId,
+    entitlementIds: entitlementIds.length > 0 ? entitlementIds : purchase.entitlementIds,
+    startedAt,
+    graceExpiresAt: event.graceExpiresAt ?? known?.graceExpiresAt ?? null,
+    willRenew: event.willRenew ?? known?.willRenew ?? true,
+    cancelReason: event.cancelReason ?? known?.cancelReason ?? null,
+    unsubscribeDetectedAt:
+      unsubscribedAt === null
+        ? (known?.unsubscribeDetectedAt ?? null)
+        : (purchase.unsubscribeDetectedAt ?? unsubscribedAt),
+    billingIssueDetectedAt:
+      billingIssueAt === null
+        ? (known?.billingIssueDetectedAt ?? null)
+        : (purchase.billingIssueDetectedAt ?? billingIssueAt),
+    refundedAt: event.refundedAt ?? known?.refundedAt ?? null,
+    endedAt: event.endedAt ?? known?.endedAt ?? null,
+    pendingProductId: event.newProductId ?? known?.pendingProductId ?? null,
+    stated: { at: event.orderedAt, transactionId: event.transactionId },
+    isFamilyShared: event.isFamilyShared,
+  }
+}
+
+/** What the billing provider says of a period that the store has described: it adds what stores do not know. */
+function applyBesideStatement(purchase: Purchase, event: OrderedEvent): Purchase {
+  const { entitlementIds, priceId, price, type, cancelReason } = event
+  const filled = {
+    ...purchase,
+    entitlementIds: purchase.entitlementIds.length > 0 ? purchase.entitlementIds : entitlementIds,
+    priceId: purchase.priceId ?? priceId,
+    price: purchase.price ?? price,
+  }
+  if (type === 'REFUND' || (type === 'CANCELLATION' && cancelReason === 'CUSTOMER_SUPPORT')) {
+    return applyRefund(filled, event)
+  }
+  const isReversed = type === 'REFUND_REVERSED' && purchase.refundedAt !== null
+  return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
+}
+
+/** Whether the billing provider knows of a later period than the store has described, as when the store is silent. */
+function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
+  const isStart = PERIOD_STARTS.has(event.type) || event.type === 'HOMEPORT_RECONCILED'
+  return isStart && !isOfSamePeriod(purchase, event) && !isOfPeriodBefore(purchase, event)
+}
+
+/** Transactions tell periods apart. Without one, their starts do: a store's and the provider's may differ a little. */
+function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: OrderedEvent): boolean {
+  if (stated?.transactionId && event.transactionId === stated.transactionId) return true
+  if (purchasedAt === null || event.purchasedAt === null) return true
+  return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
+}
+
+function isOfPeriodBefore(purchase: Purchase, event: OrderedEvent): boolean {
+  return isForEarlierPeriod(purchase, event) && !isOfSamePeriod(purchase, event)
 }
 
 /** Grants access for at most a day, and never shortens a paid purchase. */

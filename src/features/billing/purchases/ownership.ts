@@ -1,7 +1,11 @@
 import { compareEvents, type EventOrder, type OrderedEvent } from './event-order.ts'
 
 /** An event that names a different app user id than the previous one, so the owner may have changed. */
-export type OwnerMention = EventOrder & { name: string }
+export type OwnerMention = EventOrder & {
+  name: string
+  /** What the app passed to the store at the purchase. Counts until somebody claims the purchase. */
+  isHint?: boolean
+}
 
 /** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string
@@ -26,10 +30,14 @@ export function ownersOf(
   customerOf: CustomerOf,
 ): string[] {
   const owners: string[] = []
+  let isClaimed = false
   for (const event of [...mentions, ...transfers].toSorted(compareEvents)) {
     const current = owners.at(-1)
+    const isHint = 'name' in event && event.isHint === true
+    if (isHint && isClaimed) continue
     const next =
       'name' in event ? customerOf(event.name) : newOwner(event, current, traits, customerOf)
+    if (next !== null && !isHint) isClaimed = true
     if (next !== null && next !== current) owners.push(next)
   }
   return owners

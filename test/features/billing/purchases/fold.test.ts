@@ -225,12 +225,12 @@ test.each<Case>([
     { refundedAt: ms(15), endedAt: ms(15) },
   ],
   [
-    'a purchase with a reconciled unsubscription does not renew',
+    'a purchase with a purchase with a reconciled unsubscription does not renew',
     [initial(), reconciled({ unsubscribe_detected_at_ms: ms(15) })],
     { willRenew: false, unsubscribeDetectedAt: ms(15) },
   ],
   [
-    'a purchase with a reconciled billing issue does not renew',
+    'a purchase with a purchase with a reconciled billing issue does not renew',
     [
       initial(),
       reconciled({

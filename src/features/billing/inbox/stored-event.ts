@@ -1,0 +1,15 @@
+import { appleEvent } from '../stores/apple/event.ts'
+import { type BillingEvent, readEvent } from './event.ts'
+
+/** Who has sent an event of the log. Homeport's own events are in the billing provider's format. */
+export const PROVIDERS = ['revenuecat', 'app_store'] as const
+
+/** The event in the body of a row of the log. */
+export function readStoredEvent(provider: string, body: Uint8Array): BillingEvent | null {
+  const document = JSON.parse(utf8(body))
+  return provider === 'app_store' ? appleEvent(document) : readEvent(document, body)
+}
+
+export function utf8(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}

@@ -1,0 +1,24 @@
+import { sha256 } from '../../../../lib/crypto.ts'
+import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { Delivery } from '../../inbox/event.ts'
+import { appleEvent } from './event.ts'
+import { readNotification } from './notification.ts'
+import type { VerifyToken } from './token.ts'
+
+/**
+ * The event of a notification, with the decoded document as its bytes; null if it has no id or type. Throws
+ * `AppleTokenError`.
+ */
+export function readAppleDelivery(
+  signedPayload: unknown,
+  verify: VerifyToken,
+  apps: AppStoreApp[],
+): Delivery | null {
+  const document = readNotification(signedPayload, verify, apps)
+  const event = appleEvent(document)
+  if (event === null) return null
+  // A repeated notification may be signed again.
+  const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
+  const bytes = Buffer.from(JSON.stringify(document))
+  return { provider: 'app_store', event, bytes, hash: sha256(text, 'hex') }
+}

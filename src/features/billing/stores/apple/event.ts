@@ -1,0 +1,142 @@
+import type { BillingEvent } from '../../inbox/event.ts'
+import { NO_EVENT } from '../../inbox/event.ts'
+import { type AppleDocument, environmentOf } from './notification.ts'
+import type { Claims } from './token.ts'
+
+/** The type of the event for a notification, by type and subtype. Without a row for the subtype, the type alone counts. */
+const EVENT_TYPES: Record<string, string> = {
+  SUBSCRIBED: 'INITIAL_PURCHASE',
+  'SUBSCRIBED RESUBSCRIBE': 'RENEWAL',
+  DID_RENEW: 'RENEWAL',
+  'DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED': 'CANCELLATION',
+  'DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED': 'UNCANCELLATION',
+  DID_CHANGE_RENEWAL_PREF: 'PRODUCT_CHANGE',
+  'DID_CHANGE_RENEWAL_PREF UPGRADE': 'RENEWAL',
+  OFFER_REDEEMED: 'RENEWAL',
+  'OFFER_REDEEMED DOWNGRADE': 'PRODUCT_CHANGE',
+  DID_FAIL_TO_RENEW: 'BILLING_ISSUE',
+  GRACE_PERIOD_EXPIRED: 'EXPIRATION',
+  EXPIRED: 'EXPIRATION',
+  REFUND: 'REFUND',
+  REFUND_REVERSED: 'REFUND_REVERSED',
+  REVOKE: 'EXPIRATION',
+  RENEWAL_EXTENDED: 'SUBSCRIPTION_EXTENDED',
+  ONE_TIME_CHARGE: 'NON_RENEWING_PURCHASE',
+  PRICE_INCREASE: 'PRICE_INCREASE',
+  REFUND_DECLINED: 'REFUND_DECLINED',
+  CONSUMPTION_REQUEST: 'CONSUMPTION_REQUEST',
+}
+
+const SUBSCRIPTION = 'Auto-Renewable Subscription'
+const CONSUMABLE = 'Consumable'
+const FAMILY_SHARED = 'FAMILY_SHARED'
+
+/** `status` of a notification. */
+const EXPIRED = 2
+/** `expirationIntent` of the renewal info. */
+const EXPIRATION_REASONS: Record<number, string> = {
+  1: 'UNSUBSCRIBE',
+  2: 'BILLING_ERROR',
+  3: 'PRICE_INCREASE',
+}
+
+/**
+ * The event of a notification: Apple describes the whole purchase each time, whatever the notification is about. Null
+ * without an id and a type.
+ * https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+ */
+export function appleEvent({
+  notification,
+  transaction,
+  renewal,
+}: AppleDocument): BillingEvent | null {
+  const id = text(notification, 'notificationUUID')
+  const type = text(notification, 'notificationType')
+  const environment = environmentOf(notification)
+  if (id === null || type === null || environment === null) return null
+  const at =
+    integer(renewal, 'signedDate') ??
+    integer(transaction, 'signedDate') ??
+    integer(notification, 'signedDate')
+  const named = { ...NO_EVENT, id, at, environment, hasEnvironment: true, store: 'APP_STORE' }
+  const isWithoutAccess = transaction === null || transaction['type'] === CONSUMABLE
+  if (isWithoutAccess) return { ...named, type }
+  return {
+    ...named,
+    ...purchaseIn(transaction, renewal, { at, type, status: statusOf(notification) }),
+    type: eventTypeOf(type, text(notification, 'subtype')),
+  }
+}
+
+function eventTypeOf(type: string, subtype: string | null): string {
+  return EVENT_TYPES[`${type} ${subtype}`] ?? EVENT_TYPES[type] ?? 'RENEWAL'
+}
+
+function statusOf({ data }: Claims): number | null {
+  return integer((data ?? null) as Claims | null, 'status')
+}
+
+type About = { at: number | null; type: string; status: number | null }
+
+/** What the transaction and the renewal info say about the purchase. */
+function purchaseIn(transaction: Claims, renewal: Claims | null, { at, type, status }: About) {
+  const userId = text(transaction, 'appAccountToken') ?? text(renewal, 'appAccountToken')
+  const productId = text(transaction, 'productId')
+  const nextProductId = text(renewal, 'autoRenewProductId')
+  const expiresAt = integer(transaction, 'expiresDate')
+  const revokedAt = integer(transaction, 'revocationDate')
+  const isSubscription = transaction['type'] === SUBSCRIPTION
+  const willRenew = renewal === null ? null : renewal['autoRenewStatus'] === 1
+  const graceExpiresAt = integer(renewal, 'gracePeriodExpiresDate')
+  const hasIssue = renewal?.['isInBillingRetryPeriod'] === true || graceExpiresAt !== null
+  const isOver = status === EXPIRED || type === 'EXPIRED'
+  const reason = EXPIRATION_REASONS[integer(renewal, 'expirationIntent') ?? 0] ?? null
+  const isFamilyShared = transaction['inAppOwnershipType'] === FAMILY_SHARED
+  const isRefund = type !== 'REVOKE' && transaction['revocationType'] !== 'FAMILY_REVOKE'
+  return {
+    stated: isSubscription && renewal === null ? ('partial' as const) : ('full' as const),
+    appUserId: userId?.toLowerCase() ?? null,
+    isHint: true,
+    productId,
+    newProductId: nextProductId === productId ? null : nextProductId,
+    periodType: periodTypeOf(transaction),
+    price: transaction['currency'] === 'USD' ? milliunits(transaction) : null,
+    startedAt: integer(transaction, 'originalPurchaseDate'),
+    purchasedAt: integer(transaction, 'purchaseDate'),
+    expiresAt,
+    graceExpiresAt,
+    transactionId: text(transaction, 'transactionId'),
+    originalTransactionId: text(transaction, 'originalTransactionId'),
+    willRenew: isSubscription ? willRenew : false,
+    cancelReason: willRenew === false ? (reason ?? 'UNSUBSCRIBE') : null,
+    expirationReason: isOver ? (reason ?? 'UNKNOWN') : null,
+    billingIssueAt: hasIssue ? at : null,
+    unsubscribedAt: willRenew === false && !hasIssue ? at : null,
+    refundedAt: isRefund ? revokedAt : null,
+    endedAt: revokedAt ?? (isOver ? expiresAt : null),
+    isFamilyShared,
+  }
+}
+
+function periodTypeOf({ offerDiscountType, offerType }: Claims): string {
+  if (offerDiscountType === 'FREE_TRIAL') return 'TRIAL'
+  return offerType === undefined ? 'NORMAL' : 'INTRO'
+}
+
+/** Prices are in thousandths of the currency. */
+function milliunits({ price }: Claims): number | null {
+  return typeof price === 'number' ? price / 1000 : null
+}
+
+function text(claims: Claims | null, name: string): string | null {
+  const value = claims?.[name]
+  return typeof value === 'string' && value !== '' && value.length <= 255 ? value : null
+}
+
+/** Xcode's times have fractions of a ms. */
+function integer(claims: Claims | null, name: string): number | null {
+  const value = claims?.[name]
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+    ? Math.floor(value)
+    : null
+}

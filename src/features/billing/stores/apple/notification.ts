@@ -1,0 +1,85 @@
+import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { Claims, VerifyToken } from './token.ts'
+import { AppleTokenError } from './token-error.ts'
+
+/**
+ * A notification, and the state of the subscription that it carries: decoded, without signatures. The log stores this
+ * document, and every event is derived from it.
+ */
+export type AppleDocument = {
+  notification: Claims
+  transaction: Claims | null
+  renewal: Claims | null
+}
+
+const ENVIRONMENTS = ['Production', 'Sandbox']
+
+/**
+ * Verifies a `signedPayload` with everything in it and returns its document. Throws `AppleTokenError`; only its fault
+ * `other_app` means that Apple has signed the notification.
+ * https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export function readNotification(
+  signedPayload: unknown,
+  verify: VerifyToken,
+  apps: AppStoreApp[],
+): AppleDocument {
+  const outer = verify(signedPayload)
+  const { data, ...notification } = outer
+  const { signedTransactionInfo, signedRenewalInfo, ...described } = objectIn(data)
+  const transaction = signedTransactionInfo === undefined ? null : verify(signedTransactionInfo)
+  const renewal = signedRenewalInfo === undefined ? null : verify(signedRenewalInfo)
+  checkApp(outer, apps)
+  for (const inner of [transaction, renewal]) {
+    if (inner !== null) checkInner(inner, described)
+  }
+  const isOnePurchase =
+    transaction === null ||
+    renewal === null ||
+    transaction['originalTransactionId'] === renewal['originalTransactionId']
+  if (!isOnePurchase) throw new AppleTokenError('contradiction')
+  const isDescribed = data !== undefined
+  return {
+    notification: { ...notification, ...(isDescribed ? { data: described } : {}) },
+    transaction,
+    renewal,
+  }
+}
+
+/** The part of a notification that names its app and environment. */
+export function subjectOf(notification: Claims): Claims {
+  const { data, summary, appData, externalPurchaseToken } = notification
+  return objectIn(data ?? summary ?? appData ?? externalPurchaseToken)
+}
+
+/** `Xcode` and `LocalTesting` are signed by anybody's own certificates. */
+export function environmentOf(notification: Claims): 'PRODUCTION' | 'SANDBOX' | null {
+  const { environment, externalPurchaseId } = subjectOf(notification)
+  if (typeof externalPurchaseId === 'string') {
+    return externalPurchaseId.startsWith('SANDBOX') ? 'SANDBOX' : 'PRODUCTION'
+  }
+  if (typeof environment !== 'string' || !ENVIRONMENTS.includes(environment)) return null
+  return environment === 'Sandbox' ? 'SANDBOX' : 'PRODUCTION'
+}
+
+function checkApp(notification: Claims, apps: AppStoreApp[]) {
+  const environment = environmentOf(notification)
+  if (environment === null) throw new AppleTokenError('wrong_environment')
+  const { bundleId, appAppleId } = subjectOf(notification)
+  const app = apps.find((one) => one.bundleId === bundleId)
+  // The sandbox does not know the app's id in the store.
+  const isOurs = app && (environment === 'SANDBOX' || appAppleId === app.appleId)
+  if (!isOurs) throw new AppleTokenError('other_app')
+}
+
+/** Transactions name the bundle, and both name the environment. */
+function checkInner(inner: Claims, { bundleId, environment }: Claims) {
+  const isSame =
+    inner['environment'] === environment &&
+    (inner['bundleId'] === undefined || inner['bundleId'] === bundleId)
+  if (!isSame) throw new AppleTokenError('contradiction')
+}
+
+function objectIn(value: unknown): Claims {
+  return value !== null && typeof value === 'object' ? (value as Claims) : {}
+}

@@ -1,0 +1,84 @@
+import { Elysia } from 'elysia'
+import { AppError } from '../../../lib/errors.ts'
+import type { AppStoreApp } from '../../../lib/store-settings.ts'
+import { readBody, readJson } from '../../../platform/http/body.ts'
+import { Message, responses } from '../../../platform/http/envelope.ts'
+import { malformed } from '../../../platform/http/errors.ts'
+import type { Billing } from '../inbox/event-inbox.ts'
+import { receiveDelivery } from '../routes.ts'
+import { readAppleDelivery } from './apple/delivery.ts'
+import type { VerifyToken } from './apple/token.ts'
+import { AppleTokenError } from './apple/token-error.ts'
+import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
+
+/** Apple's notifications have about 20 kB. */
+const BODY_LIMIT = 256 * 1024
+
+type StoreRoutesDeps = {
+  billing: Pick<Billing, 'receive'>
+  /** None if the App Store is not set up. */
+  apps: AppStoreApp[]
+  verify: VerifyToken
+}
+
+/** The notifications that stores send. */
+export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
+  return new Elysia({ name: 'stores' }).post(
+    APP_STORE_PATH,
+    async ({ request }) => {
+      if (apps.length === 0) throw notSetUp()
+      const { signedPayload, ...others } = asObject(readJson(await readBody(request, BODY_LIMIT)))
+      if (signedPayload === undefined) throw unsigned(others)
+      return receiveDelivery(billing, read(signedPayload))
+    },
+    {
+      parse: 'none',
+      response: responses(Message, 400, 401, 403, 413, 415, 503),
+      detail: {
+        tags: ['Webhook'],
+        operationId: 'receiveAppStoreNotification',
+        summary: 'Receive an App Store notification',
+        description:
+          'For Apple only: the notification must be signed by the App Store and about an app of this server. Replies 200 once it is stored durably, with the code `ok`, `duplicate` or `ignored`.',
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: AppStoreNotification as object } },
+        },
+      },
+    },
+  )
+
+  function read(signedPayload: unknown) {
+    try {
+      const delivery = readAppleDelivery(signedPayload, verify, apps)
+      if (delivery !== null) return delivery
+    } catch (error) {
+      if (!(error instanceof AppleTokenError)) throw error
+      if (error.fault !== 'other_app') throw notFromApple(error.fault)
+      throw new AppError('forbidden', 'The notification is about another app.')
+    }
+    throw malformed('The notification needs a `notificationUUID` and a `notificationType`.')
+  }
+}
+
+function asObject(body: unknown): Record<string, unknown> {
+  return body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {}
+}
+
+function unsigned(body: Record<string, unknown>): AppError {
+  return 'unified_receipt' in body || 'notification_type' in body
+    ? malformed('This is a version 1 notification: choose version 2 in App Store Connect.')
+    : malformed('The body needs a `signedPayload`.')
+}
+
+function notSetUp(): AppError {
+  return new AppError('webhook_not_configured', 'Set APP_STORE_APPS to receive notifications.', {
+    retryAfterSeconds: 300,
+  })
+}
+
+function notFromApple(reason: Exclude<AppleTokenError['fault'], 'other_app'>): AppError {
+  return new AppError('unauthenticated', 'The notification is not signed by the App Store.', {
+    denial: { reason },
+  })
+}

@@ -1,0 +1,252 @@
+import { expect, test } from 'bun:test'
+import { type TestApp, WEBHOOK_TOKEN } from '../../../support/app.ts'
+import { createWorld, deliver, type Notification } from '../../../support/app-store/world.ts'
+import { permutations } from '../../../support/billing.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+test('a purchase gives access until a refund, and a reversed refund gives it back', async () => {
+  await using world = await createWorld()
+  const { app, store, subscribed } = world
+  const bought = store.buy({ userId: world.userId })
+  expect(await deliver(app, bought.bought)).toBe('ok')
+  expect(await subscribed()).toMatchObject([
+    { status: 'active', store: 'APP_STORE', productId: 'pro_month', willRenew: true },
+  ])
+  app.clock.advance(DAY)
+  await deliver(app, bought.refund())
+  expect(await subscribed()).toMatchObject([{ status: 'refunded', active: false }])
+  app.clock.advance(DAY)
+  await deliver(app, bought.reverseRefund())
+  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+})
+
+test('a failed payment with grace keeps access until the grace ends, and a recovery restores it', async () => {
+  await using world = await createWorld()
+  const { app, store, subscribed } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.bought)
+  app.clock.advance(30 * DAY)
+  await deliver(app, bought.failToRenew(6))
+  app.clock.advance(DAY)
+  expect(await subscribed()).toMatchObject([{ status: 'in_grace_period', active: true }])
+  app.clock.advance(6 * DAY)
+  await deliver(app, bought.endGrace())
+  expect(await subscribed()).toMatchObject([{ status: 'expired', active: false }])
+  app.clock.advance(DAY)
+  await deliver(app, bought.renew('BILLING_RECOVERY'))
+  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+})
+
+test('a downgrade is pending until the renewal, an upgrade takes effect at once', async () => {
+  await using world = await createWorld()
+  const { app, store, subscribed } = world
+  const bought = store.buy({ userId: world.userId, product: 'pro_month' })
+  await deliver(app, bought.bought)
+  app.clock.advance(DAY)
+  await deliver(app, bought.changeProduct('basic_month', false))
+  expect(await subscribed()).toMatchObject([
+    { productId: 'pro_month', pendingProductId: 'basic_month' },
+  ])
+  app.clock.advance(DAY)
+  await deliver(app, bought.changeProduct('pro_year', true))
+  const [upgraded] = await subscribed()
+  expect(upgraded).toMatchObject({ productId: 'pro_year', status: 'active' })
+  expect(upgraded).not.toHaveProperty('pendingProductId')
+})
+
+test('every order and repetition of notifications gives the same access', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  const bought = store.buy({ userId: world.userId })
+  const told: Notification[] = [bought.bought]
+  const steps = [() => bought.turnRenewal(false), () => bought.renew(), () => bought.refund()]
+  for (const step of steps) {
+    app.clock.advance(10 * DAY)
+    told.push(step())
+  }
+  const states = new Set<string>()
+  for (const order of permutations(told)) {
+    await using other = await createWorld(store, app.clock.now)
+    for (const one of [...order, ...order]) await deliver(other.app, one)
+    states.add(JSON.stringify(await stateIn(other.app)))
+  }
+  expect([...states]).toHaveLength(1)
+  expect([...states][0]).toContain('"refundedAt"')
+}, 60_000)
+
+test('a purchase gives the entitlements of its plan, at once when the plans change', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  await deliver(app, store.buy({ userId, product: 'com.example.pro' }).bought)
+  const entitled = async () => {
+    const read = await app.services.subscription.readForExport(userId, 'production')
+    return [read.plan?.code, read.entitlements.map(({ id, active }) => [id, active])]
+  }
+  expect(await entitled()).toEqual(['free', []])
+  expect(await app.services.listUnmatched()).toMatchObject([{ productId: 'com.example.pro' }])
+  const [free, month, year] = await app.services.plans.list()
+  const sold = { ...month, otherProductIds: ['com.example.pro'] }
+  await app.services.plans.replace([free, sold, year])
+  expect(await entitled()).toEqual(['pro_month', [['pro_month', true]]])
+  await app.services.plans.replace([free, { ...sold, entitlementIds: ['pro', 'export'] }, year])
+  expect(await entitled()).toEqual([
+    'pro_month',
+    [
+      ['export', true],
+      ['pro', true],
+    ],
+  ])
+})
+
+test('notifications and billing events of one purchase are one purchase, in every order', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  const first = eventOf('INITIAL_PURCHASE', bought.transaction, userId)
+  app.clock.advance(30 * DAY)
+  const renewed = bought.renew()
+  const second = eventOf('RENEWAL', bought.transaction, userId)
+  app.clock.advance(DAY)
+  const cancelled = bought.turnRenewal(false)
+  const told = [bought.bought.body, first, renewed.body, second, cancelled.body]
+  const states = new Set<string>()
+  for (const order of [...permutations(told)].filter((_, at) => at % 5 === 0)) {
+    await using other = await createWorld(store, app.clock.now)
+    for (const body of [...order, ...order]) await deliverTo(other.app, body)
+    states.add(JSON.stringify(await stateIn(other.app)))
+  }
+  expect([...states]).toHaveLength(1)
+  expect(JSON.parse([...states][0] ?? '')).toMatchObject([
+    { willRenew: false, entitlementIds: ['pro'], expiresAt: bought.transaction['expiresDate'] },
+  ])
+}, 60_000)
+
+test('a renewal that only the billing provider reports counts, until the store reports a later one', async () => {
+  await using world = await createWorld()
+  const { app, store, userId, subscribed } = world
+  const bought = store.buy({ userId })
+  await deliver(app, bought.bought)
+  const silent = { ...bought.transaction }
+  app.clock.advance(30 * DAY)
+  bought.renew()
+  await deliverTo(app, eventOf('RENEWAL', bought.transaction, userId))
+  app.clock.advance(DAY)
+  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+  // Late news about the earlier period.
+  const current = { ...bought.transaction }
+  Object.assign(bought.transaction, silent)
+  await deliver(app, bought.expire())
+  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+  Object.assign(bought.transaction, current)
+  app.clock.advance(DAY)
+  await deliver(app, bought.refund())
+  expect(await subscribed()).toMatchObject([{ status: 'refunded', active: false }])
+})
+
+test('a purchase without an account token belongs to nobody until the billing provider names its owner', async () => {
+  await using world = await createWorld()
+  const { app, store, userId, subscribed } = world
+  const bought = store.buy()
+  await deliver(app, bought.bought)
+  expect(await subscribed()).toEqual([])
+  app.clock.advance(DAY)
+  await deliverTo(app, eventOf('INITIAL_PURCHASE', bought.transaction, userId))
+  expect(await subscribed()).toMatchObject([{ status: 'active' }])
+  const other = await app.register()
+  Object.assign(bought.transaction, { appAccountToken: other.user._id })
+  app.clock.advance(29 * DAY)
+  await deliver(app, bought.renew())
+  expect(await subscribed()).toMatchObject([{ status: 'active' }])
+})
+
+test('a repeated notification is a duplicate, and one with other claims conflicts', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  const { claims, body } = store.buy({ userId: world.userId }).bought
+  expect(await deliver(app, { body })).toBe('ok')
+  expect(await deliver(app, { body: { signedPayload: store.signer.sign(claims) } })).toBe(
+    'duplicate',
+  )
+  const again = { ...claims, signedDate: claims.signedDate + 1 }
+  expect(await deliver(app, { body: { signedPayload: store.signer.sign(again) } })).toBe(
+    'duplicate',
+  )
+  const { notificationUUID: id } = claims
+  expect(await app.services.billing.show(id)).toMatchObject({ duplicates: 2, conflicting: false })
+  const other = { ...claims, notificationType: 'DID_RENEW' }
+  await deliver(app, { body: { signedPayload: store.signer.sign(other) } })
+  expect(await app.services.billing.show(id)).toMatchObject({ duplicates: 3, conflicting: true })
+})
+
+test('the refund of an earlier period ends nothing', async () => {
+  await using world = await createWorld()
+  const { app, store, subscribed } = world
+  const bought = store.buy({ userId: world.userId })
+  const before = { ...bought.transaction }
+  await deliver(app, bought.bought)
+  app.clock.advance(30 * DAY)
+  await deliver(app, bought.renew())
+  app.clock.advance(DAY)
+  const current = { ...bought.transaction }
+  Object.assign(bought.transaction, before, { revocationDate: app.clock.now.getTime() })
+  await deliver(app, bought.tell('REFUND'))
+  expect(await subscribed()).toMatchObject([
+    { status: 'active', expiresAt: new Date(Number(current['expiresDate'])).toISOString() },
+  ])
+})
+
+test('sandbox purchases give no access in production', async () => {
+  await using world = await createWorld()
+  const { app, store, subscribed } = world
+  await deliver(app, store.buy({ userId: world.userId, environment: 'Sandbox' }).bought)
+  expect(await subscribed()).toEqual([])
+  expect(await subscribed('sandbox')).toMatchObject([{ status: 'active' }])
+})
+
+test('notifications without a transaction, and of unknown types, are recorded', async () => {
+  await using world = await createWorld()
+  const { app, store, subscribed } = world
+  const data = { environment: 'Sandbox', bundleId: 'com.example.app' }
+  expect(await deliver(app, store.notification('TEST', undefined, { data }))).toBe('ignored')
+  const summary = { ...data, requestIdentifier: 'r', succeededCount: 5, failedCount: 0 }
+  const extended = store.notification('RENEWAL_EXTENSION', 'SUMMARY', { summary })
+  expect(await deliver(app, extended)).toBe('ignored')
+  const bought = store.buy({ userId: world.userId })
+  expect(await deliver(app, bought.tell('SOMETHING_NEW', 'WITH_SUBTYPE'))).toBe('ok')
+  expect(await subscribed()).toMatchObject([{ status: 'active' }])
+})
+
+/** The billing provider's event about the period of a transaction, an hour after it began. */
+function eventOf(type: string, transaction: Record<string, unknown>, userId: string) {
+  const { purchaseDate, expiresDate, productId, transactionId, originalTransactionId } = transaction
+  const event = {
+    id: `${type}-${transactionId}`,
+    type,
+    event_timestamp_ms: Number(purchaseDate) + 3_600_000,
+    app_user_id: userId,
+    environment: 'PRODUCTION',
+    store: 'APP_STORE',
+    product_id: productId,
+    entitlement_ids: ['pro'],
+    period_type: 'NORMAL',
+    purchased_at_ms: purchaseDate,
+    expiration_at_ms: expiresDate,
+    transaction_id: transactionId,
+    original_transaction_id: originalTransactionId,
+  }
+  return { api_version: '1.0', event }
+}
+
+/** Delivers to the webhook that a body is for. */
+async function deliverTo(app: TestApp, body: object): Promise<void> {
+  if ('signedPayload' in body) return void (await deliver(app, { body } as Notification))
+  const path = '/api/webhooks/billing/v1'
+  const reply = await app.ask('POST', path, { token: WEBHOOK_TOKEN, json: body })
+  expect(reply.status).toBe(200)
+}
+
+async function stateIn({ services: { db } }: TestApp) {
+  const rows = await db.read.select().from(db.tables.subscriptions)
+  return rows.map(({ state }) => (state as { line: object }).line)
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../../support/app.ts'
+import type { AppStore } from '../../../support/app-store/app-store.ts'
+import { createAppleSigner } from '../../../support/app-store/apple-signer.ts'
+import { createWorld, PATH } from '../../../support/app-store/world.ts'
+
+test.each<[number, string, (store: AppStore) => unknown]>([
+  [400, 'malformed_request', () => ({})],
+  [400, 'malformed_request', () => ({ unified_receipt: {}, notification_type: 'DID_RENEW' })],
+  [401, 'unauthenticated', () => ({ signedPayload: 'x.y.z' })],
+  [401, 'unauthenticated', () => ({ signedPayload: 7 })],
+  [401, 'unauthenticated', (store) => about(store, { environment: 'Xcode' })],
+  [401, 'unauthenticated', (store) => about(store, { environment: 'LocalTesting' })],
+  [403, 'forbidden', (store) => about(store, { bundleId: 'com.example.other' })],
+  [403, 'forbidden', (store) => about(store, { appAppleId: 1 })],
+  [401, 'unauthenticated', (store) => inner(store, { bundleId: 'com.example.other' })],
+  [401, 'unauthenticated', (store) => inner(store, { environment: 'Sandbox' })],
+  [401, 'unauthenticated', (store) => inner(store, { originalTransactionId: '1' })],
+])(
+  'replies %i %s to an invalid notification and records nothing (%#)',
+  async (status, code, make) => {
+    await using world = await createWorld()
+    const { app, store } = world
+    const reply = await app.ask('POST', PATH, { json: await make(store) })
+    expect([reply.status, reply.json.code]).toEqual([status, code])
+    expect((await app.services.billing.count()).events).toBe(0)
+  },
+)
+
+test('an inner transaction of another chain is refused with its notification', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  const { claims } = store.buy({ userId: world.userId }).bought
+  const foreign = await createAppleSigner()
+  const { data } = claims as unknown as { data: object }
+  const forged = { ...data, signedTransactionInfo: foreign.sign({ signedDate: claims.signedDate }) }
+  const signedPayload = store.signer.sign({ ...claims, data: forged })
+  const { status, json } = await app.ask('POST', PATH, { json: { signedPayload } })
+  expect([status, json.code]).toEqual([401, 'unauthenticated'])
+})
+
+test('asks for APP_STORE_APPS while it is not set', async () => {
+  await using app = await createTestApp()
+  const reply = await app.ask('POST', PATH, { json: { signedPayload: 'x' } })
+  expect([reply.status, reply.json.code, reply.headers.get('retry-after')]).toEqual([
+    503,
+    'webhook_not_configured',
+    '300',
+  ])
+})
+
+/** A notification about something else. */
+function about(store: AppStore, subject: object) {
+  const { claims } = store.buy().bought
+  const { data } = claims as unknown as { data: object }
+  return { signedPayload: store.signer.sign({ ...claims, data: { ...data, ...subject } }) }
+}
+
+/** A notification whose transaction contradicts it. */
+function inner(store: AppStore, fields: object) {
+  const bought = store.buy()
+  Object.assign(bought.transaction, fields)
+  return bought.tell('DID_RENEW').body
+}

@@ -1,0 +1,186 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../app.ts'
+import { createAppleSigner } from './apple-signer.ts'
+
+export const FAKE_APP = { bundleId: 'com.example.app', appleId: 1_234_567_890 }
+
+const DAY = 24 * 60 * 60 * 1000
+const PERIOD = 30 * DAY
+/** `status` of a subscription in notifications. */
+const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
+
+export type AppStore = Awaited<ReturnType<typeof createAppStore>>
+export type FakeSubscription = ReturnType<AppStore['buy']>
+
+type Options = { environment?: 'Production' | 'Sandbox'; product?: string; userId?: string | null }
+
+/**
+ * An App Store with a root certificate of its own: subscriptions on the clock of the test. Whatever happens to one
+ * returns the notification about it, signed.
+ */
+export async function createAppStore(clock: Clock) {
+  const signer = await createAppleSigner()
+  const rootFile = join(mkdtempSync(join(tmpdir(), 'homeport-app-store-')), 'root.cer')
+  writeFileSync(rootFile, signer.root.raw)
+  const { bundleId, appleId } = FAKE_APP
+  const settings = {
+    APP_STORE_APPS: `${bundleId}:${appleId}`,
+    APP_STORE_ROOT_FILE: rootFile,
+  }
+  let count = 0
+  return { signer, environment: settings, buy, notification }
+
+  /** A subscription that is bought now; `bought` is the notification of that. */
+  function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
+    const originalTransactionId = String(2_000_000_000 + ++count)
+    const boughtAt = now()
+    const transaction: Record<string, unknown> = {
+      originalTransactionId,
+      transactionId: originalTransactionId,
+      bundleId,
+      environment,
+      type: 'Auto-Renewable Subscription',
+      inAppOwnershipType: 'PURCHASED',
+      productId: product,
+      originalPurchaseDate: boughtAt,
+      purchaseDate: boughtAt,
+      expiresDate: boughtAt + PERIOD,
+      price: 9990,
+      currency: 'USD',
+      ...(userId === null ? {} : { appAccountToken: userId }),
+    }
+    const renewal: Record<string, unknown> = {
+      originalTransactionId,
+      environment,
+      productId: product,
+      autoRenewProductId: product,
+      autoRenewStatus: 1,
+    }
+    let status = STATUS.active
+    let period = 1
+    const bought = tell('SUBSCRIBED', 'INITIAL_BUY')
+    return {
+      originalTransactionId,
+      bought,
+      transaction,
+      renewal,
+      renew,
+      turnRenewal,
+      failToRenew,
+      endGrace,
+      expire,
+      refund,
+      reverseRefund,
+      revoke,
+      changeProduct,
+      extend,
+      tell,
+    }
+
+    function renew(subtype?: string) {
+      startPeriod(Math.max(Number(transaction['expiresDate']), now() - DAY))
+      return tell('DID_RENEW', subtype)
+    }
+
+    function startPeriod(at: number, product = transaction['productId']) {
+      transaction['transactionId'] = `${originalTransactionId}${++period}`
+      Object.assign(transaction, { productId: product, purchaseDate: at, expiresDate: at + PERIOD })
+      Object.assign(renewal, { productId: product, autoRenewProductId: product })
+      for (const name of ['isInBillingRetryPeriod', 'gracePeriodExpiresDate', 'expirationIntent']) {
+        delete renewal[name]
+      }
+      status = STATUS.active
+    }
+
+    function turnRenewal(isOn: boolean) {
+      renewal['autoRenewStatus'] = isOn ? 1 : 0
+      return tell('DID_CHANGE_RENEWAL_STATUS', `AUTO_RENEW_${isOn ? 'ENABLED' : 'DISABLED'}`)
+    }
+
+    function failToRenew(graceDays = 0) {
+      renewal['isInBillingRetryPeriod'] = graceDays === 0
+      status = graceDays === 0 ? STATUS.inRetry : STATUS.inGrace
+      if (graceDays === 0) return tell('DID_FAIL_TO_RENEW')
+      renewal['gracePeriodExpiresDate'] = Number(transaction['expiresDate']) + graceDays * DAY
+      return tell('DID_FAIL_TO_RENEW', 'GRACE_PERIOD')
+    }
+
+    function endGrace() {
+      status = STATUS.inRetry
+      renewal['isInBillingRetryPeriod'] = true
+      return tell('GRACE_PERIOD_EXPIRED')
+    }
+
+    function expire(subtype = 'VOLUNTARY') {
+      status = STATUS.expired
+      renewal['autoRenewStatus'] = 0
+      renewal['expirationIntent'] = subtype === 'BILLING_RETRY' ? 2 : 1
+      renewal['isInBillingRetryPeriod'] = false
+      return tell('EXPIRED', subtype)
+    }
+
+    function refund() {
+      Object.assign(transaction, { revocationDate: now(), revocationReason: 0 })
+      return tell('REFUND')
+    }
+
+    function reverseRefund() {
+      delete transaction['revocationDate']
+      delete transaction['revocationReason']
+      return tell('REFUND_REVERSED')
+    }
+
+    function revoke() {
+      status = STATUS.revoked
+      Object.assign(transaction, { revocationDate: now(), revocationType: 'FAMILY_REVOKE' })
+      return tell('REVOKE')
+    }
+
+    /** An upgrade takes effect now, a downgrade with the next period. */
+    function changeProduct(next: string, isUpgrade: boolean) {
+      if (isUpgrade) {
+        startPeriod(now(), next)
+        return tell('DID_CHANGE_RENEWAL_PREF', 'UPGRADE')
+      }
+      renewal['autoRenewProductId'] = next
+      return tell('DID_CHANGE_RENEWAL_PREF', 'DOWNGRADE')
+    }
+
+    function extend(days: number) {
+      transaction['expiresDate'] = Number(transaction['expiresDate']) + days * DAY
+      return tell('RENEWAL_EXTENDED')
+    }
+
+    function tell(type: string, subtype?: string) {
+      return notification(type, subtype, {
+        data: {
+          environment,
+          ...(environment === 'Production' ? { appAppleId: appleId } : {}),
+          bundleId,
+          status,
+          signedTransactionInfo: signer.sign({ ...transaction, signedDate: now() }),
+          signedRenewalInfo: signer.sign({ ...renewal, signedDate: now() }),
+        },
+      })
+    }
+  }
+
+  /** The body of a delivery. */
+  function notification(type: string, subtype: string | undefined, rest: object) {
+    const claims = {
+      notificationType: type,
+      ...(subtype === undefined ? {} : { subtype }),
+      notificationUUID: crypto.randomUUID(),
+      version: '2.0',
+      signedDate: now(),
+      ...rest,
+    }
+    return { claims, body: { signedPayload: signer.sign(claims) } }
+  }
+
+  function now() {
+    return clock.now.getTime()
+  }
+}

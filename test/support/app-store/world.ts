@@ -1,0 +1,41 @@
+import { expect } from 'bun:test'
+import { createClock, createTestApp, type TestApp } from '../app.ts'
+import { type AppStore, createAppStore } from './app-store.ts'
+
+export const PATH = '/api/webhooks/app-store/v1'
+
+export type Notification = { body: { signedPayload: string } }
+
+/** A server and an App Store on one clock, and a user; `given`: a store of another world. */
+export async function createWorld(given?: AppStore, at = new Date('2026-10-01T12:00:00Z')) {
+  const clock = createClock()
+  clock.now = at
+  const store = given ?? (await createAppStore(clock))
+  const app = await createTestApp(store.environment, {})
+  app.clock.now = at
+  // The store and the server share a clock.
+  if (given === undefined) Object.defineProperty(clock, 'now', { get: () => app.clock.now })
+  const { user } = await app.register()
+  const subscribed = async (environment: 'production' | 'sandbox' = 'production') => {
+    const { subscriptions } = await app.services.subscription.readForExport(user._id, environment)
+    const now = app.clock.now.getTime()
+    return subscriptions.map((one) => ({
+      ...one,
+      active: one.effectiveEndAt === null || Date.parse(one.effectiveEndAt) > now,
+    }))
+  }
+  return {
+    app,
+    store,
+    userId: user._id,
+    subscribed,
+    [Symbol.asyncDispose]: app[Symbol.asyncDispose],
+  }
+}
+
+/** Delivers a notification and returns the code of the reply. */
+export async function deliver(app: TestApp, { body }: Notification): Promise<string> {
+  const reply = await app.ask('POST', PATH, { json: body })
+  expect([reply.status, reply.json.message]).toEqual([200, expect.any(String)])
+  return reply.json.code
+}
