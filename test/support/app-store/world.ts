@@ -15,7 +15,7 @@ export async function createWorld(given?: AppStore, at = new Date('2026-10-01T12
   app.clock.now = at
   // The store and the server share a clock.
   if (given === undefined) Object.defineProperty(clock, 'now', { get: () => app.clock.now })
-  const { user } = await app.register()
+  const { user, accessToken: token } = await app.register()
   const subscribed = async (environment: 'production' | 'sandbox' = 'production') => {
     const { subscriptions } = await app.services.subscription.readForExport(user._id, environment)
     const now = app.clock.now.getTime()
@@ -28,6 +28,7 @@ export async function createWorld(given?: AppStore, at = new Date('2026-10-01T12
     app,
     store,
     userId: user._id,
+    token,
     subscribed,
     [Symbol.asyncDispose]: app[Symbol.asyncDispose],
   }

@@ -160,7 +160,10 @@ export function createErasure(deps: ErasureDeps) {
     const names = new Set(ids)
     const text = JSON.stringify(JSON.parse(utf8(bytes)), (key, value) => {
       if (key === 'subscriber_attributes') return undefined
-      return typeof value === 'string' && names.has(value) ? pseudonymOf(value) : value
+      if (typeof value !== 'string') return value
+      // Apps may pass an account token to the App Store in capitals; the id of the event is in lower case.
+      const id = [value, value.toLowerCase()].find((one) => names.has(one))
+      return id === undefined ? value : pseudonymOf(id)
     })
     return Buffer.from(text)
   }

@@ -160,6 +160,23 @@ test('a purchase without an account token belongs to nobody until the billing pr
   expect(await subscribed()).toMatchObject([{ status: 'active' }])
 })
 
+test('the purchase of a deleted user goes on without the id, however it is written', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId: userId.toUpperCase() })
+  await deliver(app, bought.bought)
+  expect(await world.subscribed()).toMatchObject([{ status: 'active' }])
+  expect((await app.ask('DELETE', '/api/user/profile/v1', { token: world.token })).status).toBe(200)
+  app.clock.advance(30 * DAY)
+  const { claims, body } = bought.renew()
+  expect(await deliver(app, { body })).toBe('ok')
+  const { db } = app.services
+  const rows = await db.read.select().from(db.tables.billingEvents)
+  const stored = rows.map(({ body, appUserId }) => `${Buffer.from(body)} ${appUserId}`).join()
+  expect(stored).toContain(claims.notificationUUID)
+  expect(stored.toLowerCase()).not.toContain(userId)
+})
+
 test('a repeated notification is a duplicate, and one with other claims conflicts', async () => {
   await using world = await createWorld()
   const { app, store } = world
