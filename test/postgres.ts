@@ -11,23 +11,26 @@ const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances
 const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)].map(
   (path) => `./test/${path}`,
 )
-const passes =
-  words.length > 0
-    ? [words]
-    : [[...others.map((name) => `test/${name}`), ...slow], ['test/instances']]
+const everything = [
+  { paths: others.map((name) => `test/${name}`), parallel: 3 },
+  // They start executables, which need the cores themselves.
+  { paths: slow, parallel: 2 },
+  { paths: ['test/instances'], parallel: 1 },
+]
+const passes = words.length > 0 ? [{ paths: words, parallel: 3 }] : everything
 let current: Bun.Subprocess | null = null
 // Stop the running tests, so that the server is stopped too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => current?.kill(signal))
-for (const pass of passes) {
+for (const { paths, parallel } of passes) {
   current = Bun.spawn(
     [
       process.execPath,
       'test',
-      `--parallel=${passes.indexOf(pass) === 0 ? 3 : 1}`,
+      `--parallel=${parallel}`,
       // Three test processes and the server share two cores.
       '--timeout=20000',
       ...flags,
-      ...pass,
+      ...paths,
     ],
     {
       env: { ...process.env, TEST_DATABASE_URL: server.url },
