@@ -72,8 +72,8 @@ function hidePaths(): BunPlugin {
 type NativeFile = { source: string; path: string; hash: string }
 
 /**
- * Embeds native code as files: sharp's addon with libvips, and the addon for argon2. Loaders replace the addons: they
- * unpack them into one folder, because sharp's addon finds its library relative to itself, and open them.
+ * Embeds native code as files: sharp's addon with libvips, and the addon for argon2. Loaders replace the addons: each
+ * unpacks its files into one folder, because sharp's addon finds its library relative to itself, and opens the addon.
  */
 function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
   const parts: Record<string, NativeFile[]> = {

@@ -146,7 +146,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     },
     /** A CDN that fetches public files from here. */
     filesPublicUrl: optional('FILES_PUBLIC_URL', ORIGIN, origin),
-    /** How much of the object store is cached on this disk. */
+    /** The maximum size of the object store's cache on this disk. */
     filesCacheBytes: count('FILES_CACHE_BYTES', GIBIBYTE, 'bytes'),
     /** The name of this instance in logs and metrics; null for a single one. */
     instance: read<string | null>('INSTANCE', defaultName, 'a name', anyText),

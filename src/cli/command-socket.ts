@@ -19,7 +19,7 @@ type Answer =
   | { error: { code: NonDenialCode; message: string; details?: ErrorDetail[] } }
 
 const NAME = 'homeport.sock'
-/** Asks what a command would lose, without executing it. */
+/** Asks which data a command would destroy, without executing it. */
 const RISK = '?risk'
 /** Names the operator; only our own user can open the socket. */
 const USER = 'operator-user'

@@ -16,9 +16,9 @@ const INTERVAL_MS = 100
 const BUSY_INTERVAL_MS = 20
 /** Descriptors reserved for our own files: a fraction of the limit, within bounds. */
 const RESERVE = { divisor: 8, min: 32, max: 1024 }
-/** One address may hold this fraction of the connections. */
+/** One address may hold a quarter of the connections. */
 const ADDRESS_DIVISOR = 4
-/** We close at most this fraction of all connections at once. */
+/** We close at most a quarter of the allowed connections at once. */
 const CLOSE_DIVISOR = 4
 /** A connection used this recently counts as busy. */
 const BUSY_MS = 50

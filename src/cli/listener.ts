@@ -39,7 +39,7 @@ export function createListener(config: Config, log: Log) {
   const { port, host, keepAliveSeconds } = config
   const sockets = new Set<ServingSocket>()
   const { promise: firstApp, resolve: resolveFirstApp } = Promise.withResolvers<App>()
-  const handles = new Map<Target, (request: Request) => Response | Promise<Response>>()
+  const handlers = new Map<Target, (request: Request) => Response | Promise<Response>>()
   guardConnections({
     ports,
     setAccepting: (isAccepting) => {
@@ -85,7 +85,7 @@ export function createListener(config: Config, log: Log) {
     app.wrap((next) => (request: Request) => socket.answer(next as never, request))
     const start = () => app.listen(options).server as Bun.Server<unknown>
     const server = tryToListen(() => socket.open(start), options.port)
-    handles.set(target, (request) => app.fetch(request))
+    handlers.set(target, (request) => app.fetch(request))
     return server
   }
 
@@ -99,7 +99,7 @@ export function createListener(config: Config, log: Log) {
   async function acceptForwarded() {
     forwarded = await serveForwarded(config, MAX_BODY_BYTES, async (target, request) => {
       await firstApp
-      const handle = handles.get(target)
+      const handle = handlers.get(target)
       return handle ? handle(request) : new Response(null, { status: 404 })
     })
   }
@@ -135,11 +135,11 @@ export function createListener(config: Config, log: Log) {
     await Promise.all([...sockets].map((socket) => drain(socket.server(), secondSignal, log)))
   }
 
-  /** Forwards new requests to the next process. Returns once none of our own requests needs the data. */
-  async function handOver(secondSignal: Promise<unknown>) {
+  /** Forwards new requests to the next process. Returns once none of ours needs the data, or `stopped` resolves. */
+  async function handOver(stopped: Promise<unknown>) {
     const forward = createForward(config)
     let isStopped = false
-    void secondSignal.then(() => {
+    void stopped.then(() => {
       isStopped = true
     })
     const forwardedStops = forwarded?.stop()

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
-import { isConnectionLost, isUntrusted, sqlState } from '../platform/db/postgres/errors.ts'
+import { isConnectionLost, isRefusedCertificate, sqlState } from '../platform/db/postgres/errors.ts'
 import {
   countAppliedMigrations,
   DatabaseRefusal,
@@ -121,7 +121,7 @@ function asCommandError(error: unknown, url: string, setting: UrlSetting): unkno
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))
     return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
-  if (isUntrusted(error))
+  if (isRefusedCertificate(error))
     return new CommandError(
       `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its CA file, or use another sslmode.`,
     )

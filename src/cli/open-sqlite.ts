@@ -36,10 +36,10 @@ export async function openSqlite(
   await refuseMoved(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const secrets = join(config.dataDir, 'secrets')
-  const before = existsSync(path) ? countAppliedMigrations(path) : 0
-  refuseSchema(schema, before, migrations.length)
-  const replaced = newSecrets ? await discardDamagedSecrets(secrets, before) : []
-  await checkSecrets(secrets, newSecrets ? 0 : before)
+  const applied = existsSync(path) ? countAppliedMigrations(path) : 0
+  refuseSchema(schema, applied, migrations.length)
+  const replaced = newSecrets ? await discardDamagedSecrets(secrets, applied) : []
+  await checkSecrets(secrets, newSecrets ? 0 : applied)
   const client = openDatabase(path)
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)

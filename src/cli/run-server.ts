@@ -54,7 +54,7 @@ export type StopSignals = {
 /** `successor` replaces a running server; `resuming` serves again after its own successor failed. */
 type Role = 'first' | 'successor' | 'resuming'
 
-/** Serves until a stop signal and returns the exit code, or until its successor has failed to take over. */
+/** Serves until a stop signal or a hand-over. Returns the exit code, or `resuming` when the successor failed. */
 export async function runServer(
   { config, log, liveLines, notifier, signals, failed }: ServerProcess,
   role: Role,

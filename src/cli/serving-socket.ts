@@ -9,7 +9,7 @@ export type ServingSocket = ReturnType<typeof createServingSocket>
 
 /** How long a socket keeps accepting connections after the next one has started listening. */
 const OVERLAP_MS = 100
-/** The runtime checks timeouts every four seconds. */
+/** The runtime checks timeouts every four seconds; one more is a margin. */
 export const TIMER_STEP_SECONDS = 5
 
 /** A socket that accepts requests. `keepAlive` is the idle timeout of connections in seconds. */

@@ -45,7 +45,7 @@ export async function findSnapshot(config: Config, name: string | null): Promise
 }
 
 /**
- * Replaces the database, which no server may use, with a copy of a snapshot. Returns where the old database was moved;
+ * Replaces the database with a copy of a snapshot; no server may be using it. Returns the new path of the old database;
  * null when there was none.
  */
 export async function returnToSnapshot(

@@ -20,12 +20,12 @@ export function createProgress(stream = process.stderr) {
   let shownAt = 0
   return { show, end }
 
-  function show(what: string, done: number, total: number) {
+  function show(step: string, done: number, total: number) {
     const now = performance.now()
     if (!stream.isTTY || (now - shownAt < INTERVAL_MS && done < total)) return
     shownAt = now
     const percent = total === 0 ? 100 : Math.floor((100 * Math.min(done, total)) / total)
-    stream.write(`\r\x1b[K${what} ${percent} %`)
+    stream.write(`\r\x1b[K${step} ${percent} %`)
   }
 
   function end() {

@@ -26,7 +26,7 @@ export type PricingPlan = PlanLimits & {
   paymentPriceId: string
   /** Other store products for this plan. */
   otherProductIds?: string[]
-  /** What purchases from the stores give with this plan; the code of the plan if absent. */
+  /** The entitlements that a store purchase of this plan gives; the code of the plan if absent. */
   entitlementIds?: string[]
   trialDays: number
   /** What the plan unlocks. */

@@ -34,7 +34,7 @@ export type ClientOptions = {
   baseUrl: string
   /** `test` (the default) sends plain JSON; any other word, such as `production`, seals payloads. */
   env?: string | null
-  /** Thumbprints of the keys to seal for, as `homeport keys list` prints them. */
+  /** Thumbprints of the server keys to trust, as `homeport keys list` prints them. */
   pinnedKeys?: string[]
   /** Where to keep the session; in memory by default. */
   storage?: Storage | undefined

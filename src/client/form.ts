@@ -60,7 +60,7 @@ function typeOf({ type }: UploadFile): string {
   return type || 'application/octet-stream'
 }
 
-/** Quoted as in RFC 822: quotes and backslashes are escaped, line breaks removed. */
+/** Quoted as in RFC 822: quotes and backslashes are escaped, line breaks become spaces. */
 function quoted(name: string): string {
   return name.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, (character) => `\\${character}`)
 }

@@ -149,7 +149,7 @@ export type AccountExport = {
     /** The id of the user at the provider. */
     subject: string
     email: string | null
-    /** Whether a grant is stored that deleting the account revokes. */
+    /** Whether a grant is stored; deleting the account revokes it. */
     holdsGrant: boolean
     /** ISO 8601. */
     createdAt: string

@@ -14,7 +14,7 @@ export function privateKeyOf(jwk: JWK): KeyObject {
 
 /**
  * Signs a JWT with ES256 (RFC 7515, 7518) on this thread, in 0.1 ms. jose signs through WebCrypto on a thread pool,
- * which hashing two passwords can fully occupy.
+ * which two concurrent password hashes can fully occupy.
  */
 export function signJwt(header: { typ: string; kid: string }, payload: object, jwk: JWK): string {
   const text = `${encode({ alg: 'ES256', ...header })}.${encode(payload)}`

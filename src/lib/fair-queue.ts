@@ -10,7 +10,7 @@ type FairQueueRules = {
   /** How many jobs run at once, and how many of them for one holder. */
   places: number
   share?: number
-  /** Jobs that cost more leave the last place to jobs that cost less. */
+  /** Jobs that cost more than this leave the last place to cheaper ones. */
   small?: number
   /** The cost of a millisecond, charged afterwards for jobs whose duration is not known in advance. */
   costPerMs?: number
@@ -34,8 +34,8 @@ export function createFairQueue(rules: FairQueueRules) {
   /** The cost each holder has used; a new holder starts at `floor`. */
   const used = new Map<string, number>()
   let floor = 0
-  let large = 0
-  let places = rules.places
+  let largeRunning = 0
+  let freePlaces = rules.places
   let waiting: Waiting[] = []
   return take
 
@@ -57,7 +57,7 @@ export function createFairQueue(rules: FairQueueRules) {
   }
 
   function serveWaiting() {
-    while (places > 0) {
+    while (freePlaces > 0) {
       const next = waiting.filter(hasPlace).reduce<Waiting | null>(earlier, null)
       if (next === null) return
       waiting = waiting.filter((one) => one !== next)
@@ -81,8 +81,8 @@ export function createFairQueue(rules: FairQueueRules) {
   }
 
   function hold({ holders, cost }: Waiting, change: 1 | -1) {
-    places -= change
-    if (cost > small) large += change
+    freePlaces -= change
+    if (cost > small) largeRunning += change
     for (const holder of holders) {
       const count = (held.get(holder) ?? 0) + change
       if (count === 0) held.delete(holder)
@@ -91,7 +91,7 @@ export function createFairQueue(rules: FairQueueRules) {
   }
 
   function hasPlace({ holders, cost }: Waiting): boolean {
-    const isReserved = cost > small && large >= rules.places - 1
+    const isReserved = cost > small && largeRunning >= rules.places - 1
     return !isReserved && holders.every((holder) => (held.get(holder) ?? 0) < share)
   }
 

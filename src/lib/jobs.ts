@@ -118,8 +118,8 @@ export function startJobs(
   }
 
   function start(job: Job, jitter: number): Promise<void> {
-    const already = running.get(job.name)
-    if (already || stopping.signal.aborted) return already ?? Promise.resolve()
+    const current = running.get(job.name)
+    if (current || stopping.signal.aborted) return current ?? Promise.resolve()
     const run = runOnce(job, jitter).finally(() => running.delete(job.name))
     running.set(job.name, run)
     return run

@@ -3,7 +3,7 @@ export async function readTextCapped(response: Response, limit: number): Promise
   return (await readBytesCapped(response, limit))?.toString('utf8') ?? null
 }
 
-/** The same as bytes. */
+/** Like `readTextCapped`, but returns bytes. */
 export async function readBytesCapped(response: Response, limit: number): Promise<Buffer | null> {
   const encoding = response.headers.get('content-encoding') ?? 'identity'
   if (encoding !== 'identity') return null

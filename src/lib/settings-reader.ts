@@ -52,8 +52,8 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
     return read<T>(name, fallback, expected, (text) => oneOf(choices, text))
   }
 
-  function isOn(name: string, isDefault: boolean): boolean {
-    return choice(name, ['on', 'off'], isDefault ? 'on' : 'off') === 'on'
+  function isOn(name: string, isOnByDefault: boolean): boolean {
+    return choice(name, ['on', 'off'], isOnByDefault ? 'on' : 'off') === 'on'
   }
 
   function integer(name: string, fallback: number, min: number, max: number): number {

@@ -9,7 +9,7 @@ export function readStores({ read, optional }: SettingsReader) {
     appStoreApps: read<AppStoreApp[]>(
       'APP_STORE_APPS',
       [],
-      'apps such as com.example.app:1234567890, with commas',
+      'apps such as com.example.app:1234567890, separated by commas',
       appStoreApps,
     ),
     /** Apple's root certificate; only tests use another. */

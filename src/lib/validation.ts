@@ -15,7 +15,7 @@ const TYPE_FAULTS = new Set([
 
 const MAX_DETAILS = 20
 
-/** Returns a valid `value`, or throws `validation_failed` with the invalid paths below `root`. */
+/** Returns `value` if it is valid; otherwise throws `validation_failed` with the invalid paths below `root`. */
 export function check<T extends TSchema>(schema: T, value: unknown, root: string): Static<T> {
   if (Value.Check(schema, value)) return value
   const details = detailsOf(Value.Errors(schema, value), (path) =>

@@ -55,7 +55,7 @@ export type PlatformDeps<Database> = {
   passwordQueueLimit?: number
 }
 
-/** Apps pin the key that they encrypt for and are slow to update, so the old key is accepted for 30 days. */
+/** Apps pin the key that they encrypt with and are slow to update, so the old key is accepted for 30 days. */
 const ENCRYPTION_KEY_GRACE_MS = 30 * DAY_MS
 
 /** Creates the services that all features share. */

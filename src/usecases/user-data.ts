@@ -8,7 +8,7 @@ import type { UserTable } from '../platform/user-table.ts'
 export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
   return { deleteAccount, exportData, mergeGuest }
 
-  /** Deletes the account and its data in one change, and its files after the commit. */
+  /** Deletes the account and its data in one transaction, and its files after the commit. */
   async function deleteAccount(userId: string) {
     const deleteFiles = await db.write(async (tx) => {
       const afterCommit: (() => Promise<void>)[] = []
@@ -32,7 +32,7 @@ export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
     return exported
   }
 
-  /** Moves a guest's data to an account and deletes the guest, as part of the change. */
+  /** Moves a guest's data to an account and deletes the guest, in the transaction `tx`. */
   async function mergeGuest(tx: Tx, guestId: string, userId: string) {
     for (const { merging } of listTables().toReversed()) {
       if (typeof merging === 'function') await merging(tx, guestId, userId)

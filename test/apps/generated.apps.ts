@@ -98,7 +98,7 @@ const COMPILER = 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler'
 
 /** Defines a test that is skipped when tools are missing; its name lists them. */
 function testUnlessMissing(language: string, missing: string[], body: () => Promise<void>) {
-  const name = `a client generated for ${language} signs in and sends the configured headers and files`
+  const name = `a client generated for ${language} signs in and sends the configured headers`
   if (missing.length === 0) test(name, body, 5 * MINUTES)
   else test.skip(`${name}: needs ${missing.join(', ')}`, body)
 }

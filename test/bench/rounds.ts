@@ -6,7 +6,7 @@ import { median } from './median.ts'
 export const ROUNDS = 5
 export const SECONDS = 3
 
-/** Loads two servers alternately and prints the ratio of their medians beside its goal, with both figures. */
+/** Loads two servers alternately and prints the median of their ratios beside its goal, with both figures. */
 export async function compare(name: string, goal: number, ours: Load, theirs: Load) {
   const results: { ours: LoadResult; theirs: LoadResult }[] = []
   for (let round = 0; round <= ROUNDS; round++) {

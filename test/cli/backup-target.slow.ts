@@ -115,7 +115,7 @@ onSqlite('the backup first copies the data directory')(
   30_000,
 )
 
-test('reports a file that is not a backup, a directory and an empty option', async () => {
+test('reports an empty option, a directory and a file that is not a backup', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await run(['init'])

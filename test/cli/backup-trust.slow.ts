@@ -192,7 +192,7 @@ onDisk(
 test('checks the sizes that an archive declares before reading the data', async () => {
   await using homeport = await installExecutable()
   const path = join(homeport.folder, 'large.tar')
-  const header = async (text: string) => {
+  const writeHeader = async (text: string) => {
     await using file = await open(path, 'w')
     await file.write(text)
     // The rest is a sparse hole, read as zeros.
@@ -207,9 +207,9 @@ test('checks the sizes that an archive declares before reading the data', async 
     expect(await child.exited).toBe(1)
     return (child.resourceUsage()?.maxRSS ?? 0) / MB
   }
-  await header('age-encryption.org/v1\n-> scrypt ')
+  await writeHeader('age-encryption.org/v1\n-> scrypt ')
   expect(await check()).toBeLessThan(400)
-  await header(tarHeader('backup.json', 700 * MB))
+  await writeHeader(tarHeader('backup.json', 700 * MB))
   expect(await check()).toBeLessThan(400)
 }, 30_000)
 

@@ -16,7 +16,7 @@ import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-onSqlite('on PostgreSQL a restore needs an empty database: see copy.test.ts')(
+onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
   '21: a restore brings back the backed-up data and moves newer data aside',
   async () => {
     await using homeport = await installExecutable()
@@ -93,7 +93,7 @@ test('20: a killed backup leaves no file with the name of a backup', async () =>
   expect(await readdir(join(homeport.folder, 'data'))).not.toContain('backup.tmp')
 }, 20_000)
 
-test('22: refuses a file that is not a Homeport backup with one line', async () => {
+test('22: prints one line when it refuses a file that is not a Homeport backup', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await makeBackup(homeport)

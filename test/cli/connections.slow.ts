@@ -7,7 +7,7 @@ beforeAll(buildExecutable, 60_000)
 const HEAD = 'GET /health HTTP/1.1\r\nHost: x\r\n'
 
 test.each([
-  ['keep their connection', `${HEAD}\r\n`],
+  ['keep their connection open', `${HEAD}\r\n`],
   ['never end their request', HEAD],
 ])(
   'answers other clients within a second when 500 clients that %s use up the file descriptors',

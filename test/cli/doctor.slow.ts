@@ -91,7 +91,7 @@ onSqlite('the expected checks are those of a data directory')(
 )
 
 onSqlite('the expected checks are those of a data directory')(
-  'doctor, status and /metrics report a failing schedule, and doctor refused deliveries',
+  'doctor, status and /metrics report a failing schedule, and doctor also reports refused deliveries',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])

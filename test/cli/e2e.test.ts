@@ -10,7 +10,7 @@ import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('the executable alone in an empty folder serves all eleven endpoints', async () => {
+test('the executable alone in an empty folder serves the main endpoints', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const ask = requesterFor(server)

@@ -58,7 +58,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
     },
   ],
   [
-    'where openssl is missing',
+    'if openssl is missing',
     'not signed by the release key, or openssl is older',
     async ({ folder }) => {
       const bin = join(folder, 'bin')

@@ -76,7 +76,7 @@ onPostgres(
 )
 
 onPostgres(
-  'after an interrupted copy a data directory does not start until the copy is resumed or cancelled',
+  'after an interrupted copy no server starts on the data directory until the copy is resumed or cancelled',
   async () => {
     await using homeport = await installExecutable()
     await using inUse = await createTestDatabase()

@@ -95,7 +95,7 @@ onSqlite('the snapshot is a file')(
     const dataDir = join(homeport.folder, 'data')
     const server = await homeport.start()
     await deliver(server, 'E1')
-    // It stops the old server, creates a migration's snapshot, changes the schema, and crashes.
+    // Stops the old server, creates a migration's snapshot, overwrites the database, and crashes.
     const dying = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
 sleep 0.5
 mkdir -p data/snapshots

@@ -35,7 +35,7 @@ test('an operator finds users by id or address, verifies, signs out and deletes 
 
   expect((await profile()).status).toBe(200)
   expect((await run(['user', 'sign-out', 'ann@example.com', '--yes'])).stdout).toContain(
-    'Ended 1 sessions',
+    'Ended 1 session of',
   )
   expect((await profile()).status).toBe(401)
 

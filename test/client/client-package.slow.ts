@@ -32,15 +32,15 @@ beforeAll(async () => {
   const built = Bun.spawnSync([process.execPath, 'scripts/build-client.ts'], { cwd: ROOT })
   expect([built.exitCode, built.stderr.toString()]).toEqual([0, ''])
   app = await mkdtemp(join(tmpdir(), 'homeport-app-'))
-  await unpack(join(app, 'node_modules', 'homeport-client'))
+  await installPackage(join(app, 'node_modules', 'homeport-client'))
   await writeFile(join(app, 'package.json'), JSON.stringify({ type: 'module' }))
   await cp(join(ROOT, 'test', 'fixtures', 'client', 'app.ts'), join(app, 'app.ts'))
 }, COMPILER_TIMEOUT_MS)
 
 afterAll(() => rm(app, { recursive: true, force: true }))
 
-/** Unpacks the package as npm installs its tarball. */
-async function unpack(folder: string) {
+/** Copies the package's files as npm would install them. */
+async function installPackage(folder: string) {
   const { files } = await Bun.file(join(PACKAGE, 'package.json')).json()
   await mkdir(folder, { recursive: true })
   for (const pattern of ['package.json', ...files]) {

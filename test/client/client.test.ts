@@ -13,7 +13,7 @@ const ENV = { plain: 'test', sealed: 'production' }
 /** Documented operations that apps do not call: files have URLs, and the others are for servers. */
 const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent', 'receiveAppStoreNotification']
 
-test('the client has a function for every documented operation, which requests its route', async () => {
+test('the client has a function for every documented operation, and it requests the right route', async () => {
   await using app = await createTestApp()
   const { paths } = (await app.ask('GET', '/docs/json')).json as {
     paths: Record<string, Record<string, { operationId: string }>>
@@ -33,7 +33,7 @@ test('the client has a function for every documented operation, which requests i
   }
 })
 
-/** The routes that a function requests, signed out and signed in, if each replies with an error. */
+/** The routes that a function requests, signed out and signed in, when every request fails. */
 async function routesRequestedBy(name: string): Promise<string[]> {
   const asked: string[] = []
   const fetch = async (url: string, init?: RequestInit) => {
@@ -209,7 +209,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect([email, profile.name]).toEqual(['bob@example.com', ''])
   })
 
-  test('sign-in works without a valid session, and a failed one keeps the guest', async () => {
+  test('sign-in works without a valid session, and a failed sign-in keeps the guest', async () => {
     using world = await startIdentityProvider()
     await using app = await createTestApp({}, world)
     const { client } = clientOf(app, { env: ENV[mode] })
@@ -247,7 +247,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 })
 
-/** Simulates that all sessions were ended elsewhere. */
+/** Ends all sessions, as if from another device. */
 async function endSessions({ services: { db } }: TestApp) {
   await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
 }

@@ -176,7 +176,7 @@ test('a custom fetch is used for everything, even if XMLHttpRequest exists', asy
   const { client, network } = clientOf(app, {
     fetch: async (url, init) => {
       requested.push(new URL(url).pathname)
-      return url.startsWith('file:') ? new Response('of the phone') : network.fetch(url, init)
+      return url.startsWith('file:') ? new Response('from the phone') : network.fetch(url, init)
     },
   })
   await client.startAsGuest()
@@ -185,7 +185,7 @@ test('a custom fetch is used for everything, even if XMLHttpRequest exists', asy
   expect(stored?.fileName).toBe('photo.txt')
   expect(requested).toContain('/photo.txt')
   const { size } = await client.readAttachment({ key: stored?.key ?? '' })
-  expect(size).toBe('of the phone'.length)
+  expect(size).toBe('from the phone'.length)
 })
 
 test('a file that cannot be read is an ApiError', async () => {

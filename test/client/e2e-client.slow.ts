@@ -55,7 +55,7 @@ test.skipIf(CHROMIUM === null).each(['test', 'production'])(
     const server = await homeport.start({ LOG_LEVEL: 'warn', CORS_ORIGINS: pages.origin })
     await using wire = startRecordingProxy(server.url)
     await using _page = await openPage(`${pages.origin}/?env=${env}&api=${wire.url}`)
-    const late = Bun.sleep(20_000).then(() => ({ failure: 'the page does not report' }) as Outcome)
+    const late = Bun.sleep(20_000).then(() => ({ failure: 'the page did not report' }) as Outcome)
     const { progress, ...seen } = await Promise.race([pages.outcome, late])
     expect(seen).toMatchObject(EXPECTED_OUTCOME)
     expect((progress as number[]).at(-1)).toBe(1)

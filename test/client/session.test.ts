@@ -15,8 +15,8 @@ function withoutToken(request: Request): Request {
   return new Request(request, { headers })
 }
 
-describe('a session that is refused', () => {
-  test('is refreshed once, and kept when it can be', async () => {
+describe('a refused session', () => {
+  test('is refreshed once, and kept if the refresh succeeds', async () => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, PLAIN)
     const { user } = await client.startAsGuest()
@@ -87,7 +87,7 @@ describe('two processes with one storage', () => {
     await first.client.register(LOGIN)
     for (let round = 0; round < 4; round++) {
       app.clock.advance(16 * MINUTE)
-      // The second one reads the storage, and its request arrives when the first is through.
+      // The second client reads the storage first, but its request arrives after the refresh of the first.
       second.network.interceptor = {
         async request(request) {
           if (request.url.includes('refresh')) await first.client.readProfile()
@@ -229,7 +229,7 @@ function fail(): never {
   throw new DOMException('The device is locked.', 'InvalidStateError')
 }
 
-/** Simulates that all sessions were ended elsewhere. */
+/** Ends all sessions, as if from another device. */
 async function endSessions({ services: { db } }: TestApp) {
   await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
 }

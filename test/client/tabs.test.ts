@@ -8,7 +8,7 @@ import { networkTo } from '../support/network.ts'
 
 type Outcome = { heard: string[]; isSignedIn: boolean; failure?: string }
 
-/** Frames of one origin share what tabs share: the storage, the locks and the channels. */
+/** Frames of one origin share storage, locks and channels, as tabs do. */
 const PAGE = `<!doctype html><title>x</title><iframe src="/tab"></iframe><iframe src="/tab"></iframe>
 <script>onload = async () => {
   const heard = []
@@ -43,15 +43,15 @@ await api.logout()
 </script>`
 const LISTENER = `<!doctype html><title>x</title><script type="module">import '/tab.js'
 const heard = []
-const tell = async () => fetch('/outcome', { method: 'POST', body: JSON.stringify({ heard, isSignedIn: await api.isSignedIn() }) })
+const sendOutcome = async () => fetch('/outcome', { method: 'POST', body: JSON.stringify({ heard, isSignedIn: await api.isSignedIn() }) })
 const ack = new BroadcastChannel('heard')
 api.onAuthChange(({ reason }) => {
   heard.push(reason)
   ack.postMessage(reason)
-  if (reason === 'signed_out') tell()
+  if (reason === 'signed_out') sendOutcome()
 })
 open('/speaker', '_blank', 'noopener')
-setTimeout(tell, 15_000)
+setTimeout(sendOutcome, 15_000)
 </script>`
 const TAB = '<!doctype html><title>x</title><script type="module" src="/tab.js"></script>'
 
@@ -125,7 +125,7 @@ test('reports a change even if the storage shows it late', async () => {
   expect(heard).toEqual(['signed_in', 'signed_out'])
 })
 
-test('tabs with separate storages are not notified of each other', async () => {
+test('tabs with separate storages are not notified of each other’s changes', async () => {
   await using app = await createTestApp()
   const { fetch } = networkTo(app)
   const tab = () =>
@@ -167,7 +167,7 @@ async function serveSite(app: TestApp) {
     },
   })
 
-  const late = Bun.sleep(20_000).then(() => ({ failure: 'the page does not report' }) as Outcome)
+  const late = Bun.sleep(20_000).then(() => ({ failure: 'the page did not report' }) as Outcome)
   return {
     url: `http://127.0.0.1:${server.port}`,
     outcome: Promise.race([promise, late]),

@@ -50,7 +50,7 @@ independentTest('shortcuts open screens and focus their headings', async () => {
   await context.close()
 })
 
-independentTest('j and k move along a list and stop at its ends', async () => {
+independentTest('j and k move along a list and stop at its start', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people')
   await waitUntilLoaded(page)

@@ -42,7 +42,7 @@ browserTest('every screen is accessible in light and dark', async () => {
   async function checkScreen(page: Page, shown: ScreenCase): Promise<string[]> {
     await page.setViewportSize({ width: 375, height: 800 })
     await show(page, shown)
-    // Through the debugger, the page's CSP does not block it.
+    // Evaluated through the debugger, so that the page's CSP does not block it.
     if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
     const wrong: string[] = []
     for (const width of WIDTHS) {

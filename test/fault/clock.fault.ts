@@ -32,7 +32,7 @@ withFaketime(
     for (const [jump, status] of [
       ['+0', 200],
       ['+1d', 401],
-      // The backup is not overdue.
+      // A token issued after the current time is accepted.
       ['-1d', 200],
       ['+0', 200],
       ['+20y', 401],

@@ -20,7 +20,7 @@ test('33: the server survives running out of file descriptors and recovers withi
   const freed = performance.now()
   while (!(await isHealthy(server))) await Bun.sleep(50)
   console.log(
-    `33: ${Math.round(busy * 100)} % of a core, answers ${Math.round(performance.now() - freed)} ms after`,
+    `33: ${Math.round(busy * 100)} % of a core, answers again after ${Math.round(performance.now() - freed)} ms`,
   )
   expect(busy).toBeLessThan(0.5)
   expect(performance.now() - freed).toBeLessThan(5_000)

@@ -112,7 +112,7 @@ withStrace(
 )
 
 withMemoryLimit(
-  '32: out of memory the server is killed and loses nothing acknowledged',
+  '32: when memory runs out, the server is killed and loses nothing acknowledged',
   async () => {
     await using homeport = await installExecutable()
     const enter = ['sh', '-c', `echo $$ > ${group?.folder}/cgroup.procs && exec "$0" "$@"`]
@@ -144,7 +144,7 @@ withMemoryLimit(
   60_000,
 )
 
-/** Runs a program with its fsyncs replaced. */
+/** The start of a command that runs a program with its fsyncs replaced. */
 function injectFsync(what: string): string[] {
   const quiet = ['-f', '-qq', '-o', '/dev/null']
   return ['strace', ...quiet, '-e', `inject=fsync,fdatasync:${what}`]

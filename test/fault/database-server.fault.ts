@@ -8,7 +8,7 @@ beforeAll(buildExecutable, 60_000)
 const SECRET_KEY = 'a key of more than thirty-two characters'
 
 test.each(['stopped', 'frozen'] as const)(
-  'after a restart while the PostgreSQL server is %s the server recovers',
+  'recovers from a failed restart while the PostgreSQL server is %s',
   async (state) => {
     await using database = await startPostgres()
     await using homeport = await installExecutable()

@@ -82,10 +82,13 @@ onOwnDisk(
     await server.stop('SIGKILL')
     await fill(disk)
     const command = [join(homeport.folder, 'homeport'), 'checkpoint']
-    const copying = Bun.spawn([...command, join(disk, 'data', 'homeport.db')], {
+    const checkpointing = Bun.spawn([...command, join(disk, 'data', 'homeport.db')], {
       stdio: ['pipe', 'ignore', 'pipe'],
     })
-    expect([await copying.exited, await new Response(copying.stderr).text()]).toEqual([1, ''])
+    expect([await checkpointing.exited, await new Response(checkpointing.stderr).text()]).toEqual([
+      1,
+      '',
+    ])
   },
   60_000,
 )

@@ -25,7 +25,7 @@ test.each([
   ['event', (at: number) => ask('POST', '/api/webhooks/billing/v1', webhook, eventOf(at))],
   ['sealed', (at: number) => ask('GET', `/nothing/${at}`, { env: `e${at}`, payload: keyOf(at) })],
 ] as const)(
-  '100,000 distinct values leave no memory behind: %s',
+  '100,000 distinct values leak no memory: %s',
   async (name, make) => {
     await using homeport = await installExecutable()
     const server = await homeport.start({ RATE_LIMITS: 'off', LOG_LEVEL: 'warn' })

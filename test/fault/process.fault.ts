@@ -46,7 +46,7 @@ test("13: without a killed server's write-ahead log the start finds an older, co
   ])
 }, 20_000)
 
-test('18: the write-ahead log that a long-running reader kept shrinks within a minute', async () => {
+test('18: a write-ahead log kept large by a long-running reader shrinks within a minute', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ RATE_LIMITS: 'off' })
   const { accessToken } = await register(server, 'ann@example.com')

@@ -72,10 +72,10 @@ testInstances(
     await using instances = await createTestInstances()
     const [here, there] = instances.both.map(({ services }) => services.settings)
     for (const at of times(10)) {
-      const [email, link] = [`e${at}@a.test`, `2.${at}.0`]
+      const [email, version] = [`e${at}@a.test`, `2.${at}.0`]
       await Promise.all([
         here?.set({ supportEmail: email }),
-        there?.set({ 'ios.latestVersion': link }),
+        there?.set({ 'ios.latestVersion': version }),
       ])
       await Bun.sleep(0)
     }

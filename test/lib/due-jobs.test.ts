@@ -24,7 +24,7 @@ function start(lastKnown: number | null = null) {
     return jobs.take().due.map(({ name }) => name)
   }
 
-  /** The names of the jobs that became due, except the one of every minute. */
+  /** The names of the jobs that became due, except the every-minute job. */
   function pass(ms: number): string[] {
     const due: string[] = []
     for (let at = 0; at < ms; at += MINUTE) {
@@ -48,7 +48,7 @@ test('runs every job once at each of its times', () => {
   expect(take()).toEqual([])
 })
 
-test('runs jobs that a jump of the clock skipped once', () => {
+test('runs each job that a clock jump skipped exactly once', () => {
   const { pass, take, set } = start()
   set(20 * HOUR)
   expect(take()).toEqual(['outbox', 'backup', 'guests'])
@@ -112,7 +112,7 @@ test('after months of downtime, deletes by age once the clock has been steady fo
   expect(pass(DAY)).toEqual(['backup', 'guests'])
 })
 
-test('trusts the clock when started the next morning or without a recorded time', () => {
+test('trusts the clock when started the next day or without a recorded time', () => {
   for (const lastKnown of [-20 * HOUR, null]) {
     const { pass } = start(lastKnown)
     expect(pass(16 * HOUR)).toEqual(['backup', 'guests'])

@@ -52,7 +52,7 @@ test('closes all followers, even while some are leaving', () => {
   expect(gone).toEqual(['ann', 'bob', 'eve'])
 })
 
-test('the console streams kept and new lines as events until the end', async () => {
+test('the console streams recent and new lines as events until the log closes', async () => {
   await using app = await createTestApp()
   const { cookie } = await signInOperator(app)
   const { liveLines } = app.services

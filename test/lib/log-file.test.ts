@@ -49,7 +49,7 @@ test('uses the actual size of a log that another program also writes or truncate
   truncateSync(path)
   for (let number = 0; number < 10; number++) log.write(line(number))
   expect(existsSync(`${path}.1`)).toBe(false)
-  appendFileSync(path, 'of another process\n')
+  appendFileSync(path, 'from another process\n')
   log.write(line(10))
   expect(await read('log')).toBe(line(10).toString())
 })

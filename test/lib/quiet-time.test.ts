@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { onQuietAfterLoad } from '../../src/lib/quiet-time.ts'
 
 test('runs the work once after each busy period', async () => {
-  // CPU time in ms at each check: 50 ms more is busy, nothing more is quiet.
+  // CPU time in ms at each check: an increase of 50 ms means busy, no increase means quiet.
   const cpuTimes = [0, 0, 50, 100, 100, 100, 150, 150, 150]
   const done: number[] = []
   let checks = 0

@@ -100,7 +100,7 @@ function userDataOf({ services }: TestApp): Record<string, UserTable> {
   return Object.assign({}, ...services.parts.map(({ userData }) => userData))
 }
 
-/** A row of the user in every table with a foreign key to users. */
+/** Inserts a row of the user into every table with a foreign key to users. */
 async function fillTables({ services: { db } }: TestApp, userId: string) {
   for (const { name, column } of OWNED) {
     const columns = Object.entries(getTableColumns(SQLITE_TABLES[name]))

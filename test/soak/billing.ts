@@ -56,7 +56,7 @@ export function createBilling(client: Client, users: Users) {
       )
   }
 
-  /** Delivers nothing while the provider is down, then everything that has waited. */
+  /** Makes deliveries wait until `goUp` is called. */
   function goDown() {
     isUp = Promise.withResolvers()
   }

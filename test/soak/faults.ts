@@ -66,7 +66,7 @@ export function faultsOf(world: World, billing: Billing) {
     process.kill(world.pid(), 'SIGCONT')
   }
 
-  /** Repeatedly, because each image gets a new worker. */
+  /** Repeatedly, because the next image starts a new worker. */
   async function killImageWorker() {
     for (const start = Date.now(); Date.now() - start < DURATION; await Bun.sleep(50)) {
       Bun.spawnSync(['pkill', '-KILL', '-P', String(world.pid()), '-f', 'image-worker'])

@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 
 type Parts = { client: Client; users: Users; billing: Billing }
 
-export type Account = Awaited<ReturnType<typeof verifyAcknowledged>>
+export type Comparisons = Awaited<ReturnType<typeof verifyAcknowledged>>
 
 /**
  * Compares everything acknowledged with the database, the disk and the server's replies: nothing may be
@@ -17,7 +17,7 @@ export async function verifyAcknowledged(world: World, allUsers: User[], parts: 
   const acknowledgedFiles = allUsers.flatMap(({ files }) => [...files.keys()])
   const rows = await column('SELECT key FROM attachments')
   const stored = await world.storedFiles()
-  const account = {
+  const comparisons = {
     events: compare(billing.events, await column('SELECT event_id FROM billing_events')),
     users: compare(users.emails, await column('SELECT email FROM users')),
     files: compare(acknowledgedFiles, rows),
@@ -40,7 +40,7 @@ export async function verifyAcknowledged(world: World, allUsers: User[], parts: 
     const [first] = (await world.query('PRAGMA integrity_check')).flat()
     if (first !== 'ok') client.wrong.push(`the database is damaged: ${first}`)
   }
-  return account
+  return comparisons
 }
 
 /** How the stored values differ from the acknowledged ones. */

@@ -38,7 +38,7 @@ export async function startLoad(
     { kind: 'file', share: 3, run: files.read },
     { kind: 'file deleted', share: 2.8, run: files.remove },
   ]
-  const all = actions.reduce((sum, { share }) => sum + share, 0)
+  const totalShare = actions.reduce((sum, { share }) => sum + share, 0)
   const times = new Map<string, number[]>(actions.map(({ kind }) => [kind, []]))
   const seen = { done: 0, skipped: 0 }
   let settingsTag = ''
@@ -90,7 +90,7 @@ export async function startLoad(
   }
 
   function pick(): Action {
-    let left = Math.random() * all
+    let left = Math.random() * totalShare
     for (const action of actions) {
       left -= action.share
       if (left < 0) return action

@@ -9,7 +9,7 @@ export function report(outcome: Outcome): string {
   return [
     `\n## ${minutes.toFixed(0)} minutes on ${engine}, ${rate} actions per second`,
     `${seen.done} actions done, ${seen.skipped} skipped because too many waited; ${failures} requests were refused or unanswered, and retried.`,
-    table(['acknowledged', 'count', 'lost', 'duplicated', 'never sent'], accountRows(outcome)),
+    table(['acknowledged', 'count', 'lost', 'duplicated', 'never sent'], comparisonRows(outcome)),
     table(
       ['fault', 'times', 'requests refused', 'longest time from its end to the last one'],
       faultRows(outcome),
@@ -23,8 +23,8 @@ export function report(outcome: Outcome): string {
   ].join('\n\n')
 }
 
-function accountRows({ account }: Outcome) {
-  const { events, users, files, filesOnDisk } = account
+function comparisonRows({ comparisons }: Outcome) {
+  const { events, users, files, filesOnDisk } = comparisons
   const rows = { events, users, files, 'files on disk, by rows': filesOnDisk }
   return Object.entries(rows).map(([name, { acknowledged, lost, twice, unknown }]) => [
     name,

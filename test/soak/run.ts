@@ -60,19 +60,21 @@ export async function runSoak(options: SoakOptions) {
   const elapsed = (performance.now() - startedAt) / MINUTE
   const samples = sampling.stop()
   logProgress('the load is over; verifying everything acknowledged')
-  const account = await verifyAcknowledged(world, load.allUsers, { client, users, billing })
+  const comparisons = await verifyAcknowledged(world, load.allUsers, { client, users, billing })
   const errors = await world.errorsLogged()
   const isClean =
     client.wrong.length === 0 &&
-    Object.values(account).every(({ lost, twice }) => lost.length === 0 && twice === 0) &&
-    [account.events, account.users, account.files].every(({ unknown }) => unknown.length === 0)
+    Object.values(comparisons).every(({ lost, twice }) => lost.length === 0 && twice === 0) &&
+    [comparisons.events, comparisons.users, comparisons.files].every(
+      ({ unknown }) => unknown.length === 0,
+    )
   const { seen, times } = load
   return {
     engine,
     minutes: elapsed,
     rate,
     missing,
-    account,
+    comparisons,
     isClean,
     faultResults,
     samples,

@@ -39,8 +39,8 @@ export function slopeOf(samples: Sample[], value: (sample: Sample) => number): S
   const freedom = centred.length - generations.length - 1
   if (spread === 0 || freedom < 1) return null
   const perHour = sum(centred.map(({ x, y }) => x * y)) / spread
-  const residue = sum(centred.map(({ x, y }) => (y - perHour * x) ** 2))
-  return { perHour, error: Math.sqrt(residue / freedom / spread) }
+  const squaredResiduals = sum(centred.map(({ x, y }) => (y - perHour * x) ** 2))
+  return { perHour, error: Math.sqrt(squaredResiduals / freedom / spread) }
 }
 
 function median(values: number[]): number {

@@ -23,7 +23,7 @@ test.skipIf(isOnPostgres)(
     expect(outcome.wrong).toEqual([])
     expect(outcome.isClean).toBe(true)
     expect(outcome.faultResults.map(({ name }) => name)).toContain('kill -9')
-    expect(outcome.account.events.acknowledged).toBeGreaterThan(10)
+    expect(outcome.comparisons.events.acknowledged).toBeGreaterThan(10)
     expect(report(outcome)).toContain('The ledger is clean.')
   },
   60_000,

@@ -10,7 +10,7 @@ export type EventFixture = { type: string; at: number; id?: string } & Record<st
 
 let count = 0
 
-/** The provider's body of an event. Fields that end in `_day` are days after T0. */
+/** The body of an event, as the provider sends it. Fields that end in `_day` are days after T0. */
 export function bodyOf({ type, at, id, ...fields }: EventFixture) {
   const event: Record<string, unknown> = {
     id: id ?? `T-${++count}`,

@@ -1,17 +1,17 @@
 /** A rates provider on loopback; `reply` creates its replies. */
 export function startFeed(reply: (request: Request) => Response | Promise<Response>) {
-  const asked: Headers[] = []
+  const requestHeaders: Headers[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch(request) {
-      asked.push(new Headers(request.headers))
+      requestHeaders.push(new Headers(request.headers))
       return reply(request)
     },
   })
   return {
     url: `http://127.0.0.1:${server.port}/daily.xml`,
-    asked,
+    requestHeaders,
     [Symbol.dispose]: () => void server.stop(true),
   }
 }

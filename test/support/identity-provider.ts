@@ -14,7 +14,7 @@ export const CLIENT_ID = 'com.example.app'
 export async function startIdentityProvider() {
   const key = { current: await keyOf(1) }
   const published = [key.current]
-  const asked: string[] = []
+  const requestedPaths: string[] = []
   const revoked: string[] = []
   const endless = { isOn: false, status: 200, sent: 0 }
   const server = Bun.serve({
@@ -22,7 +22,7 @@ export async function startIdentityProvider() {
     hostname: '127.0.0.1',
     async fetch(request) {
       const { pathname } = new URL(request.url)
-      asked.push(pathname)
+      requestedPaths.push(pathname)
       if (endless.isOn) return new Response(endlessBody(endless), { status: endless.status })
       if (pathname === '/keys') return Response.json({ keys: published.map(({ jwk }) => jwk) })
       const form = new URLSearchParams(await request.text())
@@ -44,7 +44,7 @@ export async function startIdentityProvider() {
   return {
     url,
     providers,
-    asked,
+    requestedPaths,
     revoked,
     endless,
     rotate,

@@ -54,7 +54,7 @@ function keyForPayloads(keys: PublicKey[]): PublicKey {
 export function createSealer(publicKey: PublicKey, now: () => Date) {
   return { seal, headOf, patchName }
 
-  /** The first line of a message, with its end. */
+  /** The first line of a message, including its line break. */
   function headOf(head: MessageParts['head']): string {
     const line = JSON.stringify({
       v: 1,

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** What a misbehaving device or page changes. */
+/** Values that a misbehaving device or page changes. */
 type Overrides = {
   /** The origin that the page claims. */
   origin?: string

@@ -14,7 +14,7 @@ if (process.env['TMPDIR'] === undefined && hasSpace()) {
   process.env['TMPDIR'] = MEMORY
 }
 
-// In a fresh clone, single test files run without a built console.
+// In a fresh clone the console is not built yet when single test files are run.
 const CONSOLE = join(import.meta.dir, '..', '..', 'dist', 'console')
 if (!existsSync(CONSOLE)) Bun.spawnSync([process.execPath, 'scripts/build-console.ts'])
 

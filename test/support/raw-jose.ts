@@ -47,7 +47,7 @@ function agreedKey(own: JsonWebKey, theirs: JsonWebKey): Buffer {
   return derivedKey(secret)
 }
 
-/** One round of the Concat KDF over the x of the agreed point. */
+/** One round of the Concat KDF over the x coordinate of the agreed point. */
 export function derivedKey(secret: Uint8Array): Buffer {
   const algorithm = Buffer.from(ALGORITHM)
   const parts = [uint32(1), secret, uint32(algorithm.length), algorithm]

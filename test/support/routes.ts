@@ -4,7 +4,7 @@ type CaseModule = { routes: RouteCase[]; environment?: Record<string, string> }
 
 const modules = await loadCases()
 
-/** Every route of the interface. The cases of a feature are in `routes.cases.ts` beside its tests. */
+/** Every route of the API. The cases of a feature are in `routes.cases.ts` beside its tests. */
 export const routes = modules.flatMap((module) => module.routes)
 
 /** The configuration that they need. */

@@ -54,7 +54,7 @@ test('finds users and guests by exact id only', async () => {
   expect(await ids(app, ann.slice(0, -1))).toEqual([])
 })
 
-test('finds a user by any of their app user ids and the beginning of a transaction id', async () => {
+test('finds a user by any of their app user ids or the beginning of a transaction id', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const ann = (await app.register('ann@example.com')).user._id

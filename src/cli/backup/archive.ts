@@ -34,11 +34,11 @@ const SIGNATURES = 'SIGNATURES'
 /** The texts that we write are far smaller. */
 const MAX_TEXT_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
-const SEAL_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
+const CHECKSUM_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
  * A tar archive of `sources`. It begins with `about` and ends with the SHA-256 of every file and the signatures of
- * `keys`. A seal follows: the SHA-256 of all preceding bytes. Files are read while the archive is read; a file that
+ * `keys`. A checksum follows: the SHA-256 of all preceding bytes. Files are read while the archive is read; one that
  * shrinks in the meantime is an error.
  */
 export function packArchive(
@@ -49,7 +49,7 @@ export function packArchive(
 ): ReadableStream<Uint8Array> {
   const { readable, controller } = createTarPacker()
   packAll().catch((error) => controller.error(error))
-  return readable.pipeThrough(sealing())
+  return readable.pipeThrough(appendChecksum())
 
   async function packAll() {
     const sums: string[] = []
@@ -109,7 +109,7 @@ export async function unpackArchive(
   }
   try {
     const entries = archive
-      .pipeThrough(unsealing(rememberHead))
+      .pipeThrough(removeChecksum(rememberHead))
       .pipeThrough(createTarDecoder({ strict: true }))
     for await (const { header, body } of entries) {
       const { name, size, type } = header
@@ -177,7 +177,7 @@ async function readText(body: ReadableStream<Uint8Array>, size: number): Promise
 }
 
 /** Appends the SHA-256 of all bytes. */
-function sealing() {
+function appendChecksum() {
   const hasher = new Bun.CryptoHasher('sha256')
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
@@ -190,15 +190,15 @@ function sealing() {
   })
 }
 
-/** Removes the seal. Throws at the end when it does not match the preceding bytes. */
-function unsealing(onBytes: (bytes: Uint8Array) => void) {
+/** Removes the checksum. Throws at the end when it does not match the preceding bytes. */
+function removeChecksum(onBytes: (bytes: Uint8Array) => void) {
   const hasher = new Bun.CryptoHasher('sha256')
   let kept = Buffer.alloc(0)
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       onBytes(chunk)
       const all = Buffer.concat([kept, chunk])
-      const end = Math.max(0, all.byteLength - SEAL_BYTES)
+      const end = Math.max(0, all.byteLength - CHECKSUM_BYTES)
       kept = all.subarray(end)
       if (end === 0) return
       hasher.update(all.subarray(0, end))

@@ -6,7 +6,7 @@ import { timeStamp } from '../../lib/time-stamp.ts'
 
 const CLOCK_SLACK_MS = HOUR_MS
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
-/** Earlier versions used names without `homeport-`. */
+/** Earlier versions used the suffix `.partial`. */
 const UNFINISHED = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?\.(homeport-)?partial$/
 
 /** The path of a backup until it is complete. Nothing else uses this suffix. */

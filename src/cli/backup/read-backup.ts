@@ -41,7 +41,7 @@ const MAX_SECRET_BYTES = 1024 * 1024
 const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
 
 /**
- * Extracts an archive into `folder`, and checks every byte, the database and its author. Throws `ArchiveError`, and
+ * Extracts an archive into `folder`, and checks every byte, the database and who wrote it. Throws `ArchiveError`, and
  * removes the folder, when this program cannot use the backup.
  */
 export async function readBackup(options: ReadOptions): Promise<ReadResult> {
@@ -89,11 +89,11 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
     const foreign = canOpen ? foreignObject(database, migrations) : null
     if (foreign !== null) {
       throw new ArchiveError(
-        `Its database has the ${printable(foreign)}, which homeport did not create: use another backup.`,
+        `The database in the backup has the ${printable(foreign)}, which homeport did not create: use another backup.`,
       )
     }
     if (!canOpen || !isIntact(database))
-      throw new ArchiveError('Its database is damaged: use another backup.')
+      throw new ArchiveError('The database in the backup is damaged: use another backup.')
     const { version, schemaVersion, createdAt } = info
     return { version, schemaVersion, createdAt, files, bytes, proof }
   } catch (error) {

@@ -129,9 +129,9 @@ async function read(
 
 function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
   const { seconds, isRestored, aside, proof } = rest
-  const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
-  if (!isRestored) return `${path} is a valid backup ${what}. ${PROOFS[proof ?? 'none']}`
+  const details = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
+  if (!isRestored) return `${path} is a valid backup ${details}. ${PROOFS[proof ?? 'none']}`
   const kept =
     aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]
-  return [`Restored the backup ${what}.`, ...kept, 'Start the server now.'].join('\n')
+  return [`Restored the backup ${details}.`, ...kept, 'Start the server now.'].join('\n')
 }

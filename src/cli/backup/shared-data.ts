@@ -15,8 +15,8 @@ export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
 }
 
 /**
- * Collects the data from database server and object store in a data directory, so that backups have one format. Data
- * that is on this disk is linked. Dispose of it afterwards.
+ * Collects the data of the database server and the object store in a folder, so that backups have one format. Data
+ * that is on this disk is linked. Dispose of the result to remove the folder.
  */
 export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
@@ -42,7 +42,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   }
 }
 
-/** Moves the restored data in `folder` to the configured database server and object store; the rest stays in it. */
+/** Moves the restored data in `folder` to the configured database server and object store; the rest stays there. */
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {

@@ -95,7 +95,7 @@ async function forEachKey(
   const limit = createSemaphore({
     limit: CONCURRENCY,
     queueLimit: Number.POSITIVE_INFINITY,
-    onFull: () => new Error('without a limit'),
+    onFull: () => new Error('the queue has no limit'),
   })
   await Promise.all(
     keys.map((key) =>

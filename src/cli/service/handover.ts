@@ -132,7 +132,7 @@ function spawnNext() {
     const { code } = cause as { code?: string }
     throw new AppError(
       'unavailable',
-      `${process.execPath} cannot be started (${code}): install a homeport executable for this machine there. The old one (process ${process.pid}) keeps serving.`,
+      `The new process could not be started (${code}): replace ${process.execPath} with a homeport executable for this machine. The old one (process ${process.pid}) keeps serving.`,
       { cause },
     )
   }

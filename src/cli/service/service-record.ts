@@ -5,7 +5,7 @@ import { writeDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
 import { encryptionOf } from '../backup/encryption.ts'
 
-/** What commands need to know about the service while it is not running. */
+/** The settings of the service that commands need while it is not running. */
 type ServiceRecord = {
   /** The environment file of the service; null when unknown. */
   environmentFile: string | null

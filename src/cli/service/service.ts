@@ -71,7 +71,7 @@ export async function installService(paths: Paths, run: Run): Promise<boolean> {
   await run('useradd', '--system', '--home-dir', paths.home, '--shell', '/usr/sbin/nologin', NAME)
   await mkdir(paths.home, { recursive: true, mode: 0o700 })
   await chown(paths.home, await idOf('-u'), await idOf('-g'))
-  // So that commands of that user can read the configuration.
+  // So that commands run by the service's user can read the configuration.
   await chown(paths.environment, 0, await idOf('-g'))
   await chmod(paths.environment, 0o640)
   await writeFile(paths.sysctl, SYSCTL)
@@ -116,7 +116,7 @@ async function writeEnvironment({ environment }: Paths): Promise<boolean> {
   const example = `# The configuration of homeport: the README lists all variables. After a change: systemctl restart homeport
 WEBHOOK_TOKEN=${randomBytes(32).toString('hex')}
 BACKUP_SCHEDULE=15 2 * * *
-# Without it backups are NOT encrypted: the public key that age-keygen prints.
+# The public key that age-keygen prints. Without BACKUP_KEY, backups are NOT encrypted.
 # BACKUP_KEY=age1…
 # TLS_DOMAINS=api.example.com
 # SMTP_URL=smtp://user:password@mail.example.com:587

@@ -10,7 +10,7 @@ type RenewalDeps = {
   use: (certificate: Certificate) => void
   log: Log
   now?: () => Date
-  /** In ms; set by tests. */
+  /** In ms; set only by tests. */
   waits?: { check: number; retries: number[]; deadline: number }
 }
 

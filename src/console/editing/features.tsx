@@ -101,7 +101,7 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
         <button
           type="button"
           aria-label={`Add rule to ${name}`}
-          onClick={() => setRules([...rules, { when: {}, value: oppositeOf(value) }])}
+          onClick={() => setRules([...rules, { when: {}, value: initialRuleValue(value) }])}
         >
           Add rule
         </button>
@@ -185,8 +185,8 @@ function ValueField({ label, value, onChange }: ValueProps) {
   )
 }
 
-/** A new rule starts with the opposite value, so that it has an effect. */
-function oppositeOf(value: Value): Value {
+/** The value of a new rule: the opposite if it is yes or no, so that the rule has an effect. */
+function initialRuleValue(value: Value): Value {
   return typeof value === 'boolean' ? !value : value
 }
 

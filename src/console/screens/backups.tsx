@@ -32,14 +32,14 @@ export function BackupsScreen() {
     await sendWithProgress(`backups/${encodeSegment(name)}/verify`, {}, () => {})
     await backups.reload()
   }
-  const makeButton = (
+  const backUpButton = (
     <Action kind="primary" run={backUp}>
       Back up now
     </Action>
   )
   return (
     <>
-      <Title actions={canEdit.value && makeButton}>Backups</Title>
+      <Title actions={canEdit.value && backUpButton}>Backups</Title>
       {written !== null && (
         <p role="status">{written === 0 ? 'Starting…' : `${bytes(written)} written`}</p>
       )}

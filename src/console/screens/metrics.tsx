@@ -71,7 +71,7 @@ export function MetricsScreen() {
   )
 }
 
-/** A line chart, with its figures as text for screen readers. */
+/** A line chart, with its maximum and latest values as text. */
 function Chart({ samples, title, series, format }: ChartKind & { samples: Samples }) {
   const element = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

@@ -98,7 +98,7 @@ function Tiles({ overview }: { overview: Overview }) {
   const minutes = traffic.minutes
   const isFailing = overview.ready.backup === 'failing'
   const isBackupOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY_MS
-  const scheduled = backup.schedule ? 'Automatic' : 'Set BACKUP_SCHEDULE for automatic backups'
+  const scheduleNote = backup.schedule ? 'Automatic' : 'Set BACKUP_SCHEDULE for automatic backups'
   return (
     <div class="tiles">
       <Tile
@@ -164,7 +164,7 @@ function Tiles({ overview }: { overview: Overview }) {
         name="Last backup"
         value={<TimeAgo at={backup.latest?.at ?? null} />}
         tone={isFailing ? 'bad' : isBackupOld ? 'warn' : 'good'}
-        note={isFailing ? 'Automatic backups are failing' : scheduled}
+        note={isFailing ? 'Automatic backups are failing' : scheduleNote}
       />
     </div>
   )

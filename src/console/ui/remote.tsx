@@ -58,11 +58,13 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
 ) {
   const first = useRemote<Page<T>>(path)
   const [more, setMore] = useState<{ path: string; rows: Row[]; next: string | null } | null>(null)
-  const hasMore = more !== null && more.path === path && first.data !== null
+  const hasLoadedMore = more !== null && more.path === path && first.data !== null
   const newest = first.data === null ? [] : rowsOf(first.data)
-  const next = hasMore ? more.next : (first.data?.next ?? null)
-  const known = new Set(hasMore ? more.rows.map(idOf) : [])
-  const rows = hasMore ? [...newest.filter((row) => !known.has(idOf(row))), ...more.rows] : newest
+  const next = hasLoadedMore ? more.next : (first.data?.next ?? null)
+  const known = new Set(hasLoadedMore ? more.rows.map(idOf) : [])
+  const rows = hasLoadedMore
+    ? [...newest.filter((row) => !known.has(idOf(row))), ...more.rows]
+    : newest
   const loadMore = async () => {
     const after = encodeURIComponent(next ?? '')
     const page = await read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${after}`)

@@ -205,7 +205,7 @@ export const attachmentExport = {
         createdAt: time('when it was stored'),
         variants: t.Array(t.String(), {
           description: 'the keys of its other sizes and formats',
-          examples: [['k3v9qw1x5c7b2n4m6j8h0g1f3d-w256.webp']],
+          examples: [['k3v9qw1x5c7b2n4m6j8h0g1f3d.webp.w256.webp']],
         }),
       },
       'ExportedAttachment',

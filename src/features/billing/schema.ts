@@ -135,7 +135,7 @@ export function billingTables(columns: Columns) {
       appUserId: text().notNull(),
       eventRow: text().notNull(),
       isSource: bool().notNull(),
-      /** The customer of the id, because a customer may have far more ids than transfers. */
+      /** The customer of the id; stored here because a customer may have far more ids than transfers. */
       customerId: text().notNull().default(''),
     },
     (t) => [

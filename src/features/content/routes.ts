@@ -51,7 +51,7 @@ export function contentRoutes({ content }: { content: Content }) {
           tags,
           operationId: 'readFaqs',
           summary: 'Questions and answers',
-          description: 'In the requested language if the texts have it.',
+          description: 'In the requested language if the texts are available in it.',
         },
       },
     )

@@ -74,7 +74,7 @@ export function operatorTables(columns: Columns) {
   const operatorTokens = table('operator_tokens', {
     hash: text().primaryKey(),
     purpose: text().notNull(),
-    /** Null until it is known who is signing in. */
+    /** Null in the challenge for a sign-in whose operator is not known yet. */
     operatorId: text().references(() => operators.id, { onDelete: 'cascade' }),
     /** A TOTP secret that is not confirmed yet, sealed. */
     content: text(),

@@ -20,7 +20,7 @@ const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
 
 const entitlementIds = t.Array(t.String({ minLength: 1, maxLength: 100 }), {
   maxItems: 50,
-  description: 'what purchases from the stores give with this plan; the code of the plan if absent',
+  description: 'the entitlements that purchases from stores grant; the code of the plan if absent',
   examples: [['pro']],
 })
 

@@ -24,7 +24,7 @@ export function plansRoutes({ plans }: { plans: Plans }) {
         tags: ['App'],
         operationId: 'readPricingPlans',
         summary: 'Pricing plans on sale',
-        description: 'In the requested language if the texts have it.',
+        description: 'In the requested language if the texts are available in it.',
       },
     },
   )

@@ -60,7 +60,7 @@ export const ANYONE: Audience = {
   id: null,
 }
 
-/** What rules can depend on. */
+/** The properties of a requester that rules can depend on. */
 export type Trait = 'platform' | 'version' | 'language' | 'country' | 'id'
 
 /** The value of each setting for an audience. */

@@ -142,7 +142,8 @@ const userSignOut = dataCommand({
     else await users.devices.end(id, session)
     return { signedOut: id, sessions: session === null ? length : 1 }
   },
-  print: ({ signedOut, sessions }) => `Ended ${sessions} sessions of ${signedOut}.`,
+  print: ({ signedOut, sessions }) =>
+    `Ended ${sessions} ${sessions === 1 ? 'session' : 'sessions'} of ${signedOut}.`,
   changes: ({ signedOut, sessions }) => ({ userId: signedOut, sessions }),
   target: ({ signedOut }) => signedOut,
 })

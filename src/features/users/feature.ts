@@ -41,7 +41,7 @@ type Needs = {
   /** The schema of the result of `exportData`. */
   exportSchema: TSchema
   ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
-  /** Whether a guest has had a purchase or a file since then. Idle guests without either are deleted. */
+  /** Whether a guest had paid access or stored a file at `since` or later. Idle guests without either are deleted. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   customerIdsOf: (text: string) => Promise<string[]>
   isEvent: (id: string) => Promise<boolean>

@@ -4,5 +4,5 @@ import type { sqliteColumns } from './sqlite/columns.ts'
 /** The column kit for table definitions. Each engine has its own, with the same names and types. */
 export type Columns = typeof sqliteColumns
 
-/** The table that rows of a user refer to. */
+/** The users table, which the tables of features reference. */
 export type UsersTable = { id: AnySQLiteColumn }

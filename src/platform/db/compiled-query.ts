@@ -71,7 +71,7 @@ function decodeOf(field: Fields[number]['field']): ((raw: unknown) => unknown) |
   return (raw) => decoder.mapFromDriverValue(raw)
 }
 
-/** The groups of an outer-joined table, which are null when their first column is. */
+/** The result groups of outer-joined tables: such a group is null when its first column is null. */
 function optionalGroups(fields: Fields, joins: Joins) {
   const groups = Map.groupBy(
     fields.filter(({ path, field }) => path.length === 2 && is(field, Column)),

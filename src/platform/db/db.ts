@@ -55,7 +55,7 @@ export type OpenDb<Tables> = Db<Tables> & {
   size(): Promise<number>
   /** Whether several instances may use the data at once. */
   isShared: boolean
-  /** Whether this instance runs the job due at `slot`; true for one instance. */
+  /** Whether this instance runs the job due at `slot`; true on exactly one instance. */
   claimJob(name: string, slot: Date): Promise<boolean>
   /** How far `wall` is ahead of the database server's clock, in ms; null without a server. */
   clockSkew(wall: () => number): Promise<number | null>
@@ -66,7 +66,7 @@ export type OpenDb<Tables> = Db<Tables> & {
   isWritable(): Promise<boolean>
   /** Frees cached pages; they are read again on demand. */
   dropCaches(): void
-  /** Empties the database's log shortly, because it still contains deleted data. */
+  /** Has the database's log emptied soon, because it still contains deleted data. */
   emptyLog(): Promise<void>
   /** Refuses further changes and waits for those under way. */
   stopWriting(reason: unknown): Promise<void>

@@ -39,7 +39,7 @@ const GC_THRESHOLD_BYTES = 1024 * 1024
 
 /**
  * Opens sealed requests before routing and seals the replies, so that routes handle ordinary requests. A request that
- * is refused before its route gets a plain reply.
+ * is refused before it reaches its route gets a plain reply.
  */
 export function encryption(deps: EncryptionDeps) {
   const { isRequired, plainPaths, ipOf, log, now } = deps

@@ -90,7 +90,7 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   else for await (const chunk of request.body ?? []) yield chunk
 }
 
-/** The body to forward to another process: as bytes up to `limit`, else, or without a length, as a stream. */
+/** The body to forward to another process: bytes up to `limit`, but a stream if larger or of unknown length. */
 export async function bodyToForward(request: Request, limit: number) {
   const isSmall = (contentLengthOf(request) ?? Infinity) <= limit
   return request.body && isSmall ? request.bytes() : request.body

@@ -6,7 +6,7 @@ const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 const REQUEST_HEADERS =
   'Accept-Language, App-Platform, App-Version, Authorization, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-None-Match, Payload, Timezone, X-File-Name, X-Request-Id'
 const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
-/** How long browsers cache a preflight, in seconds; none accepts more. */
+/** How long browsers may cache a preflight, in seconds; Chromium accepts no more. */
 const MAX_AGE = '7200'
 const MAX_LOGGED_ORIGINS = 100
 const MAX_ORIGIN_LENGTH = 200

@@ -29,7 +29,7 @@ const TOOLS: [RegExp, string][] = [
 /** A device: a name that its user recognizes, and whether it sends sealed requests. */
 export type Device = { name: string; sealed: boolean }
 
-/** A header; null also for the empty, `null` or `undefined` values of generated clients. */
+/** The value of a header; null if it is absent, or empty, `null` or `undefined`, which generated clients send. */
 export function optionalHeader(headers: Headers, name: string): string | null {
   const value = headers.get(name)
   return value === null || /^(null|undefined)?$/.test(value) ? null : value

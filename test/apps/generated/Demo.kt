@@ -6,7 +6,7 @@ import java.io.File
 
 fun main(args: Array<String>) {
     val (base, password, picture) = args
-    // Every request of this client: generated functions have no arguments for the common headers.
+    // Adds the common headers to every request, because generated functions have no arguments for them.
     ApiClient.builder.addInterceptor { chain ->
         val request = chain.request().newBuilder().header("device", "Pixel 9").header("env", "null").build()
         chain.proceed(request)
@@ -18,9 +18,9 @@ fun main(args: Array<String>) {
     println("${reply.code} ${reply.response.user?.email}")
     ApiClient.accessToken = reply.response.accessToken
     println(signingIn.listSessions().response.filter { it.current }.map { it.device })
-    // This generator sends the text "null" as each upload's key; both must still be stored.
-    val names = listOf(1, 2).map {
+    // This generator sends the text "null" as each upload's Idempotency-Key; both must still be stored.
+    val keys = listOf(1, 2).map {
         AttachmentsApi(base).uploadAttachments("supportTicket", null, null, null, null, File(picture)).response.map { it.key }
     }
-    println(names.flatten().toSet().size)
+    println(keys.flatten().toSet().size)
 }

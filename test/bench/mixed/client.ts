@@ -23,7 +23,7 @@ export type User = {
   subscription: string
 }
 
-/** What a stack has acknowledged; `events` and `uploads` are counts. `sent` also includes unacknowledged ones. */
+/** Counts of the events and uploads that a stack has acknowledged; `sent` counts all sent events. */
 export type Acknowledged = { events: number; uploads: number; sent: number }
 
 /** A client for one stack's API. */
@@ -84,7 +84,7 @@ export async function ask<T>(
   throw new Error(`${method} ${path} got ${reply.status}: ${await reply.text()}`)
 }
 
-/** Runs `work` for each item of `list`, two at a time, because Homeport refuses hashes that would wait too long. */
+/** Runs `work` for each item of `list`, two at a time, because Homeport refuses password hashing that would wait too long. */
 export async function forEachTwoAtATime<T>(
   list: readonly T[],
   work: (one: T, at: number) => Promise<void>,
@@ -96,7 +96,7 @@ export async function forEachTwoAtATime<T>(
   await Promise.all([worker(), worker()])
 }
 
-/** A renewal of a user's purchase with a unique time; it is paid until one period after that time. */
+/** Returns a function that creates an event of a user's purchase, each with a unique time. It pays for one period from that time. */
 export function createEvents() {
   let last = Date.now()
   return (type: 'INITIAL_PURCHASE' | 'RENEWAL', { id, email }: User) => {
@@ -124,7 +124,7 @@ export function createEvents() {
   }
 }
 
-/** A server's images. The latest upload is read first, once; then any image. */
+/** A server's images. Each upload is read once, the latest first; after that, random images of `stored` are read. */
 export function createPicturePool(stored: string[]) {
   const unread: string[] = []
   const uploaded: string[] = []

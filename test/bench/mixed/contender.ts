@@ -16,5 +16,5 @@ export type Contender = {
   countStored: () => { events: number; uploads: number }
 }
 
-/** What is stored before the load: users with a session and a purchase each, and images. */
+/** The data stored before the load: users with a session and a purchase each, and images. */
 export type Size = { users: number; pictures: number }

@@ -133,7 +133,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
     Object.assign(user, { accessToken, refreshToken, state: 'idle', renewedAt: Date.now() })
   }
 
-  /** Every purchase is active until its last acknowledged renewal, and the latest uploads are WebP. */
+  /** Checks that each purchase is paid for as long as its acknowledged renewals say, and that the latest uploads are WebP. */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await renew()

@@ -30,7 +30,7 @@ type StepOptions = {
 
 type Answered = { kind: Kind; latency: number }
 
-/** A download counts as one if the server converts at the first read. */
+/** Downloads count as slow, because a server may convert an image only when it is first read. */
 export const SLOW_KINDS: Kind[] = ['signIn', 'upload', 'download']
 
 /**

@@ -97,7 +97,7 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
     }
   }
 
-  /** Every purchase is active until its last acknowledged renewal, and the latest uploads are images. */
+  /** Checks that each purchase is paid for as long as its acknowledged renewals say, and that the latest uploads are JPEGs. */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await forEachTwoAtATime(

@@ -11,7 +11,7 @@ const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
 const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
 
-/** A user's id: a UUIDv7 of the day of registration. */
+/** A user's id: a UUIDv7 with the time of registration. */
 export function userIdOf(at: number): string {
   const time = (START + at * 1_000).toString(16).padStart(12, '0')
   const rest = (at >>> 0).toString(16).padStart(12, '0')
@@ -27,7 +27,7 @@ export function refreshTokenOf(at: number): string {
   return `refresh-${sessionIdOf(at)}`
 }
 
-/** The key of an attachment; a user's are `at` and `at` plus the number of users. */
+/** The key of attachment `at`. User `n` owns the attachments `n` and `n` plus the number of users. */
 export function attachmentKey(at: number): string {
   return `f${at.toString(36).padStart(25, '0')}.webp`
 }

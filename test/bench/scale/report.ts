@@ -2,7 +2,7 @@ import { cpus, totalmem } from 'node:os'
 import { median } from '../median.ts'
 import type { Latencies } from './latencies.ts'
 
-/** Rows are marked from this ratio of large to empty. */
+/** Ratios of large to empty above this are printed in bold. */
 const HIGHLIGHT_RATIO = 1.5
 
 /** Prints a table in GitHub's Markdown. */

@@ -93,7 +93,7 @@ test('117: deletes files without a row once they are old and keeps files with on
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
 })
 
-/** Kills this process's image worker as soon as it starts. */
+/** Kills this process's image worker shortly after it starts. */
 async function killWorker() {
   for (let tries = 0; tries < 200; tries++) {
     await Bun.sleep(20)

@@ -101,7 +101,7 @@ test('compressing a support ticket picture removes its metadata, even if it grow
 })
 
 test.each([
-  ['HTML named as a picture', 'x.jpg', '<html><script>alert(1)</script></html>'],
+  ['HTML named like a picture', 'x.jpg', '<html><script>alert(1)</script></html>'],
   ['an SVG', 'x.png', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'],
   ['a GIF', 'x.gif', Buffer.from('R0lGODlhAQABAAAAACw=', 'base64')],
   ['a PDF', 'x.pdf', '%PDF-1.7\n%âãÏÓ\n1 0 obj\n'],
@@ -152,11 +152,11 @@ test('stores all files of a request or none', async () => {
   ]
   expect((await uploadForm(app, token, mixed, { type: 'publicAsset' })).status).toBe(415)
   expect(await filesOf(app)).toEqual([])
-  const whole = Array.from({ length: 10 }, (_, at): [string, Buffer] => [`${at}.jpg`, photo])
-  const stored = await uploadForm(app, token, whole, { type: 'publicAsset' })
+  const tenFiles = Array.from({ length: 10 }, (_, at): [string, Buffer] => [`${at}.jpg`, photo])
+  const stored = await uploadForm(app, token, tenFiles, { type: 'publicAsset' })
   expect(stored.json.response).toHaveLength(10)
   expect(await filesOf(app)).toHaveLength(10)
-  const eleven = [...whole, ['11.jpg', photo] as [string, Buffer]]
+  const eleven = [...tenFiles, ['11.jpg', photo] as [string, Buffer]]
   expect((await uploadForm(app, token, eleven, { type: 'publicAsset' })).status).toBe(422)
   expect(await filesOf(app)).toHaveLength(10)
 })

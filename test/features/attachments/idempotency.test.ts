@@ -17,7 +17,7 @@ test('refuses an upload if another instance stores a different one first', async
 })
 
 /** Stores an upload under a key while another instance stores one under the same key. */
-async function storeConcurrently(app: TestApp, there: string, here: string) {
+async function storeConcurrently(app: TestApp, otherFingerprint: string, ownFingerprint: string) {
   const { db } = app.services
   const { user } = await app.register()
   const create = () => createIdempotencyStore({ db, now: () => app.clock.now })
@@ -32,8 +32,8 @@ async function storeConcurrently(app: TestApp, there: string, here: string) {
     height: null,
     createdAt: app.clock.now,
   })
-  return create().once(user._id, 'k', here, async (remember) => {
-    await create().once(user._id, 'k', there, async (rememberThere) => {
+  return create().once(user._id, 'k', ownFingerprint, async (remember) => {
+    await create().once(user._id, 'k', otherFingerprint, async (rememberThere) => {
       await db.write((tx) => rememberThere(tx, [rowOf('first.txt')]))
       return [rowOf('first.txt')]
     })

@@ -9,7 +9,7 @@ import { createDiskSpace } from '../../../src/features/attachments/storage/disk-
 import { createLog } from '../../../src/lib/log.ts'
 import { bombOf } from '../../support/pictures.ts'
 
-/** Finishes JPEGs at once and PNGs never, and exits at its second picture. */
+/** Finishes JPEGs at once, never finishes PNGs, and exits on its second picture. */
 const WORKER = `
 let jobs = 0
 process.on('message', ({ job }) => {
@@ -18,7 +18,7 @@ process.on('message', ({ job }) => {
 })`
 const COMMAND = [process.execPath, '-e', WORKER]
 
-test('processes an upload while others request more variants than it can make', async () => {
+test('processes an upload while others request more variants than the queue can make', async () => {
   await using queue = await makeQueue()
   const variants = Array.from({ length: 40 }, (_, at) => queue.make('png', `203.0.113.${at % 5}`))
   const settled = Promise.allSettled(variants)
@@ -36,7 +36,7 @@ test('a new worker processes a picture whose worker has exited', async () => {
   expect(queue.isFailing()).toBe(false)
 })
 
-test('a stopped worker accepts no more pictures', async () => {
+test('a worker that exceeds the time limit is stopped', async () => {
   const limits = { time: 200, output: 1e9, memory: 1e9 }
   const worker = startImageWorker(COMMAND, limits)
   const job = { input: '/none', output: '/none', format: 'png', quality: 80, width: 64 } as const

@@ -66,7 +66,7 @@ test('removes objects without a row after an hour, and logs rows without an obje
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
 })
 
-test('drops copies of files that another instance deleted, a minute after their use', async () => {
+test('drops copies of files that another instance deleted, a minute after their last use', async () => {
   await using setup = await startAppWithStore()
   const { app, key } = setup
   const smaller = await app.ask('GET', `${setup.url}?width=64`)

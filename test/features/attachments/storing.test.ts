@@ -84,7 +84,7 @@ async function startGuest(app: TestApp): Promise<string> {
 
 type Stored = Awaited<ReturnType<typeof store>>
 
-/** The row of a picture of 10 bytes. */
+/** Stores the row of a 10-byte picture. */
 async function store({ services: { db }, clock }: TestApp, userId: string, key: string) {
   const row = {
     key,

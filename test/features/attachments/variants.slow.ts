@@ -17,7 +17,7 @@ test('makes the largest PNG variant within the time limit', async () => {
   expect([made.status, made.headers.get('content-type')]).toEqual([200, 'image/png'])
 }, 30_000)
 
-test('103, 110: many frames or a chunk bomb become one picture in little memory', async () => {
+test('103, 110: an animation or a text-chunk bomb becomes at most one picture and uses little memory', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await uploadPhoto(app, token)
@@ -60,7 +60,7 @@ test('107: mutated pictures never crash the server, and no result has metadata',
     return status === 200 ? json.response[0].url : null
   }
   for (let at = 0; at < cases(40, 200); at += 4) {
-    const urls = await Promise.all([0, 1, 2, 3].map((more) => send(at + more)))
+    const urls = await Promise.all([0, 1, 2, 3].map((offset) => send(at + offset)))
     for (const url of urls) {
       if (url === null) continue
       const { exif, icc, xmp } = await sharp(

@@ -46,7 +46,7 @@ test.each(['63', '65', '0', '-64', '1e2', '0x40', '4096', '', 'x', '64.0'])(
   },
 )
 
-test('all widths beyond that of the picture share one file', async () => {
+test('all widths beyond the picture’s own share one file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)

@@ -19,7 +19,7 @@ import { edges } from '../../support/flows/edges.ts'
 import { cancellation, initial, renewal, U } from '../../support/flows/events.ts'
 import { lapses } from '../../support/flows/lapses.ts'
 
-/** How many orders of each flow are delivered, not just folded. */
+/** The maximum number of orders per flow that are also stored, not just folded. */
 const MAX_STORED = cases(20, 60)
 
 const flows = [...lapses, ...changes, ...edges]

@@ -55,7 +55,7 @@ const transfer = fc.record({
   transferred_to: fc.constantFrom(...IDS).map((id) => [id]),
 })
 /** Events of one purchase, most of them of one user, and transfers. */
-const ofOnePurchase = fc.record({
+const singlePurchaseEvent = fc.record({
   ...lifecycleModel,
   type: fc.oneof(fc.constantFrom('RENEWAL', 'NON_RENEWING_PURCHASE'), fc.constantFrom(...TYPES)),
   app_user_id: fc.constantFrom('ann', 'ann', 'ann', 'ann', 'bob'),
@@ -64,12 +64,15 @@ const ofOnePurchase = fc.record({
   original_transaction_id: fc.constant('1'),
   store: fc.constantFrom('APP_STORE', 'APP_STORE', null),
 })
-const onePurchase = sequenceOf(16, ofOnePurchase)
+const onePurchase = sequenceOf(16, singlePurchaseEvent)
 const sequence = sequenceOf(9)
 const longSequence = sequenceOf(40)
 
-function sequenceOf(maxLength: number, ofPurchase: fc.Arbitrary<EventFixture> = lifecycleEvent) {
-  const event = fc.oneof({ weight: 6, arbitrary: ofPurchase }, { weight: 1, arbitrary: transfer })
+function sequenceOf(maxLength: number, purchaseEvent: fc.Arbitrary<EventFixture> = lifecycleEvent) {
+  const event = fc.oneof(
+    { weight: 6, arbitrary: purchaseEvent },
+    { weight: 1, arbitrary: transfer },
+  )
   return fc
     .array(event, { minLength: 1, maxLength })
     .map((events) => events.map((event, at): EventFixture => ({ ...event, id: `E-${at}` })))
@@ -160,10 +163,10 @@ test.each([
   120_000,
 )
 
-function logged(events: EventFixture): Logged {
-  const event = readEvent(bodyOf(events), Buffer.from(''))
+function logged(fixture: EventFixture): Logged {
+  const event = readEvent(bodyOf(fixture), Buffer.from(''))
   if (!event) throw new Error('the fixture has no event')
-  return { ...event, orderedAt: ms(events.at) }
+  return { ...event, orderedAt: ms(fixture.at) }
 }
 
 /** Access, computed by the pure functions from a whole log in memory. */

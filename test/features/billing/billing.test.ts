@@ -21,7 +21,7 @@ test('acknowledges, stores and deduplicates every event type of every store', as
   expect((await app.services.eventSearch.find({ outcome: 'failed' })).events).toEqual([])
 })
 
-test('replies `ok` to an event that affects access, and `ignored` to tests and unknown types', async () => {
+test('replies `ok` to an event that affects access, and `ignored` to test events and unknown types', async () => {
   await using app = await createTestApp()
   const codes: Record<string, string> = {}
   // The last one is a property of every object.
@@ -144,7 +144,7 @@ test.each([
   ['no id', {}],
   ['an empty id', { id: '' }],
   ['a number for an id', { id: 7 }],
-  ['an id of a megabyte', { id: 'x'.repeat(200_000) }],
+  ['an id of 200,000 characters', { id: 'x'.repeat(200_000) }],
 ])('89: identifies an event with %s by its bytes', async (_what, fields) => {
   await using app = await createTestApp()
   const body = { event: { type: 'RENEWAL', ...fields } }

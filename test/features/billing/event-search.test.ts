@@ -119,7 +119,7 @@ test('replays the failed events that a filter matches', async () => {
   expect((await ann.ask('POST', 'events/none/replay')).status).toBe(404)
 })
 
-/** One event for every filter. */
+/** Delivers at least one event for every filter. */
 async function deliverAll(app: TestApp) {
   app.clock.now = new Date(ms(2))
   await deliver(app, purchase('ann', { id: 'bought' }))

@@ -20,16 +20,16 @@ type Comparison = [name: string, later: EventFixture[], reported: object, correc
 
 test.each<Comparison>([
   ['the same values', [], SAME, false],
-  ['another end', [], { ...SAME, expires_date: iso(40) }, true],
+  ['a later end', [], { ...SAME, expires_date: iso(40) }, true],
   ['a refund', [], { ...SAME, refunded_at: iso(20) }, true],
   ['an unsubscription', [], { ...SAME, unsubscribe_detected_at: iso(20) }, true],
   ['a known unsubscription', [cancelled], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
   ['a billing issue', [cancelled], { ...SAME, billing_issues_detected_at: iso(20) }, true],
   ['a resolved billing issue', [failed], SAME, true],
-  ['no renewal after the end', [expired], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
-  ['a refund after the end', [expired], { ...SAME, refunded_at: iso(20) }, true],
-  ['another store', [], { ...SAME, store: 'stripe' }, true],
-  ['another environment', [], { ...SAME, is_sandbox: true }, true],
+  ['unsubscribing after the end', [expired], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
+  ['a refund of an ended purchase', [expired], { ...SAME, refunded_at: iso(20) }, true],
+  ['a different store', [], { ...SAME, store: 'stripe' }, true],
+  ['a different environment', [], { ...SAME, is_sandbox: true }, true],
 ])('a report of %s is compared with the purchase', async (_name, later, reported, corrected) => {
   using provider = serveReport({ [PRODUCT]: reported })
   await using app = await startWith(provider.url)
@@ -38,7 +38,7 @@ test.each<Comparison>([
   }
   const report = await reconcile(app)
   expect(report?.corrected).toEqual(corrected ? [`ann ${PRODUCT}`] : [])
-  // The correction is what the provider reports, so there is nothing left to correct.
+  // The correction matches the provider’s report, so there is nothing left to correct.
   expect((await reconcile(app))?.corrected).toEqual([])
 })
 

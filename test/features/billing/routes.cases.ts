@@ -5,7 +5,7 @@ import type { RouteCase } from '../../support/route-case.ts'
 const store = await createAppStore(createClock())
 const SUBJECT = { environment: 'Sandbox', bundleId: FAKE_APP.bundleId }
 
-/** What the server needs for these routes. */
+/** The environment variables that these routes need. */
 export const { environment } = store
 
 export const routes: RouteCase[] = [

@@ -243,7 +243,7 @@ test('keeps entries for AUDIT_KEEP_DAYS and then deletes them', async () => {
   expect(other.services.config.auditKeepDays).toBe(365)
 })
 
-test('nothing else changes or deletes an entry, not even removing its operator', async () => {
+test('only expiry deletes entries and nothing changes them, not even removing their operator', async () => {
   await using app = await createTestApp()
   await signInOperator(app)
   await signInOperator(app, { name: 'bob' })
@@ -252,10 +252,10 @@ test('nothing else changes or deletes an entry, not even removing its operator',
   await accounts.remove('bob')
   expect((await audit.list({ operator: 'bob' })).entries).toHaveLength(1)
   const files = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)]
-  const users = files.filter((path) =>
+  const paths = files.filter((path) =>
     /auditEntries/.test(readFileSync(join(SOURCE, path), 'utf8')),
   )
-  expect(users.toSorted()).toEqual(['features/operators/audit.ts', 'features/operators/schema.ts'])
+  expect(paths.toSorted()).toEqual(['features/operators/audit.ts', 'features/operators/schema.ts'])
   const text = readFileSync(join(SOURCE, 'features/operators/audit.ts'), 'utf8')
   expect(text.match(/\.(delete|update)\(/g)).toEqual(['.delete('])
 })

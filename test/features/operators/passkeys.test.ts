@@ -7,7 +7,7 @@ import { createPasskey, type Passkey } from '../../support/passkey.ts'
 const ORIGIN = 'http://localhost'
 const MINUTE = 60_000
 
-/** What a device or page may get wrong, with the origin that the request claims. */
+/** Invalid responses of devices and pages, each with the origin that the request claims. */
 const INVALID_RESPONSES = {
   'a page of another origin': [{ origin: 'http://localhost:8080' }, ORIGIN],
   'a page of another host': [{ origin: 'https://evil.example' }, ORIGIN],

@@ -87,7 +87,7 @@ test('signs in with name, password and code, and accepts each code once', async 
   expect((await signIn(app, ann, code)).status).toBe(401)
 })
 
-test('a recovery code replaces a code once, whatever its case and separators', async () => {
+test('a recovery code works once in place of a code, in any case and with separators', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   expect(new Set(ann.recoveryCodes).size).toBe(10)

@@ -19,7 +19,7 @@ test('a new publication is stored and served with its own time', async () => {
   expect(rates['USD']).toBe(1)
   // The dirham is pegged to the dollar; the bank does not publish it.
   expect(rates['AED']).toBe(3.6725)
-  const [headers] = feed.asked
+  const [headers] = feed.requestHeaders
   expect(headers?.get('user-agent')).toContain('homeport')
   expect(headers?.get('accept')).toContain('xml')
   expect(headers?.get('accept-encoding')).toBe('identity')

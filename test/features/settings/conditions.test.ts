@@ -118,7 +118,7 @@ describe('users in a percentage rollout', () => {
   const name = fc.stringMatching(/^[a-z][A-Za-z0-9]{0,20}$/)
   const percent = fc.double({ min: 0, max: 100, noNaN: true })
 
-  test('are always the same, whatever their other traits are', () => {
+  test('do not depend on their other traits', () => {
     const about = fc.record({
       platform: fc.constantFrom('ios', 'web', null),
       version: fc.constantFrom('1', '2.4.0', null),

@@ -58,7 +58,7 @@ test('reports a device as new once, in a mail with its exact name', async () => 
   }
 })
 
-test('remembers the 20 devices of a user that signed in last', async () => {
+test('remembers the 20 devices on which a user signed in most recently', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { user } = await app.register(EMAIL, { device: 'first' })
   const { db, users } = app.services

@@ -30,12 +30,12 @@ test('fetches an unknown key after a rotation, but not for every forged token', 
   await using app = await createTestApp({}, idp)
   expect((await social(app, 'google', await idp.mint('google', ANN))).status).toBe(200)
   expect((await social(app, 'google', await idp.mint('google', ANN))).status).toBe(200)
-  expect(idp.asked).toEqual(['/keys'])
+  expect(idp.requestedPaths).toEqual(['/keys'])
   for (let at = 0; at < 20; at++) {
     const forged = await idp.mint('google', ANN, { header: { kid: `unknown-${at}` } })
     expect((await social(app, 'google', forged)).status).toBe(401)
   }
-  expect(idp.asked.length).toBeLessThanOrEqual(2)
+  expect(idp.requestedPaths.length).toBeLessThanOrEqual(2)
   await idp.rotate()
   const fresh = await idp.mint('apple', { ...ANN, sub: 'a-1' })
   expect((await social(app, 'apple', fresh)).status).toBe(200)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
-/** How many mails are sent at once. */
+/** The number of mails sent concurrently. */
 const SENDERS = 4
 
 test('a password reset does not wait for the mails of a flood of registrations', async () => {

@@ -39,7 +39,7 @@ test('the pages work without JavaScript', async () => {
   expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(0)
 })
 
-test('after an invalid password the form stays open to correct it', async () => {
+test('after an invalid password the form stays open for another try', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const token = await resetToken(app, smtp)

@@ -90,7 +90,7 @@ test('72: reusing an old refresh token ends the session at once', async () => {
   expect(app.lines.join('')).toContain('refresh token reuse')
 })
 
-test('72: the use of the successor itself starts the 60 s too', async () => {
+test('72: refreshing with the successor starts the 60 s too', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const second = (await refresh(app, refreshToken)).json.response
@@ -115,7 +115,7 @@ test('72: a thief who replays every predecessor is caught at the second one', as
   expect((await refresh(app, third.refreshToken)).status).toBe(401)
 })
 
-test('72: a quick thief gets nothing for a second token and is caught with it later', async () => {
+test('72: a thief who replays a second token within seconds gets 409, and is caught later', async () => {
   await using app = await createTestApp()
   const first = await app.register()
   const second = (await refresh(app, first.refreshToken)).json.response
@@ -125,7 +125,7 @@ test('72: a quick thief gets nothing for a second token and is caught with it la
   await readProfile(app, third.accessToken)
   for (const refused of [stolen.refreshToken, stolen.refreshToken, first.refreshToken]) {
     const { status, json } = await refresh(app, refused)
-    // The token before that one still has its own successor, which is used up.
+    // The first token still returns its successor, which was already used.
     const expected = refused === first.refreshToken ? second.refreshToken : undefined
     expect([status, json.response?.refreshToken]).toEqual([expected ? 200 : 409, expected])
   }

@@ -37,7 +37,7 @@ test('publishes a new key a day before it signs; the old one verifies until its 
   expect(await statusOf(app, lastOfOld)).toBe(401)
 })
 
-test('a stolen key is refused at once, and phones continue with a refresh', async () => {
+test('an immediate rotation invalidates tokens of the old key, and phones continue with a refresh', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register()
   await app.services.signingKeys.rotate(true)

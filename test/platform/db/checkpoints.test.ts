@@ -37,7 +37,7 @@ test('another process copies the log of a busy database and may be killed at any
   await rm(folder, { recursive: true })
 }, 30_000)
 
-test('leaves copying the log to Litestream, also when closing', async () => {
+test('does not copy the log itself when Litestream does, even when closing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))
   const path = join(folder, 'test.db')
   const client = openDatabase(path)

@@ -34,7 +34,7 @@ const owner = fc.record({
   since: fc.option(fc.date({ noInvalidDate: true })),
 })
 
-test('prepared queries return what drizzle returns', async () => {
+test('prepared queries return the same results as drizzle', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(thing, { maxLength: 5 }),
@@ -82,7 +82,7 @@ async function allResults(
   const db = createClient(client)
   const id = sql.placeholder('id')
   const put = db.insert(things).values(placeholders(things)).onConflictDoNothing().prepare()
-  const own = db.insert(owners).values(placeholders(owners)).returning().prepare()
+  const insertOwner = db.insert(owners).values(placeholders(owners)).returning().prepare()
   const change = db
     .update(things)
     .set({ someTime: sql.placeholder('someTime') as never, someInt: 7 })
@@ -121,7 +121,7 @@ async function allResults(
   ]
   const results: unknown[] = []
   for (const row of rows) results.push(await put.execute(row))
-  for (const row of ownedRows) results.push(await own.execute(row))
+  for (const row of ownedRows) results.push(await insertOwner.execute(row))
   for (const query of [whole, expressions, ...joins]) results.push(await query.execute())
   for (const row of rows) results.push(await byId.execute({ id: row.id }))
   for (const row of rows) results.push(await change.execute({ id: row.id, someTime: null }))

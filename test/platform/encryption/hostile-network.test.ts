@@ -101,10 +101,10 @@ test('127: a forged reply does not make the client repeat a request that was car
   expect((await client.readProfile()).loginType).toBe('email')
 })
 
-const STRIPPED = [null, '', 'test', 'production, test']
+const CHANGED_ENVS = [null, '', 'test', 'production, test']
 
-test.each(STRIPPED)(
-  '127: a header changed to %p is detected, and the request is not carried out',
+test.each(CHANGED_ENVS)(
+  '127: an env header changed to %p is detected, and the request is not carried out',
   async (env) => {
     await using app = await createTestApp()
     const { client, network } = await signedIn(app)

@@ -27,7 +27,7 @@ test('122: carries out the same message once, sequentially and twenty at a time'
   expect(statuses).toEqual([200, ...Array(19).fill(409)])
 })
 
-test('122: remembers a message that is sealed again, counted from the later time', async () => {
+test('122: a message sealed again with the same id and a later time is a replay, even after a sweep', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()

@@ -8,7 +8,7 @@ import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts
 const RULES = join(import.meta.dir, '..', '..', '..', 'docs', 'monitoring', 'alerts.yml')
 const PROMTOOL = Bun.which('promtool')
 const WEBHOOK = '/api/webhooks/billing/v1'
-/** When the billing provider retries a delivery, in minutes after the first try. */
+/** The times of a delivery and its retries, in minutes after the first attempt. */
 const RETRIES = [0, 5, 15, 35, 75, 155]
 
 const withPromtool = test.skipIf(PROMTOOL === null)
@@ -18,7 +18,7 @@ afterAll(() => rm(folder, { recursive: true }))
 /** The samples of one series, one per minute, in promtool's notation: `0x5` is six zeros. */
 type Series = { series: string; values: string }
 
-test('exports every metric that an alert uses from the start', async () => {
+test('exports from the start every metric that an alert uses', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATES_PROVIDER: 'ecb' })
   const names = new Set((await Bun.file(RULES).text()).match(/homeport_\w+/g))
   const text = await metricsOf(app)
@@ -31,7 +31,7 @@ test('exports every metric that an alert uses from the start', async () => {
 })
 
 withPromtool(
-  'a refused delivery without any other raises an alert until it is accepted (needs promtool)',
+  'a refused delivery keeps raising an alert until two hours after its last retry (needs promtool)',
   async () => {
     await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
     const scrapes = [await metricsOf(app)]
@@ -73,7 +73,7 @@ withPromtool('accepted deliveries raise no alert (needs promtool)', async () => 
   ).toEqual([])
 })
 
-/** Series that raise each other alert, and series that do not. */
+/** For each of the other alerts, series that raise it and series that do not. */
 const others: [alert: string, bad: Record<string, string>, good: Record<string, string>][] = [
   ['HomeportDown', { 'up{job="homeport"}': '0x120' }, { 'up{job="homeport"}': '1x120' }],
   ['HomeportNotReady', component('storage', 0), component('storage', 1)],
@@ -104,7 +104,7 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
   ['HomeportBackupOld', {}, gauge('backup_age_seconds', 1e5)],
 ]
 
-withPromtool('every other alert is raised only by its own cause (needs promtool)', () => {
+withPromtool('each of the other alerts is raised only by its own cause (needs promtool)', () => {
   const cases = others.flatMap(([alert, bad, good], at) =>
     [bad, good].map((of, isGood) => ({
       name: `${at} ${alert} ${isGood ? 'good' : 'bad'}`,

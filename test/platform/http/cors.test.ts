@@ -45,7 +45,7 @@ test('sends no CORS headers without configured origins', async () => {
   expect((await preflight(app, ORIGIN)).status).toBe(405)
 })
 
-test('127: browsers can read sealed replies, also with sealing required', async () => {
+test('127: browsers can read sealed replies, even with sealing required', async () => {
   const required = { CORS_ORIGINS: ORIGIN, PAYLOAD_ENCRYPTION: 'required' }
   await using app = await createTestApp(required, { mode: 'sealed' })
   expect((await preflight(app, ORIGIN)).status).toBe(204)

@@ -6,7 +6,7 @@ import { waitForLogLine } from '../../support/log-lines.ts'
 const PROFILE = '/api/user/profile/v1'
 const MINUTE = 60_000
 
-/** Signs a token of our type and key with `claims`. */
+/** Re-signs `token` with our key after overriding some of its claims. */
 function forge(app: TestApp, token: string, claims: Record<string, unknown>): string {
   const [, payload = ''] = token.split('.')
   const own = JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -38,7 +38,7 @@ test.each(anonymous)(
   },
 )
 
-test('logs why the token of a known session is refused, and whose it is', async () => {
+test('logs the reason and the user when the token of a known session is refused', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATE_LIMITS: 'off' })
   const email = 'ann@example.com'
   const { user } = await app.register(email)

@@ -214,7 +214,7 @@ test('144: logs one JSON line per request, whatever the path contains', async ()
   expect(lines[0]?.trimEnd()).not.toMatch(/[\u0000-\u001f]/)
 })
 
-test('logs replies of 500 and above as warnings, others not', async () => {
+test('logs replies of 500 and above as warnings, but not others', async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
   const { accessToken: token } = await app.register()
   const path = '/api/user/attachments/v1?type=supportTicket'

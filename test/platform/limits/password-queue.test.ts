@@ -74,7 +74,7 @@ function floodFrom(server: ReturnType<typeof serve>, round: number) {
 function serve(app: TestApp) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   return {
-    /** Over its own connection: `fetch` opens at most 256. */
+    /** Uses its own connection, because `fetch` opens at most 256. */
     async login(email: string, password: string, from: string): Promise<number> {
       const body = JSON.stringify({ email, password })
       const head = [

@@ -17,7 +17,7 @@ test('sends a message soon after the change that added it', async () => {
   await promise
 })
 
-test('an instance does not send what another one is sending', async () => {
+test('an instance does not send a mail that another instance is sending', async () => {
   await using app = await createTestApp()
   const { db, log } = app.services
   const now = () => app.clock.now

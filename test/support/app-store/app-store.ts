@@ -17,8 +17,8 @@ export type FakeSubscription = ReturnType<AppStore['buy']>
 type Options = { environment?: 'Production' | 'Sandbox'; product?: string; userId?: string | null }
 
 /**
- * An App Store with a root certificate of its own: subscriptions on the clock of the test. Whatever happens to one
- * returns the notification about it, signed.
+ * A fake App Store with its own root certificate, whose subscriptions use the test's clock. Each change to a
+ * subscription returns the signed notification about it.
  */
 export async function createAppStore(clock: Clock) {
   const signer = await createAppleSigner()
@@ -32,7 +32,7 @@ export async function createAppStore(clock: Clock) {
   let count = 0
   return { signer, environment: settings, buy, notification }
 
-  /** A subscription that is bought now; `bought` is the notification of that. */
+  /** Buys a subscription now; `bought` is the notification of the purchase. */
   function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
     const originalTransactionId = String(2_000_000_000 + ++count)
     const boughtAt = now()
@@ -60,14 +60,14 @@ export async function createAppStore(clock: Clock) {
     }
     let status = STATUS.active
     let period = 1
-    const bought = tell('SUBSCRIBED', 'INITIAL_BUY')
+    const bought = signNotification('SUBSCRIBED', 'INITIAL_BUY')
     return {
       originalTransactionId,
       bought,
       transaction,
       renewal,
       renew,
-      turnRenewal,
+      setAutoRenew,
       failToRenew,
       endGrace,
       expire,
@@ -76,12 +76,12 @@ export async function createAppStore(clock: Clock) {
       revoke,
       changeProduct,
       extend,
-      tell,
+      signNotification,
     }
 
     function renew(subtype?: string) {
       startPeriod(Math.max(Number(transaction['expiresDate']), now() - DAY))
-      return tell('DID_RENEW', subtype)
+      return signNotification('DID_RENEW', subtype)
     }
 
     function startPeriod(at: number, product = transaction['productId']) {
@@ -94,23 +94,26 @@ export async function createAppStore(clock: Clock) {
       status = STATUS.active
     }
 
-    function turnRenewal(isOn: boolean) {
+    function setAutoRenew(isOn: boolean) {
       renewal['autoRenewStatus'] = isOn ? 1 : 0
-      return tell('DID_CHANGE_RENEWAL_STATUS', `AUTO_RENEW_${isOn ? 'ENABLED' : 'DISABLED'}`)
+      return signNotification(
+        'DID_CHANGE_RENEWAL_STATUS',
+        `AUTO_RENEW_${isOn ? 'ENABLED' : 'DISABLED'}`,
+      )
     }
 
     function failToRenew(graceDays = 0) {
       renewal['isInBillingRetryPeriod'] = graceDays === 0
       status = graceDays === 0 ? STATUS.inRetry : STATUS.inGrace
-      if (graceDays === 0) return tell('DID_FAIL_TO_RENEW')
+      if (graceDays === 0) return signNotification('DID_FAIL_TO_RENEW')
       renewal['gracePeriodExpiresDate'] = Number(transaction['expiresDate']) + graceDays * DAY
-      return tell('DID_FAIL_TO_RENEW', 'GRACE_PERIOD')
+      return signNotification('DID_FAIL_TO_RENEW', 'GRACE_PERIOD')
     }
 
     function endGrace() {
       status = STATUS.inRetry
       renewal['isInBillingRetryPeriod'] = true
-      return tell('GRACE_PERIOD_EXPIRED')
+      return signNotification('GRACE_PERIOD_EXPIRED')
     }
 
     function expire(subtype = 'VOLUNTARY') {
@@ -118,42 +121,42 @@ export async function createAppStore(clock: Clock) {
       renewal['autoRenewStatus'] = 0
       renewal['expirationIntent'] = subtype === 'BILLING_RETRY' ? 2 : 1
       renewal['isInBillingRetryPeriod'] = false
-      return tell('EXPIRED', subtype)
+      return signNotification('EXPIRED', subtype)
     }
 
     function refund() {
       Object.assign(transaction, { revocationDate: now(), revocationReason: 0 })
-      return tell('REFUND')
+      return signNotification('REFUND')
     }
 
     function reverseRefund() {
       delete transaction['revocationDate']
       delete transaction['revocationReason']
-      return tell('REFUND_REVERSED')
+      return signNotification('REFUND_REVERSED')
     }
 
     function revoke() {
       status = STATUS.revoked
       Object.assign(transaction, { revocationDate: now(), revocationType: 'FAMILY_REVOKE' })
-      return tell('REVOKE')
+      return signNotification('REVOKE')
     }
 
     /** An upgrade takes effect now, a downgrade with the next period. */
     function changeProduct(next: string, isUpgrade: boolean) {
       if (isUpgrade) {
         startPeriod(now(), next)
-        return tell('DID_CHANGE_RENEWAL_PREF', 'UPGRADE')
+        return signNotification('DID_CHANGE_RENEWAL_PREF', 'UPGRADE')
       }
       renewal['autoRenewProductId'] = next
-      return tell('DID_CHANGE_RENEWAL_PREF', 'DOWNGRADE')
+      return signNotification('DID_CHANGE_RENEWAL_PREF', 'DOWNGRADE')
     }
 
     function extend(days: number) {
       transaction['expiresDate'] = Number(transaction['expiresDate']) + days * DAY
-      return tell('RENEWAL_EXTENDED')
+      return signNotification('RENEWAL_EXTENDED')
     }
 
-    function tell(type: string, subtype?: string) {
+    function signNotification(type: string, subtype?: string) {
       return notification(type, subtype, {
         data: {
           environment,

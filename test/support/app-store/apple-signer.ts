@@ -19,7 +19,7 @@ type SignerOptions = { leaf?: CertificateOptions; intermediate?: CertificateOpti
 
 export type AppleSigner = Awaited<ReturnType<typeof createAppleSigner>>
 
-/** A chain of certificates like Apple's, and what signs with its leaf. Options make one that must be refused. */
+/** A certificate chain like Apple's, and a function that signs with its leaf. The options create chains that must be refused. */
 export async function createAppleSigner({ leaf = {}, intermediate = {} }: SignerOptions = {}) {
   const root = await issue('Fake Apple Root', null, {
     isAuthority: true,

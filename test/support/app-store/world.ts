@@ -6,17 +6,17 @@ export const PATH = '/api/webhooks/app-store/v1'
 
 export type Notification = { body: { signedPayload: string } }
 
-/** A server and an App Store on one clock, and a user; `given`: a store of another world. */
-export async function createWorld(given?: AppStore, at = new Date('2026-10-01T12:00:00Z')) {
+/** A server and an App Store that share a clock, and a user; `existingStore` is the store of another world. */
+export async function createWorld(existingStore?: AppStore, at = new Date('2026-10-01T12:00:00Z')) {
   const clock = createClock()
   clock.now = at
-  const store = given ?? (await createAppStore(clock))
+  const store = existingStore ?? (await createAppStore(clock))
   const app = await createTestApp(store.environment, {})
   app.clock.now = at
   // The store and the server share a clock.
-  if (given === undefined) Object.defineProperty(clock, 'now', { get: () => app.clock.now })
+  if (existingStore === undefined) Object.defineProperty(clock, 'now', { get: () => app.clock.now })
   const { user, accessToken: token } = await app.register()
-  const subscribed = async (environment: 'production' | 'sandbox' = 'production') => {
+  const listSubscriptions = async (environment: 'production' | 'sandbox' = 'production') => {
     const { subscriptions } = await app.services.subscription.readForExport(user._id, environment)
     const now = app.clock.now.getTime()
     return subscriptions.map((one) => ({
@@ -29,7 +29,7 @@ export async function createWorld(given?: AppStore, at = new Date('2026-10-01T12
     store,
     userId: user._id,
     token,
-    subscribed,
+    listSubscriptions,
     [Symbol.asyncDispose]: app[Symbol.asyncDispose],
   }
 }

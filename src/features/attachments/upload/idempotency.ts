@@ -16,7 +16,7 @@ export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>
 const LIFETIME_MS = DAY_MS
 /** Stored replies per user; a phone retries an upload long before it sends this many others. */
 const MAX_PER_USER = 100
-/** Per upload, because an earlier version kept any number of replies. */
+/** Limits the deletions per upload: an earlier version kept any number of replies. */
 const MAX_DROPPED_AT_ONCE = 50
 
 type Running = { fingerprint: string; stored: Promise<Stored[]> }
@@ -36,7 +36,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     return inFlight.has(`${userId} ${retryKey}`) || (await find(userId, retryKey)) !== null
   }
 
-  /** Runs `work` once per key, and always without a key. */
+  /** Runs `work` once per key; without a key, runs it every time. */
   async function once(
     userId: string,
     retryKey: string | null,

@@ -75,7 +75,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
         'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.',
       )
     }
-    // Browsers and most readers of tickets cannot open HEIC.
+    // Most browsers and support tools cannot open HEIC.
     const isHeic = itemType === 'image/heic'
     const isKept = type === 'supportTicket' && !compression && targetType === null && !isHeic
     if (isKept) return unchanged

@@ -22,7 +22,7 @@ const MIN_UPLOAD_RATE = { bytesPerSecond: MIN_RATE, grace: 30 }
 /** A staged file with the sender's file name. */
 export type Upload = Staged & { fileName: string }
 
-/** The announced size of an upload, else the limit. Throws if more is announced. */
+/** The announced size of an upload, else the limit. Throws if the announced size exceeds the limit. */
 export function sizeOf(request: Request): number {
   rejectEncodedBody(request)
   const limit = isForm(request) ? MAX_REQUEST_BYTES : MAX_FILE_BYTES

@@ -41,7 +41,7 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
-/** Stores know products only: their purchases give the entitlements of the plan. Others name theirs. */
+/** Stores report only products, so their purchases grant the plan's entitlements. Other purchases name their own. */
 export function withPlanEntitlements<T extends Purchase>(purchase: T, plans: PurchasablePlan[]): T {
   if (purchase.stated === null || purchase.entitlementIds.length > 0) return purchase
   const plan = planOf(purchase, plans)

@@ -190,7 +190,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 }
 
-/** What an event has changed in a purchase; times as ISO 8601. */
+/** The fields of a purchase that an event has changed; times as ISO 8601. */
 function changesOf(before: Purchase | null, after: Purchase): Difference[] {
   return differencesBetween(before ?? {}, after)
     .filter(

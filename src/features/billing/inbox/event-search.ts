@@ -108,7 +108,7 @@ export function createEventSearch(db: BillingDb) {
     return rows.length > 0
   }
 
-  /** All app user ids of the customers with an app user id, or with a transaction id that begins with `text`. */
+  /** All ids of the customers with the app user id `text`, or with a transaction id that begins with `text`. */
   async function customerIdsOf(text: string): Promise<string[]> {
     const aliases = await db.read
       .select({ customerId: billingAliases.customerId })

@@ -38,11 +38,11 @@ export type BillingEvent = {
   billingIssueAt: number | null
   refundedAt: number | null
   /**
-   * How much of the purchase a store's own event states, whatever it is about: all of it, or its current period. Null:
-   * the event only says what has changed. The fields from here on are only in events of stores.
+   * The part of the purchase that a store's own event describes, whatever its type: all, or the current period. Null:
+   * the event describes only a change. The fields from here on are set only in events of stores.
    */
   stated: 'full' | 'partial' | null
-  /** `appUserId` is what the app passed to the store when it was bought; a later owner may have claimed it. */
+  /** `appUserId` is the id that the app passed to the store at the purchase; a later owner may have claimed it. */
   isHint: boolean
   startedAt: number | null
   willRenew: boolean | null
@@ -50,7 +50,7 @@ export type BillingEvent = {
   isFamilyShared: boolean
 }
 
-/** An event that says nothing. */
+/** An event without data. */
 export const NO_EVENT: BillingEvent = {
   id: '',
   type: '',
@@ -103,7 +103,7 @@ export type Delivery = {
   provider: 'revenuecat' | 'app_store'
   event: BillingEvent
   bytes: Uint8Array
-  /** SHA-256, hex, of what a repeated delivery has in common with the first one. */
+  /** SHA-256, hex, of the content that is the same in every delivery of the event. */
   hash: string
 }
 

@@ -1,7 +1,7 @@
 import { appleEvent } from '../stores/apple/event.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 
-/** Who has sent an event of the log. Homeport's own events are in the billing provider's format. */
+/** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
 export const PROVIDERS = ['revenuecat', 'app_store'] as const
 
 /** The event in the body of a row of the log. */

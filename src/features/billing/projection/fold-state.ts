@@ -50,7 +50,7 @@ export function mentionIn(event: OrderedEvent): OwnerMention | null {
   return { ...orderOf(event), name, ...(event.isHint ? { isHint: true } : {}) }
 }
 
-/** Whether an event follows all others. False at the time of the last checkpoint, which is closed. */
+/** Whether an event follows all others. False for one with the same time as the last checkpoint, which is complete. */
 export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
@@ -70,7 +70,7 @@ export function addOverridden(before: FoldState, event: OrderedEvent): FoldState
   return { ...before, count: count + 1 }
 }
 
-/** The same purchase with nothing after its checkpoint. */
+/** The same purchase, as if a checkpoint had just been stored. */
 export function atCheckpoint(state: FoldState): FoldState {
   return { ...state, count: 0, mentions: [] }
 }

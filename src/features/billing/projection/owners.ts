@@ -63,7 +63,7 @@ export function createOwners(deps: OwnersDeps) {
     for (const customerId of owners) await storeOwner(tx).execute({ purchaseKey, customerId })
   }
 
-  /** Repeats until no owner is found from whom another transfer may have taken the purchase. */
+  /** Replays the owners, and repeats this until it includes every transfer from one of them: each may add an owner. */
   async function replay(tx: Tx, purchaseKey: string, state: StoredPurchase, cache: LookupCache) {
     const mentions = await checkpoints.mentionsOf(tx, purchaseKey, state)
     const traits = { environment: purchaseIn(state).environment, store: state.store ?? null }

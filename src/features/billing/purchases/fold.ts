@@ -20,14 +20,14 @@ export function applyEvent(before: Purchase | null, event: OrderedEvent): Purcha
   return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
 }
 
-/** Whether `later` resets everything that `event` set. Never for a purchase's first event: it sets the start. */
+/** Whether `later` resets everything that `event` set. Not for a purchase's first event, which also sets the start. */
 export function isOverriddenBy(event: { type: string }, later: { type: string }): boolean {
   return PERIOD_STARTS.has(later.type) && event.type !== 'PRODUCT_CHANGE'
 }
 
 function handlerFor(purchase: Purchase, event: OrderedEvent): EventHandler | undefined {
   if (event.stated !== null) return applyStatement
-  if (purchase.stated !== null && !startsLaterPeriod(purchase, event)) return applyBesideStatement
+  if (purchase.stated !== null && !startsLaterPeriod(purchase, event)) return applyToStatedPeriod
   return HANDLERS.get(event.type)
 }
 
@@ -133,13 +133,13 @@ function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase 
   }
 }
 
-/** A store's event describes the purchase or its period, so it replaces what others said about the same period. */
+/** A store's event describes the purchase or its period, so it replaces what other events said about that period. */
 function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
   const startedAt = Math.min(
     purchase.startedAt,
     event.startedAt ?? event.purchasedAt ?? event.orderedAt,
   )
-  if (isOfPeriodBefore(purchase, event)) return { ...purchase, startedAt }
+  if (isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
   const isSamePeriod = isOfSamePeriod(purchase, event)
   // What a partial statement leaves out stays as it was, within the same period.
@@ -169,8 +169,8 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** What the billing provider says of a period that the store has described: it adds what stores do not know. */
-function applyBesideStatement(purchase: Purchase, event: OrderedEvent): Purchase {
+/** Adds the data that only the billing provider's event has, to a period that the store has described. */
+function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   const { entitlementIds, priceId, price, type, cancelReason } = event
   const filled = {
     ...purchase,
@@ -185,20 +185,20 @@ function applyBesideStatement(purchase: Purchase, event: OrderedEvent): Purchase
   return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
 }
 
-/** Whether the billing provider knows of a later period than the store has described, as when the store is silent. */
+/** Whether the billing provider knows a later period than the store has described: the store's event may be missing. */
 function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
   const isStart = PERIOD_STARTS.has(event.type) || event.type === 'HOMEPORT_RECONCILED'
-  return isStart && !isOfSamePeriod(purchase, event) && !isOfPeriodBefore(purchase, event)
+  return isStart && !isOfSamePeriod(purchase, event) && !isDistinctEarlierPeriod(purchase, event)
 }
 
-/** Transactions tell periods apart. Without one, their starts do: a store's and the provider's may differ a little. */
+/** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */
 function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: OrderedEvent): boolean {
   if (stated?.transactionId && event.transactionId === stated.transactionId) return true
   if (purchasedAt === null || event.purchasedAt === null) return true
   return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
 }
 
-function isOfPeriodBefore(purchase: Purchase, event: OrderedEvent): boolean {
+function isDistinctEarlierPeriod(purchase: Purchase, event: OrderedEvent): boolean {
   return isForEarlierPeriod(purchase, event) && !isOfSamePeriod(purchase, event)
 }
 

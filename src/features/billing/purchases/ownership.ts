@@ -3,14 +3,14 @@ import { compareEvents, type EventOrder, type OrderedEvent } from './event-order
 /** An event that names a different app user id than the previous one, so the owner may have changed. */
 export type OwnerMention = EventOrder & {
   name: string
-  /** What the app passed to the store at the purchase. Counts until somebody claims the purchase. */
+  /** `name` is the id that the app passed to the store at the purchase. It counts until a user claims the purchase. */
   isHint?: boolean
 }
 
 /** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string
 
-/** What a transfer can be limited to. */
+/** The traits of a purchase by which a transfer can be limited. */
 type PurchaseTraits = { environment: string; store: string | null }
 
 /** The app user id that an event names as the owner. */
@@ -43,7 +43,7 @@ export function ownersOf(
   return owners
 }
 
-/** Null where the transfer does not concern the purchase. */
+/** The owner after a transfer; null if it does not concern the purchase. */
 function newOwner(
   transfer: OrderedEvent,
   owner: string | undefined,

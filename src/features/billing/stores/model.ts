@@ -2,7 +2,7 @@ import { t } from 'elysia'
 
 export const APP_STORE_PATH = '/api/webhooks/app-store/v1'
 
-/** What Apple posts; it may add fields. */
+/** The body that Apple posts. Apple may add fields. */
 export const AppStoreNotification = t.Object(
   {
     signedPayload: t.String({

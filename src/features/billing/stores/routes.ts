@@ -11,7 +11,7 @@ import type { VerifyToken } from './apple/token.ts'
 import { AppleTokenError } from './apple/token-error.ts'
 import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
 
-/** Apple's notifications have about 20 kB. */
+/** Apple's notifications are about 20 kB. */
 const BODY_LIMIT = 256 * 1024
 
 type StoreRoutesDeps = {

@@ -15,7 +15,7 @@ type GuestsDeps = {
   limits: Limits
   now: () => Date
   checkSession: Sessions['check']
-  /** Whether a user has a purchase or a file that is newer than `since`. */
+  /** Whether a user had access from a purchase, or stored a file, at `since` or later. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   /** Deletes a user and all of the user's data. */
   deleteAccount: (userId: string) => Promise<void>

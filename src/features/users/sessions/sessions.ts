@@ -13,7 +13,7 @@ const MAX_LIFETIME_MS = 365 * DAY_MS
 
 /** How long a refresh token is accepted again after its successor was first used. */
 const RETRY_WINDOW_MS = MINUTE_MS
-/** Each refresh stores a row until the session ends: a burst at first, then one per interval (ms). */
+/** Each refresh stores a row that lasts as long as the session. Allows a burst, then one refresh per interval (ms). */
 const REFRESH_LIMIT = { burst: 100, interval: 15_000 }
 /** The longest overlap of requests by two processes that share a session. */
 const OVERLAP_MS = 5_000

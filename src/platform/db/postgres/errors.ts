@@ -6,7 +6,7 @@ type DriverError = Error & { code?: string; errno?: string | number }
 /** The SQLSTATE of a change refused because the data was moved: see `refuseChanges`. */
 export const MOVED_STATE = 'HPMVD'
 
-/** The SQLSTATE of an error of the server; null for other errors. */
+/** The SQLSTATE of a server error; null for other errors. */
 export function sqlState(error: unknown): string | null {
   const { code, errno } = error as DriverError
   const isState = /^ERR_POSTGRES_(SERVER|SYNTAX)_ERROR$/.test(code ?? '')
@@ -20,13 +20,13 @@ export function isConnectionLost(error: unknown): boolean {
   const { code = '' } = error as DriverError
   return (
     error instanceof ResponseTimeout ||
-    isUntrusted(error) ||
+    isRefusedCertificate(error) ||
     /^(ERR_POSTGRES_\w+|E[A-Z]+)$/.test(code)
   )
 }
 
 /** Whether the server's certificate was refused. */
-export function isUntrusted(error: unknown): boolean {
+export function isRefusedCertificate(error: unknown): boolean {
   return /CERT|^ERR_(SSL|TLS)/.test((error as DriverError).code ?? '')
 }
 
@@ -35,7 +35,7 @@ export class ResponseTimeout extends Error {
   override readonly name = 'ResponseTimeout'
 }
 
-/** An error of the server, not of the query, as an `AppError`; other errors unchanged. */
+/** Converts server failures, and text that the server cannot store, to an `AppError`; other errors stay unchanged. */
 export function asAppError(error: unknown): unknown {
   if (error instanceof AppError) return error
   const state = sqlState(error)

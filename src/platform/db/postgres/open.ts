@@ -23,7 +23,7 @@ type Pools = { reads: Pool; changes: Pool }
 const DEADLINE_MS = 3_000
 /** A slot further ahead was claimed while a clock was wrong; it would block every run until then. */
 const MAX_SLOT_AHEAD_MS = HOUR_MS
-/** The later slot of a job wins, with one claim each; a claim whose reply was lost may be repeated. */
+/** A later slot replaces an earlier one; each is claimed once. A claim whose reply was lost may be repeated. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${MAX_SLOT_AHEAD_MS}
@@ -110,7 +110,7 @@ export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): P
   return Math.abs(skew) > answered - asked ? skew : 0
 }
 
-/** After a failover a server can be read before it can be written; moved data is never written. */
+/** After a failover, a server can be readable before it is writable. Moved data is never writable. */
 async function isWritable(pool: Pool): Promise<boolean> {
   try {
     const [[canWrite] = []] = await pool.read('SELECT NOT pg_is_in_recovery()', [])
@@ -123,7 +123,7 @@ async function isWritable(pool: Pool): Promise<boolean> {
 /** The URL of a database without its password and query, for display. */
 export function withoutPassword(url: string): string {
   const shown = new URL(url)
-  // The rest of a password that is not percent-encoded would follow what is parsed as the host.
+  // Part of a password that is not percent-encoded may be parsed as the path, which would be shown.
   if (shown.href.lastIndexOf('@') > shown.href.indexOf('/', shown.protocol.length + 2))
     return 'the server in the URL (percent-encode the password)'
   shown.password = ''

@@ -19,7 +19,7 @@ type PoolOptions = {
 
 export type Pool = ReturnType<typeof createPool>
 
-/** The server keeps every distinct statement of a connection in memory, so each is closed after this time. */
+/** The server keeps every distinct statement of a connection in memory, so connections are closed after this time. */
 const MAX_LIFETIME_SECONDS = 30 * 60
 const RETRY_DELAYS_MS = [10, 50, 200, 500]
 

@@ -11,7 +11,7 @@ export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>
     return current
   }
 
-  /** Later changes of the same commit must see the new value, and one read before the commit must not stay cached. */
+  /** Later changes of the same commit must see the new value, and a value read before the commit must not stay. */
   async function changed(tx: Tx) {
     forget()
     tx.afterCommit(forget)

@@ -20,7 +20,7 @@ const milliseconds = customType<{ data: Date; driverData: number }>({
 /** The column kit of SQLite. */
 export const sqliteColumns = {
   table: sqliteTable,
-  /** `name`: in the database, where it is not the property's in snake case. */
+  /** `name`: the column's name, if it differs from the property's name in snake case. */
   text: (name?: string) => (name === undefined ? text() : text(name)),
   int: () => integer(),
   real: () => real(),

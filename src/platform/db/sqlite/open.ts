@@ -144,7 +144,7 @@ function isEmpty(client: Database): boolean {
 
 /**
  * Reads the whole database at `path` and returns whether it is intact; takes about a second per gigabyte. Comparing
- * indexes with tables would take ten minutes for fifteen gigabytes, and a copy has rebuilt its indexes.
+ * indexes with tables would take ten minutes for fifteen gigabytes, and is unnecessary for a copy with rebuilt indexes.
  */
 export function isIntact(path: string): boolean {
   using client = new Database(path, { readonly: true })
@@ -174,7 +174,7 @@ export function copyOpenDatabase(from: string, to: string) {
   copyDatabase(client, to)
 }
 
-/** Copies the log of the database at `path` into its file. Throws when a process has it open. */
+/** Copies the log of the database at `path` into its file. Throws while another process uses it. */
 export function checkpointLog(path: string) {
   using client = new Database(path, { readwrite: true })
   const { busy } = client.query('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }

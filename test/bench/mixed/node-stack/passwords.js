@@ -12,7 +12,7 @@ export function hash(password) {
   return limited(() => hashPassword(password, OPTIONS))
 }
 
-/** Does the same work without a hash (unknown user). */
+/** Does the same work if there is no stored hash (unknown user). */
 export async function verify(password, stored) {
   const matches = await limited(() => verifyPassword(stored ?? decoy, password))
   return matches && stored !== undefined

@@ -121,7 +121,7 @@ test('shows a late event at its own time, and no changes for an event without ef
   expect((await read(app)).lines[0]?.events[0]).toMatchObject({ eventId: 'once more', changes: [] })
 })
 
-test('shows what replaced a purchase, and the best purchase first', async () => {
+test('shows a purchase’s replacement, and the best purchase first', async () => {
   await using app = await createTestApp()
   const changed = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
   const events = [

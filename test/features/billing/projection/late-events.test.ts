@@ -7,7 +7,7 @@ import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { bodyOf, type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
 import { cancellation, initial, renewal, U, V } from '../../../support/flows/events.ts'
 
-/** Deliveries in order; `work` finishes the stale work that they left behind. */
+/** A delivery, or `work`, which finishes the stale work that earlier deliveries left behind. */
 type Step = EventFixture | 'work'
 
 const SMALL: FoldingSizes = { checkpointEvery: 2, sliceEvents: 2 }

@@ -41,7 +41,7 @@ test.each<[string, EventFixture[], string]>([
   app.clock.now = new Date(ms(50))
   for (const event of events) await receive(app, event)
   await app.services.backlog.drain()
-  expect(await customerNames(app)).toEqual([owner])
+  expect(await customerIds(app)).toEqual([owner])
   expect((await app.services.rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual([])
 })
 
@@ -59,7 +59,7 @@ test('a rebuild reports and repairs a wrong owner', async () => {
         .where(eq(subscriptions.customerId, U))),
   )
   expect((await rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual(['PRODUCTION|1000'])
-  expect(await customerNames(app)).toEqual([U])
+  expect(await customerIds(app)).toEqual([U])
 })
 
 test('refreshes stale purchases after the reply', async () => {
@@ -74,7 +74,7 @@ test('refreshes stale purchases after the reply', async () => {
   expect(await count()).toBe(0)
 })
 
-async function customerNames({ services: { db } }: TestApp) {
+async function customerIds({ services: { db } }: TestApp) {
   const rows = await db.read.select().from(db.tables.subscriptions)
   return rows.map(({ customerId }) => customerId)
 }

@@ -138,7 +138,7 @@ test.each<[string, Purchase, Purchase, number | null]>([
     ms(6),
   ],
   [
-    'without a named product, a later one does not',
+    'without a named product, a purchase more than a day later does not',
     changed(),
     onPlay({ startedAt: ms(6.1) }),
     null,

@@ -121,8 +121,8 @@ test('the owner is the app user id, else the original id, else the first alias',
 })
 
 test.each([
-  ['of its owner', {}, ['ann', 'bob']],
-  ['of its store', { store: 'APP_STORE' }, ['ann', 'bob']],
+  ['of the user that it names', {}, ['ann', 'bob']],
+  ['of the same store', { store: 'APP_STORE' }, ['ann', 'bob']],
   ['but not one of another store', { store: 'STRIPE' }, ['ann']],
   ['but not one of another environment', { environment: 'SANDBOX' }, ['ann']],
   ['but not one of another owner', { transferred_from: ['eve'] }, ['ann']],

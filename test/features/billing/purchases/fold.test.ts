@@ -111,7 +111,7 @@ test.each<Case>([
   ],
   ['a refund ends the purchase at its reported end', [initial(), refunded], { endedAt: ms(4) }],
   [
-    'a refund ends the purchase no later than now',
+    'a refund ends the purchase no later than the refund itself',
     [initial(), cancellation(5, 'CUSTOMER_SUPPORT')],
     { endedAt: ms(5), refundedAt: ms(5), cancelReason: 'CUSTOMER_SUPPORT' },
   ],
@@ -225,12 +225,12 @@ test.each<Case>([
     { refundedAt: ms(15), endedAt: ms(15) },
   ],
   [
-    'a purchase with a purchase with a reconciled unsubscription does not renew',
+    'a purchase with a reconciled unsubscription does not renew',
     [initial(), reconciled({ unsubscribe_detected_at_ms: ms(15) })],
     { willRenew: false, unsubscribeDetectedAt: ms(15) },
   ],
   [
-    'a purchase with a purchase with a reconciled billing issue does not renew',
+    'a purchase with a reconciled billing issue does not renew',
     [
       initial(),
       reconciled({

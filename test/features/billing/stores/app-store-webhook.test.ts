@@ -2,55 +2,56 @@ import { expect, test } from 'bun:test'
 import { type TestApp, WEBHOOK_TOKEN } from '../../../support/app.ts'
 import { createWorld, deliver, type Notification } from '../../../support/app-store/world.ts'
 import { permutations } from '../../../support/billing.ts'
+import { cases } from '../../../support/cases.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
 test('a purchase gives access until a refund, and a reversed refund gives it back', async () => {
   await using world = await createWorld()
-  const { app, store, subscribed } = world
+  const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
   expect(await deliver(app, bought.bought)).toBe('ok')
-  expect(await subscribed()).toMatchObject([
+  expect(await listSubscriptions()).toMatchObject([
     { status: 'active', store: 'APP_STORE', productId: 'pro_month', willRenew: true },
   ])
   app.clock.advance(DAY)
   await deliver(app, bought.refund())
-  expect(await subscribed()).toMatchObject([{ status: 'refunded', active: false }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
   app.clock.advance(DAY)
   await deliver(app, bought.reverseRefund())
-  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
 })
 
 test('a failed payment with grace keeps access until the grace ends, and a recovery restores it', async () => {
   await using world = await createWorld()
-  const { app, store, subscribed } = world
+  const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
   await deliver(app, bought.bought)
   app.clock.advance(30 * DAY)
   await deliver(app, bought.failToRenew(6))
   app.clock.advance(DAY)
-  expect(await subscribed()).toMatchObject([{ status: 'in_grace_period', active: true }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'in_grace_period', active: true }])
   app.clock.advance(6 * DAY)
   await deliver(app, bought.endGrace())
-  expect(await subscribed()).toMatchObject([{ status: 'expired', active: false }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'expired', active: false }])
   app.clock.advance(DAY)
   await deliver(app, bought.renew('BILLING_RECOVERY'))
-  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
 })
 
 test('a downgrade is pending until the renewal, an upgrade takes effect at once', async () => {
   await using world = await createWorld()
-  const { app, store, subscribed } = world
+  const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId, product: 'pro_month' })
   await deliver(app, bought.bought)
   app.clock.advance(DAY)
   await deliver(app, bought.changeProduct('basic_month', false))
-  expect(await subscribed()).toMatchObject([
+  expect(await listSubscriptions()).toMatchObject([
     { productId: 'pro_month', pendingProductId: 'basic_month' },
   ])
   app.clock.advance(DAY)
   await deliver(app, bought.changeProduct('pro_year', true))
-  const [upgraded] = await subscribed()
+  const [upgraded] = await listSubscriptions()
   expect(upgraded).toMatchObject({ productId: 'pro_year', status: 'active' })
   expect(upgraded).not.toHaveProperty('pendingProductId')
 })
@@ -59,14 +60,14 @@ test('every order and repetition of notifications gives the same access', async 
   await using world = await createWorld()
   const { app, store } = world
   const bought = store.buy({ userId: world.userId })
-  const told: Notification[] = [bought.bought]
-  const steps = [() => bought.turnRenewal(false), () => bought.renew(), () => bought.refund()]
+  const deliveries: Notification[] = [bought.bought]
+  const steps = [() => bought.setAutoRenew(false), () => bought.renew(), () => bought.refund()]
   for (const step of steps) {
     app.clock.advance(10 * DAY)
-    told.push(step())
+    deliveries.push(step())
   }
   const states = new Set<string>()
-  for (const order of permutations(told)) {
+  for (const order of sampled(permutations(deliveries), cases(4, 24))) {
     await using other = await createWorld(store, app.clock.now)
     for (const one of [...order, ...order]) await deliver(other.app, one)
     states.add(JSON.stringify(await stateIn(other.app)))
@@ -99,7 +100,7 @@ test('a purchase gives the entitlements of its plan, at once when the plans chan
   ])
 })
 
-test('notifications and billing events of one purchase are one purchase, in every order', async () => {
+test('notifications and billing events about one purchase result in one purchase, in every order', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })
@@ -108,10 +109,10 @@ test('notifications and billing events of one purchase are one purchase, in ever
   const renewed = bought.renew()
   const second = eventOf('RENEWAL', bought.transaction, userId)
   app.clock.advance(DAY)
-  const cancelled = bought.turnRenewal(false)
-  const told = [bought.bought.body, first, renewed.body, second, cancelled.body]
+  const cancelled = bought.setAutoRenew(false)
+  const deliveries = [bought.bought.body, first, renewed.body, second, cancelled.body]
   const states = new Set<string>()
-  for (const order of [...permutations(told)].filter((_, at) => at % 5 === 0)) {
+  for (const order of sampled(permutations(deliveries), cases(6, 24))) {
     await using other = await createWorld(store, app.clock.now)
     for (const body of [...order, ...order]) await deliverTo(other.app, body)
     states.add(JSON.stringify(await stateIn(other.app)))
@@ -122,50 +123,50 @@ test('notifications and billing events of one purchase are one purchase, in ever
   ])
 }, 60_000)
 
-test('a renewal that only the billing provider reports counts, until the store reports a later one', async () => {
+test('a renewal reported only by the billing provider counts until the store reports a later change', async () => {
   await using world = await createWorld()
-  const { app, store, userId, subscribed } = world
+  const { app, store, userId, listSubscriptions } = world
   const bought = store.buy({ userId })
   await deliver(app, bought.bought)
-  const silent = { ...bought.transaction }
+  const beforeRenewal = { ...bought.transaction }
   app.clock.advance(30 * DAY)
   bought.renew()
   await deliverTo(app, eventOf('RENEWAL', bought.transaction, userId))
   app.clock.advance(DAY)
-  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
-  // Late news about the earlier period.
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
+  // A late notification about the earlier period.
   const current = { ...bought.transaction }
-  Object.assign(bought.transaction, silent)
+  Object.assign(bought.transaction, beforeRenewal)
   await deliver(app, bought.expire())
-  expect(await subscribed()).toMatchObject([{ status: 'active', active: true }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
   Object.assign(bought.transaction, current)
   app.clock.advance(DAY)
   await deliver(app, bought.refund())
-  expect(await subscribed()).toMatchObject([{ status: 'refunded', active: false }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
 })
 
-test('a purchase without an account token belongs to nobody until the billing provider names its owner', async () => {
+test('a purchase without an account token has no owner until the billing provider names one', async () => {
   await using world = await createWorld()
-  const { app, store, userId, subscribed } = world
+  const { app, store, userId, listSubscriptions } = world
   const bought = store.buy()
   await deliver(app, bought.bought)
-  expect(await subscribed()).toEqual([])
+  expect(await listSubscriptions()).toEqual([])
   app.clock.advance(DAY)
   await deliverTo(app, eventOf('INITIAL_PURCHASE', bought.transaction, userId))
-  expect(await subscribed()).toMatchObject([{ status: 'active' }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
   const other = await app.register()
   Object.assign(bought.transaction, { appAccountToken: other.user._id })
   app.clock.advance(29 * DAY)
   await deliver(app, bought.renew())
-  expect(await subscribed()).toMatchObject([{ status: 'active' }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('the purchase of a deleted user goes on without the id, however it is written', async () => {
+test('the purchase of a deleted user continues without the user id, even in a different case', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId: userId.toUpperCase() })
   await deliver(app, bought.bought)
-  expect(await world.subscribed()).toMatchObject([{ status: 'active' }])
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token: world.token })).status).toBe(200)
   app.clock.advance(30 * DAY)
   const { claims, body } = bought.renew()
@@ -198,7 +199,7 @@ test('a repeated notification is a duplicate, and one with other claims conflict
 
 test('the refund of an earlier period ends nothing', async () => {
   await using world = await createWorld()
-  const { app, store, subscribed } = world
+  const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
   const before = { ...bought.transaction }
   await deliver(app, bought.bought)
@@ -207,32 +208,38 @@ test('the refund of an earlier period ends nothing', async () => {
   app.clock.advance(DAY)
   const current = { ...bought.transaction }
   Object.assign(bought.transaction, before, { revocationDate: app.clock.now.getTime() })
-  await deliver(app, bought.tell('REFUND'))
-  expect(await subscribed()).toMatchObject([
+  await deliver(app, bought.signNotification('REFUND'))
+  expect(await listSubscriptions()).toMatchObject([
     { status: 'active', expiresAt: new Date(Number(current['expiresDate'])).toISOString() },
   ])
 })
 
 test('sandbox purchases give no access in production', async () => {
   await using world = await createWorld()
-  const { app, store, subscribed } = world
+  const { app, store, listSubscriptions } = world
   await deliver(app, store.buy({ userId: world.userId, environment: 'Sandbox' }).bought)
-  expect(await subscribed()).toEqual([])
-  expect(await subscribed('sandbox')).toMatchObject([{ status: 'active' }])
+  expect(await listSubscriptions()).toEqual([])
+  expect(await listSubscriptions('sandbox')).toMatchObject([{ status: 'active' }])
 })
 
 test('notifications without a transaction, and of unknown types, are recorded', async () => {
   await using world = await createWorld()
-  const { app, store, subscribed } = world
+  const { app, store, listSubscriptions } = world
   const data = { environment: 'Sandbox', bundleId: 'com.example.app' }
   expect(await deliver(app, store.notification('TEST', undefined, { data }))).toBe('ignored')
   const summary = { ...data, requestIdentifier: 'r', succeededCount: 5, failedCount: 0 }
   const extended = store.notification('RENEWAL_EXTENSION', 'SUMMARY', { summary })
   expect(await deliver(app, extended)).toBe('ignored')
   const bought = store.buy({ userId: world.userId })
-  expect(await deliver(app, bought.tell('SOMETHING_NEW', 'WITH_SUBTYPE'))).toBe('ok')
-  expect(await subscribed()).toMatchObject([{ status: 'active' }])
+  expect(await deliver(app, bought.signNotification('SOMETHING_NEW', 'WITH_SUBTYPE'))).toBe('ok')
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
+
+/** `count` of all orders, evenly spread. */
+function sampled<T>(orders: Iterable<T>, count: number): T[] {
+  const all = [...orders]
+  return all.filter((_, at) => at % Math.ceil(all.length / count) === 0)
+}
 
 /** The billing provider's event about the period of a transaction, an hour after it began. */
 function eventOf(type: string, transaction: Record<string, unknown>, userId: string) {
@@ -255,7 +262,7 @@ function eventOf(type: string, transaction: Record<string, unknown>, userId: str
   return { api_version: '1.0', event }
 }
 
-/** Delivers to the webhook that a body is for. */
+/** Delivers a body to its webhook. */
 async function deliverTo(app: TestApp, body: object): Promise<void> {
   if ('signedPayload' in body) return void (await deliver(app, { body } as Notification))
   const path = '/api/webhooks/billing/v1'

@@ -20,7 +20,7 @@ test('the pinned root is Apple Root CA - G3', () => {
   expect([subject.split('\n')[0], ca]).toEqual(['CN=Apple Root CA - G3', true])
 })
 
-test('accepts a token of its chain, again and whatever the third certificate is', () => {
+test('accepts a token of its chain repeatedly and with any third certificate', () => {
   const foreignRoot = [...signer.x5c.slice(0, 2), other.x5c[2]]
   for (const token of [
     GOOD,
@@ -87,7 +87,7 @@ test.each([
   expect(faultOf(createTokenVerifier(wrong.root), wrong.sign(CLAIMS))).toBe('wrong_certificate')
 })
 
-test('judges a certificate by the time of the signature', async () => {
+test('checks the validity of a certificate at the time of the signature', async () => {
   const old = await createAppleSigner({ leaf: { from: '2024-01-01', to: '2025-01-01' } })
   const verifyOld = createTokenVerifier(old.root)
   expect(verifyOld(old.sign({ signedDate: Date.UTC(2024, 6) }))).toEqual({
@@ -97,7 +97,7 @@ test('judges a certificate by the time of the signature', async () => {
   expect(verifyOld(old.sign({ receiptCreationDate: Date.UTC(2024, 6) }))).toBeObject()
 })
 
-test('a token of a test root is refused by the root of Apple', () => {
+test('Apple’s root does not verify a token signed under a test root', () => {
   expect(faultOf(createTokenVerifier(APPLE_ROOT), GOOD)).toBe('untrusted_chain')
 })
 

@@ -49,7 +49,7 @@ test('asks for APP_STORE_APPS while it is not set', async () => {
   ])
 })
 
-/** A notification about something else. */
+/** A notification whose data has these fields. */
 function about(store: AppStore, subject: object) {
   const { claims } = store.buy().bought
   const { data } = claims as unknown as { data: object }
@@ -60,5 +60,5 @@ function about(store: AppStore, subject: object) {
 function inner(store: AppStore, fields: object) {
   const bought = store.buy()
   Object.assign(bought.transaction, fields)
-  return bought.tell('DID_RENEW').body
+  return bought.signNotification('DID_RENEW').body
 }

@@ -105,7 +105,7 @@ function hasExtension({ raw }: X509Certificate, oid: string): boolean {
 
 type DerValue = { tag: number; content: Buffer }
 
-/** The values that follow each other in DER. Certificates have no lengths of more than four bytes. */
+/** The consecutive values in DER. No length in a certificate takes more than four bytes. */
 function readDer(bytes: Buffer = Buffer.alloc(0)): DerValue[] {
   const values: DerValue[] = []
   for (let at = 0; at + 2 <= bytes.length; ) {

@@ -3,7 +3,7 @@ import { NO_EVENT } from '../../inbox/event.ts'
 import { type AppleDocument, environmentOf } from './notification.ts'
 import type { Claims } from './token.ts'
 
-/** The type of the event for a notification, by type and subtype. Without a row for the subtype, the type alone counts. */
+/** The event type by a notification's type and subtype. If the pair is not listed, the type alone counts. */
 const EVENT_TYPES: Record<string, string> = {
   SUBSCRIBED: 'INITIAL_PURCHASE',
   'SUBSCRIBED RESUBSCRIBE': 'RENEWAL',
@@ -76,10 +76,14 @@ function statusOf({ data }: Claims): number | null {
   return integer((data ?? null) as Claims | null, 'status')
 }
 
-type About = { at: number | null; type: string; status: number | null }
+type NotificationFacts = { at: number | null; type: string; status: number | null }
 
-/** What the transaction and the renewal info say about the purchase. */
-function purchaseIn(transaction: Claims, renewal: Claims | null, { at, type, status }: About) {
+/** The fields of the purchase, from the transaction and the renewal info. */
+function purchaseIn(
+  transaction: Claims,
+  renewal: Claims | null,
+  { at, type, status }: NotificationFacts,
+) {
   const userId = text(transaction, 'appAccountToken') ?? text(renewal, 'appAccountToken')
   const productId = text(transaction, 'productId')
   const nextProductId = text(renewal, 'autoRenewProductId')
@@ -100,7 +104,7 @@ function purchaseIn(transaction: Claims, renewal: Claims | null, { at, type, sta
     productId,
     newProductId: nextProductId === productId ? null : nextProductId,
     periodType: periodTypeOf(transaction),
-    price: transaction['currency'] === 'USD' ? milliunits(transaction) : null,
+    price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
     startedAt: integer(transaction, 'originalPurchaseDate'),
     purchasedAt: integer(transaction, 'purchaseDate'),
     expiresAt,
@@ -124,7 +128,7 @@ function periodTypeOf({ offerDiscountType, offerType }: Claims): string {
 }
 
 /** Prices are in thousandths of the currency. */
-function milliunits({ price }: Claims): number | null {
+function priceOf({ price }: Claims): number | null {
   return typeof price === 'number' ? price / 1000 : null
 }
 

@@ -52,7 +52,7 @@ export function subjectOf(notification: Claims): Claims {
   return objectIn(data ?? summary ?? appData ?? externalPurchaseToken)
 }
 
-/** `Xcode` and `LocalTesting` are signed by anybody's own certificates. */
+/** Null for `Xcode` and `LocalTesting`: anyone can sign for those with a certificate of their own. */
 export function environmentOf(notification: Claims): 'PRODUCTION' | 'SANDBOX' | null {
   const { environment, externalPurchaseId } = subjectOf(notification)
   if (typeof externalPurchaseId === 'string') {
@@ -72,7 +72,7 @@ function checkApp(notification: Claims, apps: AppStoreApp[]) {
   if (!isOurs) throw new AppleTokenError('other_app')
 }
 
-/** Transactions name the bundle, and both name the environment. */
+/** A transaction names the bundle and the environment, renewal info only the environment. */
 function checkInner(inner: Claims, { bundleId, environment }: Claims) {
   const isSame =
     inner['environment'] === environment &&

@@ -7,7 +7,7 @@ export type Claims = Record<string, unknown>
 export type VerifyToken = (token: unknown) => Claims
 
 const SIGNATURE_BYTES = 64
-/** How far Apple's clock may be off from the validity of its certificates, in ms. */
+/** How far the signing time may be outside the validity of the certificates, in ms. */
 const TOLERANCE_MS = 60_000
 
 /**
