@@ -44,8 +44,8 @@ export function createApp(services: Services) {
     now,
   } = services
   const { isTls } = config
-  // Elysia finds the path by skipping the length of `http://`, or four characters more with `standardHostname`:
-  // `https://` plus three. `host` refuses shorter hosts, which would route a different path from the one we check.
+  // Elysia searches for the path after the first 7 characters of the URL (`http://`), or with `standardHostname`
+  // after the first 11. `host` refuses shorter hosts: Elysia would route a different path from the one we check.
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   const api = createApi(services, translator)

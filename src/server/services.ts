@@ -41,7 +41,7 @@ export async function createServices(deps: ServicesDeps) {
     },
     host: deps.host ?? NO_HOST_STATE,
   })
-  // The newest sample is the last known time, so none is written while the clock is in doubt.
+  // The clock is checked against the newest sample, so the job waits while the clock is in doubt.
   const samples: Job = {
     name: 'samples',
     schedule: ['* * * * *'],

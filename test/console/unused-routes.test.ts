@@ -8,8 +8,8 @@ const API = '/console/api/'
 test('the console app uses every console route', async () => {
   await using app = await createTestApp()
   const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(CONSOLE)]
-  const page = (await Promise.all(files.map((path) => Bun.file(join(CONSOLE, path)).text()))).join()
-  const isUsed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(page)
+  const code = (await Promise.all(files.map((path) => Bun.file(join(CONSOLE, path)).text()))).join()
+  const isUsed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(code)
   const paths = (app.app.routes as { path: string }[]).map(({ path }) => path)
   const routes = paths.filter((path) => path.startsWith(API)).map((path) => path.slice(API.length))
   expect(routes.length).toBeGreaterThan(50)

@@ -59,11 +59,11 @@ test('130: refusing a message takes the same time whatever is wrong inside it', 
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
   const kinds: Record<string, () => string> = {
-    'another tag': () => changed(seal({}), -1),
-    'another content': () => changed(seal({}), -40),
-    'another nonce': () => changed(seal({}), seal({}).indexOf('..') + 4),
-    'another path': () => seal({ head: { htu: '/elsewhere' } }),
-    'another token': () => seal({ head: { ath: 'x' } }),
+    'a different tag': () => changed(seal({}), -1),
+    'different content': () => changed(seal({}), -40),
+    'a different nonce': () => changed(seal({}), seal({}).indexOf('..') + 4),
+    'a different path': () => seal({ head: { htu: '/elsewhere' } }),
+    'a different token': () => seal({ head: { ath: 'x' } }),
     'no head': () => seal({ plaintext: 'x' }),
     'a head with an extra field': () => seal({ head: { extra: 1 } }),
   }
@@ -188,7 +188,7 @@ function changed(message: string, at: number): string {
   return message.slice(0, index) + other + message.slice(index + 1)
 }
 
-/** Announces the largest sealed upload from an address and sends one byte. */
+/** Announces a sealed upload of the maximum size, as a client at `address`, but sends one byte. */
 function stall({ port }: Server, address: string) {
   const head = [
     'POST /api/user/attachments/v1?type=supportTicket HTTP/1.1',

@@ -26,7 +26,7 @@ export type Ask = {
 // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
 export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: string; json: any }
 
-/** How requests are sent: plain, or sealed as by the client. */
+/** How requests are sent: plain, or sealed the way the client seals them. */
 export type Mode = 'plain' | 'sealed'
 
 type World = {
@@ -116,7 +116,7 @@ export async function createTestApp(
     return openData(config, log, { now: () => clock.now, passwordCost: CHEAP_HASHING, ...world })
   }
 
-  /** Stops the services and starts them again, as a new process on the stored data. */
+  /** Stops the services and starts them again, as a new process would with the stored data. */
   async function restart() {
     await data[Symbol.asyncDispose]()
     data = await open()

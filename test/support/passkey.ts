@@ -38,11 +38,11 @@ export function createPasskey(origin = 'http://localhost') {
       Buffer.from('225820', 'hex'),
       Buffer.from(y, 'base64url'),
     ])
-    const model = Buffer.alloc(16)
+    const aaguid = Buffer.alloc(16)
     const length = Buffer.from([0, credential.length])
     const data = Buffer.concat([
       authenticatorData(overrides, HAS_KEY),
-      model,
+      aaguid,
       length,
       credential,
       key,

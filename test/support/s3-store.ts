@@ -16,7 +16,7 @@ export async function startStore() {
   const s3 = await startS3(ACCOUNT)
   const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
   const path = (...names: string[]) => join(folder, ...names)
-  return { s3, path, client, files, others, stage, keep, [Symbol.asyncDispose]: dispose }
+  return { s3, path, client, files, otherFiles, stage, keep, [Symbol.asyncDispose]: dispose }
 
   type Settings = Partial<
     Parameters<typeof createS3Client>[0] & Parameters<typeof createS3Files>[0]
@@ -47,7 +47,7 @@ export async function startStore() {
   }
 
   /** The files as seen by another instance, with its own cache. */
-  function others(settings: Settings = {}) {
+  function otherFiles(settings: Settings = {}) {
     return files({ cacheFolder: path('other'), ...settings })
   }
 

@@ -17,7 +17,7 @@ test('finds users by the beginning of their address, ignoring case, in order', a
   }
 })
 
-test('lists all users without a query, the newest first, in pages', async () => {
+test('without a query, lists all users in pages, newest first', async () => {
   await using app = await createTestApp()
   const created: string[] = []
   for (let at = 0; at < 60; at++) {

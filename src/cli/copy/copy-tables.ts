@@ -49,7 +49,7 @@ export async function copyTables(
               .onConflictDoNothing()
           })
           .catch((cause) => {
-            // A referenced row may have been added since, before the key at which the copy resumed.
+            // A referenced row may have been added later, with a key below the one at which the copy resumed.
             if (!isConstraintError(cause)) throw cause
             throw new CopyMismatch(`The copy of ${name} lacks referenced rows`, { cause })
           })

@@ -9,7 +9,7 @@ type Total = { files: number; bytes: number }
 /** Rows read per turn of the event loop. */
 const ROWS_PER_TURN = 2_000
 const MAX_LARGEST_SHOWN = 20
-/** Counting millions of rows takes a while, so a count is reused this long. */
+/** Counting millions of rows takes a while, so a count is reused for this long. */
 const MAX_AGE_MS = 10 * 60_000
 const MAX_WAIT_MS = 500
 

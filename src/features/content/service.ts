@@ -48,7 +48,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
       await publications.publish(tx, before, wanted, by)
       await replaceFaqs(tx, wanted)
       await bump(tx, 'faqs')
-      await questions.changed(tx)
+      await questions.invalidate(tx)
     })
     return { imported: wanted.length }
   }

@@ -44,7 +44,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       const id = newId()
       await tx.insert(operators).values({ id, name, role, createdAt: now() })
       await storeLink(tx, id, token)
-      await operatorCount.changed(tx)
+      await operatorCount.invalidate(tx)
     })
     return { name, token }
   }
@@ -65,7 +65,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       const { id, role } = await findOrThrow(tx, name)
       if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx)
       await tx.delete(operators).where(eq(operators.id, id))
-      await operatorCount.changed(tx)
+      await operatorCount.invalidate(tx)
     })
   }
 

@@ -122,7 +122,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 
   function change<T>(by: Publishing, work: (tx: Tx) => Promise<T>): Promise<T> {
     return db.write(async (tx) => {
-      await current.changed(tx)
+      await current.invalidate(tx)
       const before = await load(tx)
       const outcome = await work(tx)
       await publications.publish(tx, before, await load(tx), by)

@@ -109,7 +109,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   async function storeOutcome(provider: string, fetched: FetchOutcome): Promise<RefreshOutcome> {
     if (fetched.kind === 'failed') return { outcome: 'failed', reason: fetched.reason }
     return db.write(async (tx): Promise<RefreshOutcome> => {
-      await served.changed(tx)
+      await served.invalidate(tx)
       const at = now()
       if (fetched.kind === 'unchanged') {
         const newest = await newestSet(tx, provider)

@@ -65,7 +65,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
       await publications.publish(tx, before, after, by)
       await store(tx, after)
       await bumpVersion(tx)
-      await current.changed(tx)
+      await current.invalidate(tx)
     })
     return read()
   }

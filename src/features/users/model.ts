@@ -133,7 +133,7 @@ export const SessionReply = closedObject(
     user: UserProfile,
   },
   'Session',
-  'the tokens of a device and their user',
+  'a device’s tokens and the signed-in user',
 )
 
 const TwoFactorChallenge = closedObject(
@@ -177,7 +177,7 @@ export const SignInReply = oneReplyOf(
       'the second step is needed',
     ),
   },
-  { title: 'SignInReply', description: '`code` distinguishes them', simple: SimpleSignInReply },
+  { title: 'SignInReply', description: 'told apart by `code`', simple: SimpleSignInReply },
 )
 
 export const DevicesReply = t.Array(

@@ -44,7 +44,7 @@ export type Cached<T> = {
    */
   readIn: (tx: Tx) => Promise<T>
   /** Invalidates the value when `tx` commits. */
-  changed: (tx: Tx) => Promise<void>
+  invalidate: (tx: Tx) => Promise<void>
 }
 
 /** The data layer, with members for the process that opened it. */

@@ -13,7 +13,7 @@ test('a file is stored, opened and removed', async () => {
   expect(await Bun.file(path).exists()).toBe(false)
   expect(await textOf(await store.files().open(key))).toBe('some text')
   expect(store.s3.requests.GET).toBe(0)
-  const other = store.others()
+  const other = store.otherFiles()
   expect(await textOf(await other.open(key))).toBe('some text')
   await other.remove(key)
   expect([store.s3.objects.size, await other.open(key)]).toEqual([0, null])
@@ -23,7 +23,7 @@ test('a file is stored, opened and removed', async () => {
 test('stores an empty file with its size and time', async () => {
   await using store = await startStore()
   const { key } = await store.keep('')
-  const opened = await store.others().open(key)
+  const opened = await store.otherFiles().open(key)
   expect([opened?.size, await textOf(opened)]).toEqual([0, ''])
   const found = await store.client().head(key)
   expect(found?.size).toBe(0)
@@ -79,7 +79,7 @@ test('retries a request that fails twice', async () => {
   const { key } = await store.keep('some text')
   expect(store.s3.requests.PUT).toBe(3)
   Object.assign(store.s3.faults, { failing: 2 })
-  const other = store.others()
+  const other = store.otherFiles()
   expect(await textOf(await other.open(key))).toBe('some text')
   Object.assign(store.s3.faults, { slowDown: 2 })
   expect(await Array.fromAsync(store.client().list())).toHaveLength(1)
@@ -111,7 +111,7 @@ test('a store that only trickles bytes is unavailable after a while', async () =
   await store.files().keep(path, key)
   Object.assign(store.s3.faults, { pause: 20, pieces: 10_000 })
   // On a busy machine a single piece may be late, too.
-  const cause = await causeOf(store.others({ deadlineMs: 60 }).open(key))
+  const cause = await causeOf(store.otherFiles({ deadlineMs: 60 }).open(key))
   expect(cause).toMatch(/S3 (took longer than 720|made no progress for 60) ms/)
 })
 
@@ -123,7 +123,7 @@ test('allows a slow transfer as long as bytes keep moving', async () => {
   const files = store.files({ deadlineMs: 1_000 })
   const { key, path } = store.stage(content)
   await files.keep(path, key)
-  const other = store.others({ deadlineMs: 1_000 })
+  const other = store.otherFiles({ deadlineMs: 1_000 })
   expect((await other.open(key))?.size).toBe(content.length)
   expect([store.s3.requests.PUT, store.s3.requests.GET]).toEqual([1, 1])
 })
@@ -132,7 +132,7 @@ test('a body that is cut short is fetched again and never served', async () => {
   await using store = await startStore()
   const content = 'x'.repeat(300_000)
   const { key } = await store.keep(content)
-  const other = store.others()
+  const other = store.otherFiles()
   store.s3.faults.cut = 3
   expect(await causeOf(other.open(key))).toContain('closed')
   expect(readdirSync(store.path('other'))).toEqual([])
@@ -169,7 +169,7 @@ test('restarts an interrupted upload', async () => {
 test('concurrent reads of a file share one download', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
-  const other = store.others()
+  const other = store.otherFiles()
   const opened = await Promise.all([1, 2, 3].map(() => other.open(key)))
   expect(await Promise.all(opened.map(textOf))).toEqual(Array(3).fill('some text'))
   await other.open(key)
@@ -216,7 +216,7 @@ test('the cache survives a restart, but incomplete files do not', async () => {
 test('a file that is removed while it is fetched does not stay in the cache', async () => {
   await using store = await startStore()
   const { key } = await store.keep('x'.repeat(100_000))
-  const other = store.others()
+  const other = store.otherFiles()
   const { promise, resolve } = Promise.withResolvers<void>()
   store.s3.faults.held = promise
   const opening = other.open(key)

@@ -23,7 +23,7 @@ test('fetches a file only if there is disk space for it', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
   const space = createDiskSpace(store.path(), Number.MAX_SAFE_INTEGER)
-  await expect(store.others({ space }).open(key)).rejects.toMatchObject({
+  await expect(store.otherFiles({ space }).open(key)).rejects.toMatchObject({
     code: 'insufficient_storage',
   })
   expect(readdirSync(store.path('other'))).toEqual([])

@@ -106,7 +106,7 @@ test('74: answers 401 to every forged, foreign and damaged token', async () => {
     new SignJWT({ ...claims, ...changes })
       .setProtectedHeader({ ...header, ...headerChanges })
       .sign(by)
-  const publicPem = Buffer.from(JSON.stringify({ ...key, d: undefined }))
+  const publicJwk = Buffer.from(JSON.stringify({ ...key, d: undefined }))
   const hs256 = (secret: Uint8Array) =>
     new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)
 
@@ -136,7 +136,7 @@ test('74: answers 401 to every forged, foreign and damaged token', async () => {
     `${head}.${encode([claims])}.${signature}`,
     `${head}.${encode({ ...claims, sub: 'another' })}.${signature}`,
     `${encode({ ...header, b64: false, crit: ['b64'] })}.${payload}.${signature}`,
-    await hs256(publicPem),
+    await hs256(publicJwk),
     await hs256(Buffer.from(key.x ?? '', 'base64url')),
     await sign({}, {}, foreign),
     await sign({}, { kid: 'unknown' }),

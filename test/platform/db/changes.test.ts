@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Tx } from '../../../src/platform/db/db.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 
-test('a finished change refuses every use', async () => {
+test('a finished transaction refuses every use', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const { contentVersions } = db.tables
@@ -28,7 +28,7 @@ test('a finished change refuses every use', async () => {
   expect(await names(app)).not.toContain('late')
 })
 
-test('a finished change is refused inside another one as well', async () => {
+test('a finished transaction is refused inside another one as well', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const past = await db.write(async (tx) => ({ tx }))
@@ -46,13 +46,13 @@ test('a finished change is refused inside another one as well', async () => {
   expect(await names(app)).not.toContain('late')
 })
 
-test('an unawaited statement runs in its own change or not at all', async () => {
+test('an unawaited statement runs in its own transaction or not at all', async () => {
   await using app = await createTestApp()
   const { db } = app.services
-  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  const { promise: committed, resolve: end } = Promise.withResolvers<void>()
   let late: Promise<unknown> = Promise.resolve()
   await db.write(async (tx) => {
-    late = isOver.then(() => tx.insert(db.tables.contentVersions).values(row('late')))
+    late = committed.then(() => tx.insert(db.tables.contentVersions).values(row('late')))
     void tx.insert(db.tables.contentVersions).values(row('at once')).execute()
   })
   end()
@@ -77,7 +77,7 @@ test('skips the effects of a rolled-back attempt and runs those around it', asyn
   expect(happened).toEqual(['before', 'kept'])
 })
 
-const OVER = 'this change is over: await its statements inside write()'
+const OVER = 'this transaction is over: await its statements inside write()'
 
 function row(name: string) {
   return { name, version: 1 }

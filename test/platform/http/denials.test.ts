@@ -9,34 +9,31 @@ const MINUTE = 60_000
 /** Re-signs `token` with our key after overriding some of its claims. */
 function forge(app: TestApp, token: string, claims: Record<string, unknown>): string {
   const [, payload = ''] = token.split('.')
-  const own = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  const original = JSON.parse(Buffer.from(payload, 'base64url').toString())
   const { jwk } = app.services.signingKeys.current()
-  return signJwt({ typ: 'at+jwt', kid: jwk.kid }, { ...own, ...claims }, jwk)
+  return signJwt({ typ: 'at+jwt', kid: jwk.kid }, { ...original, ...claims }, jwk)
 }
 
-type Case = [reason: string, headersOf: (app: TestApp, own: string) => Record<string, string>]
+type Case = [reason: string, headersOf: (app: TestApp, token: string) => Record<string, string>]
 
 const anonymous: Case[] = [
   ['missing', () => ({})],
   ['malformed', () => ({ authorization: 'Basic YTpi' })],
   ['malformed', () => bearer('not-a-token')],
-  ['malformed', (app, own) => bearer(forge(app, own, { sid: 7 }))],
-  ['forged', (_app, own) => bearer(`${own.slice(0, -8)}AAAAAAAA`)],
-  ['wrong_issuer', (app, own) => bearer(forge(app, own, { aud: 'another-app' }))],
-  ['wrong_issuer', (app, own) => bearer(forge(app, own, { iss: 'https://test.example.com' }))],
+  ['malformed', (app, token) => bearer(forge(app, token, { sid: 7 }))],
+  ['forged', (_app, token) => bearer(`${token.slice(0, -8)}AAAAAAAA`)],
+  ['wrong_issuer', (app, token) => bearer(forge(app, token, { aud: 'another-app' }))],
+  ['wrong_issuer', (app, token) => bearer(forge(app, token, { iss: 'https://test.example.com' }))],
 ]
 
-test.each(anonymous)(
-  'a token is refused as %s without naming a user',
-  async (reason, headersOf) => {
-    await using app = await createTestApp()
-    const { accessToken } = await app.register()
-    const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })
-    expect([status, JSON.stringify(json)]).toEqual([401, expect.not.stringContaining(reason)])
-    const line = await waitForLogLine(app.lines, { status: 401, reason })
-    expect([line['userId'], line['sessionId']]).toEqual([undefined, undefined])
-  },
-)
+test.each(anonymous)('logs a token refused as %s without a user id', async (reason, headersOf) => {
+  await using app = await createTestApp()
+  const { accessToken } = await app.register()
+  const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })
+  expect([status, JSON.stringify(json)]).toEqual([401, expect.not.stringContaining(reason)])
+  const line = await waitForLogLine(app.lines, { status: 401, reason })
+  expect([line['userId'], line['sessionId']]).toEqual([undefined, undefined])
+})
 
 test('logs the reason and the user when the token of a known session is refused', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATE_LIMITS: 'off' })

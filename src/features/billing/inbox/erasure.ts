@@ -39,7 +39,7 @@ export function createErasure(deps: ErasureDeps) {
       .insert(billingTombstones)
       .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
       .onConflictDoNothing()
-    await tombstones.changed(tx)
+    await tombstones.invalidate(tx)
     const rows = await scrubEvents(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))

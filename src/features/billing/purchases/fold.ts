@@ -169,7 +169,7 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** Adds the data that only the billing provider's event has, to a period that the store has described. */
+/** Completes a period described by the store with the data that only the billing provider sends. */
 function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   const { entitlementIds, priceId, price, type, cancelReason } = event
   const filled = {
@@ -185,7 +185,7 @@ function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase 
   return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
 }
 
-/** Whether the billing provider knows a later period than the store has described: the store's event may be missing. */
+/** Whether the billing provider knows of a later period than the store does: the store's event may be missing. */
 function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
   const isStart = PERIOD_STARTS.has(event.type) || event.type === 'HOMEPORT_RECONCILED'
   return isStart && !isOfSamePeriod(purchase, event) && !isDistinctEarlierPeriod(purchase, event)
@@ -259,7 +259,7 @@ function isForEarlierPeriod({ purchasedAt }: Purchase, event: OrderedEvent): boo
   return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
 }
 
-/** The later end; null means never. */
+/** The later end. A null `a` means the purchase never ends; a null `b` means the event states no end. */
 function laterEnd(a: number | null, b: number | null): number | null {
   if (a === null) return a
   return b === null ? a : Math.max(a, b)

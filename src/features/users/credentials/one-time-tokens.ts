@@ -116,7 +116,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 }
 
-/** The user whose bearer token came with the request that issued the token; null for none. */
+/** The id of the user who was signed in when the token was issued; null if there was none. */
 export function bearerIdIn(token: string): string | null {
   return token.split('.')[1] ?? null
 }

@@ -16,7 +16,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
 
   function cached<T>(name: string, load: (from: Reader) => Promise<T>): Cached<T> {
     let current: { version: unknown; value: Promise<T> } | null = null
-    return { read: readCached, readIn: load, changed }
+    return { read: readCached, readIn: load, invalidate }
 
     function readCached(): Promise<T> {
       if (areVersionsFresh()) return valueAt(versions.get(name))
@@ -33,7 +33,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
       return loading.value
     }
 
-    async function changed(tx: Tx) {
+    async function invalidate(tx: Tx) {
       await change(BUMP, [name])
       tx.afterCommit(() => {
         ownChanges++

@@ -3,7 +3,7 @@ type Job = { work: () => Promise<void>; refuse: (error: unknown) => void }
 /** How long an instance works through its queue before another one may take the lock, in ms. */
 const HOLD_MS = 50
 
-/** Runs jobs one at a time under the lock of `withLock`, several each time the lock is taken. */
+/** Runs jobs one after another under the lock of `withLock`. Taking the lock once runs a batch of them. */
 export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Promise<void>) {
   const waiting: Job[] = []
   let draining: Promise<void> | null = null

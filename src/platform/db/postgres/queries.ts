@@ -10,7 +10,7 @@ import {
 import type { Tx } from '../db.ts'
 import type { Run } from './pool.ts'
 
-/** The query builders of features. */
+/** The query builders that features use. */
 export type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
 
 const dialect = new PgDialect({ casing: 'snake_case' })

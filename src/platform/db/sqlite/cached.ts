@@ -3,7 +3,7 @@ import type { Cached, Reader, Tx } from '../db.ts'
 /** Only this process changes the data, so a cached value stays valid until it does. */
 export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>): Cached<T> {
   let current: Promise<T> | null = null
-  return { read: () => readOrLoad(read), readIn: readOrLoad, changed }
+  return { read: () => readOrLoad(read), readIn: readOrLoad, invalidate }
 
   function readOrLoad(from: Reader): Promise<T> {
     current ??= load(from)
@@ -12,7 +12,7 @@ export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>
   }
 
   /** Later changes of the same commit must see the new value, and a value read before the commit must not stay. */
-  async function changed(tx: Tx) {
+  async function invalidate(tx: Tx) {
     forget()
     tx.afterCommit(forget)
   }

@@ -20,7 +20,7 @@ test('the pinned root is Apple Root CA - G3', () => {
   expect([subject.split('\n')[0], ca]).toEqual(['CN=Apple Root CA - G3', true])
 })
 
-test('accepts a token of its chain repeatedly and with any third certificate', () => {
+test('accepts a token signed by its chain, repeatedly and with any third certificate', () => {
   const foreignRoot = [...signer.x5c.slice(0, 2), other.x5c[2]]
   for (const token of [
     GOOD,
@@ -80,8 +80,8 @@ test.each([
   ['a leaf without its marker', { leaf: { marker: null } }],
   ['a leaf with the marker of the intermediate', { leaf: { marker: '1.2.840.113635.100.6.2.1' } }],
   ['an intermediate without its marker', { intermediate: { marker: null } }],
-  ['an intermediate that is no authority', { intermediate: { isAuthority: false } }],
-  ['a leaf that is an authority', { leaf: { isAuthority: true } }],
+  ['an intermediate that is not a CA', { intermediate: { isAuthority: false } }],
+  ['a leaf that is a CA', { leaf: { isAuthority: true } }],
 ])('refuses %s', async (_what, options) => {
   const wrong = await createAppleSigner(options)
   expect(faultOf(createTokenVerifier(wrong.root), wrong.sign(CLAIMS))).toBe('wrong_certificate')
