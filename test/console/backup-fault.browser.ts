@@ -27,5 +27,5 @@ browserTest('shows failing automatic backups in red', async () => {
     await Bun.sleep(500)
   }
   expect(await fault.count()).toBe(1)
-  expect(await page.locator('p.sentence.bad').textContent()).toContain('backup')
+  expect(await page.locator('p.sentence.bad').textContent()).toContain('Backup')
 })

@@ -74,7 +74,7 @@ browserTest('rolls back to an old version', async () => {
   await page.getByText('A shorter address').waitFor()
   await page.getByRole('button', { name: `Roll back to version ${version}` }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click()
-  await page.getByText(`Rolled back to version ${version}`).waitFor()
+  await page.getByText(`Rolled back to version ${version},`).waitFor()
   expect(await readApp(SETTINGS)).toMatchObject({ supportEmail: 'support@example.com' })
   const newest = page.locator('.list > li').first()
   expect(await textOf(newest)).toContain(`Version ${version + 2}`)
