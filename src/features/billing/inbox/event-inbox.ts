@@ -14,9 +14,9 @@ import {
 } from '../purchases/event-order.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
-import { type Delivery, readDelivery } from './event.ts'
+import { type Delivery, PROVIDERS, readDelivery } from './event.ts'
 import { eventWithEffect } from './event-log.ts'
-import { PROVIDERS, utf8 } from './stored-event.ts'
+import { utf8 } from './stored-event.ts'
 
 type BillingDeps = {
   db: BillingDb

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
-import { PROVIDERS } from './stored-event.ts'
+import { PROVIDERS } from './event.ts'
 
 export type EventFilter = {
   type?: string | undefined

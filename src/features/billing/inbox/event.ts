@@ -47,7 +47,6 @@ export type BillingEvent = {
   startedAt: number | null
   willRenew: boolean | null
   endedAt: number | null
-  isFamilyShared: boolean
 }
 
 /** An event without data. */
@@ -88,7 +87,6 @@ export const NO_EVENT: BillingEvent = {
   startedAt: null,
   willRenew: null,
   endedAt: null,
-  isFamilyShared: false,
 }
 
 const MAX_TEXT_LENGTH = 255
@@ -98,9 +96,12 @@ const MAX_LIST_LENGTH = 1_000
 
 type Fields = Record<string, unknown>
 
+/** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
+export const PROVIDERS = ['revenuecat', 'app_store'] as const
+
 /** An event and its stored bytes. */
 export type Delivery = {
-  provider: 'revenuecat' | 'app_store'
+  provider: (typeof PROVIDERS)[number]
   event: BillingEvent
   bytes: Uint8Array
   /** SHA-256, hex, of the content that is the same in every delivery of the event. */

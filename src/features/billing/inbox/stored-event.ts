@@ -1,9 +1,6 @@
 import { appleEvent } from '../stores/apple/event.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 
-/** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
-export const PROVIDERS = ['revenuecat', 'app_store'] as const
-
 /** The event in the body of a row of the log. */
 export function readStoredEvent(provider: string, body: Uint8Array): BillingEvent | null {
   const document = JSON.parse(utf8(body))

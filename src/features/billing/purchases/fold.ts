@@ -164,8 +164,7 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
     refundedAt: event.refundedAt ?? known?.refundedAt ?? null,
     endedAt: event.endedAt ?? known?.endedAt ?? null,
     pendingProductId: event.newProductId ?? known?.pendingProductId ?? null,
-    stated: { at: event.orderedAt, transactionId: event.transactionId },
-    isFamilyShared: event.isFamilyShared,
+    stated: { transactionId: event.transactionId },
   }
 }
 
@@ -188,7 +187,7 @@ function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase 
 /** Whether the billing provider knows of a later period than the store does: the store's event may be missing. */
 function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
   const isStart = PERIOD_STARTS.has(event.type) || event.type === 'HOMEPORT_RECONCILED'
-  return isStart && !isOfSamePeriod(purchase, event) && !isDistinctEarlierPeriod(purchase, event)
+  return isStart && !isOfSamePeriod(purchase, event) && !isForEarlierPeriod(purchase, event)
 }
 
 /** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */

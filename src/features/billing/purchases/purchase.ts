@@ -30,12 +30,8 @@ export type Purchase = {
   /** The time of the latest PRODUCT_CHANGE, and its new product if it names one. */
   changedAt: number | null
   changedTo: string | null
-  /**
-   * The current period, if the store itself has described it: then only the store changes it. `at`: when, in ms.
-   */
-  stated: { at: number; transactionId: string | null } | null
-  /** Shared by a family member who has bought it. */
-  isFamilyShared: boolean
+  /** The current period, if the store itself has described it: then only the store changes it. */
+  stated: { transactionId: string | null } | null
   /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: boolean
 }
@@ -64,6 +60,5 @@ export const EMPTY_PURCHASE: Purchase = {
   changedAt: null,
   changedTo: null,
   stated: null,
-  isFamilyShared: false,
   isTemporary: false,
 }

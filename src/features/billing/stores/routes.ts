@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, type DenialReason } from '../../../lib/errors.ts'
 import type { AppStoreApp } from '../../../lib/store-settings.ts'
 import { readBody, readJson } from '../../../platform/http/body.ts'
 import { Message, responses } from '../../../platform/http/envelope.ts'
@@ -7,6 +7,7 @@ import { malformed } from '../../../platform/http/errors.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import { receiveDelivery } from '../routes.ts'
 import { readAppleDelivery } from './apple/delivery.ts'
+import { objectIn } from './apple/notification.ts'
 import type { VerifyToken } from './apple/token.ts'
 import { AppleTokenError } from './apple/token-error.ts'
 import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
@@ -27,7 +28,7 @@ export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
     APP_STORE_PATH,
     async ({ request }) => {
       if (apps.length === 0) throw notSetUp()
-      const { signedPayload, ...others } = asObject(readJson(await readBody(request, BODY_LIMIT)))
+      const { signedPayload, ...others } = objectIn(readJson(await readBody(request, BODY_LIMIT)))
       if (signedPayload === undefined) throw unsigned(others)
       return receiveDelivery(billing, read(signedPayload))
     },
@@ -61,10 +62,6 @@ export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
   }
 }
 
-function asObject(body: unknown): Record<string, unknown> {
-  return body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {}
-}
-
 function unsigned(body: Record<string, unknown>): AppError {
   return 'unified_receipt' in body || 'notification_type' in body
     ? malformed('This is a version 1 notification: choose version 2 in App Store Connect.')
@@ -77,7 +74,7 @@ function notSetUp(): AppError {
   })
 }
 
-function notFromApple(reason: Exclude<AppleTokenError['fault'], 'other_app'>): AppError {
+function notFromApple(reason: DenialReason): AppError {
   return new AppError('unauthenticated', 'The notification is not signed by the App Store.', {
     denial: { reason },
   })

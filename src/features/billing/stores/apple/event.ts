@@ -1,5 +1,4 @@
-import type { BillingEvent } from '../../inbox/event.ts'
-import { NO_EVENT } from '../../inbox/event.ts'
+import { type BillingEvent, NO_EVENT } from '../../inbox/event.ts'
 import { type AppleDocument, environmentOf } from './notification.ts'
 import type { Claims } from './token.ts'
 
@@ -29,7 +28,6 @@ const EVENT_TYPES: Record<string, string> = {
 
 const SUBSCRIPTION = 'Auto-Renewable Subscription'
 const CONSUMABLE = 'Consumable'
-const FAMILY_SHARED = 'FAMILY_SHARED'
 
 /** `status` of a notification. */
 const EXPIRED = 2
@@ -95,7 +93,6 @@ function purchaseIn(
   const hasIssue = renewal?.['isInBillingRetryPeriod'] === true || graceExpiresAt !== null
   const isOver = status === EXPIRED || type === 'EXPIRED'
   const reason = EXPIRATION_REASONS[integer(renewal, 'expirationIntent') ?? 0] ?? null
-  const isFamilyShared = transaction['inAppOwnershipType'] === FAMILY_SHARED
   const isRefund = type !== 'REVOKE' && transaction['revocationType'] !== 'FAMILY_REVOKE'
   return {
     stated: isSubscription && renewal === null ? ('partial' as const) : ('full' as const),
@@ -118,7 +115,6 @@ function purchaseIn(
     unsubscribedAt: willRenew === false && !hasIssue ? at : null,
     refundedAt: isRefund ? revokedAt : null,
     endedAt: revokedAt ?? (isOver ? expiresAt : null),
-    isFamilyShared,
   }
 }
 

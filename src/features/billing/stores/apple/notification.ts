@@ -80,6 +80,7 @@ function checkInner(inner: Claims, { bundleId, environment }: Claims) {
   if (!isSame) throw new AppleTokenError('contradiction')
 }
 
-function objectIn(value: unknown): Claims {
+/** An object in JSON, or an empty one for any other value. */
+export function objectIn(value: unknown): Claims {
   return value !== null && typeof value === 'object' ? (value as Claims) : {}
 }

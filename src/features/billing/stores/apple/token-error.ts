@@ -1,20 +1,7 @@
 import type { DenialReason } from '../../../../lib/errors.ts'
 
 /** `other_app` alone means that Apple has signed the token. */
-type AppleTokenFault =
-  | Extract<
-      DenialReason,
-      | 'malformed'
-      | 'wrong_signature'
-      | 'wrong_algorithm'
-      | 'wrong_chain'
-      | 'untrusted_chain'
-      | 'wrong_certificate'
-      | 'wrong_signed_date'
-      | 'wrong_environment'
-      | 'contradiction'
-    >
-  | 'other_app'
+type AppleTokenFault = DenialReason | 'other_app'
 
 /** Why a token that claims to come from Apple is refused. */
 export class AppleTokenError extends Error {
