@@ -170,16 +170,14 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
 
 /** Completes a period described by the store with the data that only the billing provider sends. */
 function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
-  const { entitlementIds, priceId, price, type, cancelReason } = event
+  const { entitlementIds, priceId, price, type } = event
   const filled = {
     ...purchase,
     entitlementIds: purchase.entitlementIds.length > 0 ? purchase.entitlementIds : entitlementIds,
     priceId: purchase.priceId ?? priceId,
     price: purchase.price ?? price,
   }
-  if (type === 'REFUND' || (type === 'CANCELLATION' && cancelReason === 'CUSTOMER_SUPPORT')) {
-    return applyRefund(filled, event)
-  }
+  if (isRefund(event)) return applyRefund(filled, event)
   const isReversed = type === 'REFUND_REVERSED' && purchase.refundedAt !== null
   return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
 }
@@ -212,12 +210,18 @@ function grantTemporarily(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
-  const { cancelReason, price, orderedAt } = event
-  const isRefund =
+/** Providers report most refunds as cancellations. */
+function isRefund({ type, cancelReason, price }: OrderedEvent): boolean {
+  if (type !== 'CANCELLATION') return type === 'REFUND'
+  return (
     cancelReason === 'CUSTOMER_SUPPORT' ||
     (cancelReason === 'DEVELOPER_INITIATED' && price !== null && price < 0)
-  if (isRefund) return applyRefund(purchase, event)
+  )
+}
+
+function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
+  const { cancelReason, orderedAt } = event
+  if (isRefund(event)) return applyRefund(purchase, event)
   const cancelled = { ...purchase, willRenew: false, cancelReason }
   if (cancelReason === 'BILLING_ERROR') {
     return { ...cancelled, billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? orderedAt }

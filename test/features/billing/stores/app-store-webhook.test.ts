@@ -145,6 +145,21 @@ test('a renewal reported only by the billing provider counts until the store rep
   expect(await listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
 })
 
+test('a refund that only the billing provider reports ends access', async () => {
+  await using world = await createWorld()
+  const { app, store, userId, listSubscriptions } = world
+  for (const refund of [
+    { cancel_reason: 'CUSTOMER_SUPPORT' },
+    { cancel_reason: 'DEVELOPER_INITIATED', price: -9.99 },
+  ]) {
+    const bought = store.buy({ userId })
+    await deliver(app, bought.bought)
+    const { event } = eventOf('CANCELLATION', bought.transaction, userId)
+    await deliverTo(app, { event: { ...event, ...refund } })
+  }
+  expect(await listSubscriptions()).toMatchObject([{ status: 'refunded' }, { status: 'refunded' }])
+})
+
 test('a purchase without an account token has no owner until the billing provider names one', async () => {
   await using world = await createWorld()
   const { app, store, userId, listSubscriptions } = world
