@@ -26,8 +26,9 @@ test('the same seed gives the same schedule, another seed a different one', () =
 })
 
 test('a stall delays every request that was due during it', async () => {
-  const stall = Bun.sleep(300)
+  let stall: Promise<void> | undefined
   const server = serve(async () => {
+    stall ??= Bun.sleep(300)
     await stall
     return new Response()
   })
