@@ -20,7 +20,7 @@ import {
   sender,
 } from './lib/setting-values.ts'
 import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
-import { readStores } from './lib/store-settings.ts'
+import { readStores, storeContradictions } from './lib/store-settings.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 const GIBIBYTE = 1024 ** 3
@@ -280,6 +280,7 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
       apple.some((part) => part !== null) && apple.includes(null),
       'APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY must be set together',
     ],
+    ...storeContradictions(settings),
     [(tlsCert === null) !== (tlsKey === null), 'TLS_CERT and TLS_KEY must be set together'],
     [
       settings.filesUrl !== null && settings.s3.secretAccessKey === '',

@@ -66,8 +66,44 @@ export type BillingExport = {
   billingEvents: { receivedAt: string; body: string }[]
 }
 
+/** A purchase that a store has confirmed to the app. */
+export type SubmittedPurchase = {
+  store: 'app_store'
+  /** The transaction as StoreKit signed it: `jwsRepresentation` of the verification result. */
+  signedTransaction: string
+}
+
+/** The result for a submitted purchase. */
+export type PurchaseResult = {
+  /** `bound` or `known`: the user has it, so finish the transaction. `refused`: see `code`. */
+  outcome: string
+  /** `purchase_of_another`, `purchase_invalid`, `purchase_of_other_app`, `sandbox_ignored`, `store_not_set_up` … */
+  code?: string
+  /** From when `takeOver` can move a purchase of another user, ISO 8601; null for never. */
+  canTakeOverAt?: string | null
+  environment: string | null
+  productId: string | null
+  /** When the period of the transaction ends, ISO 8601; null if it never does or the purchase was refused. */
+  expiresAt: string | null
+}
+
+/** The results, one per purchase and in order, and what the user has paid for now. */
+export type SubmittedPurchases = { results: PurchaseResult[]; subscription: Subscription }
+
 /** The signed-in user's purchases. */
 export type BillingFunctions = {
+  /**
+   * Submits purchases after buying, for every transaction that StoreKit reports at launch, and when the user restores
+   * purchases. `takeOver` also moves purchases that belong to another user: ask the user first.
+   */
+  submitPurchases: (
+    submission: {
+      purchases: SubmittedPurchase[]
+      takeOver?: boolean
+      environment?: 'production' | 'sandbox'
+    },
+    options?: CallOptions,
+  ) => Promise<SubmittedPurchases>
   /** Returns the user's purchases and entitlements. */
   readSubscription: (
     view?: { environment?: 'production' | 'sandbox' } & LanguageInput,

@@ -158,6 +158,7 @@ export function createClient(options: ClientOptions): Client {
     deleteAttachment: asUser('delete', ATTACHMENTS, 'query'),
 
     readSubscription: asUser('get', '/api/user/subscription/v1', 'query'),
+    submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
 
     readAppSettings: withoutToken('get', '/api/user/app_settings/v1'),
     readPricingPlans: withoutToken('get', '/api/user/pricing_plans/v1', 'query'),

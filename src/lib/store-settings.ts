@@ -1,9 +1,18 @@
-import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import type { JWK } from 'jose'
+import { externalUrl, isWord } from './setting-values.ts'
 import type { SettingsReader } from './settings-reader.ts'
 
+const TRANSFERS = ['on-request', 'never', 'always'] as const
+
+/**
+ * Whether a purchase moves to another user who submits it: only if the app asks the user first, never, or always.
+ */
+export type PurchaseTransfer = (typeof TRANSFERS)[number]
+
 /** The settings of the app stores. */
-export function readStores({ read, optional }: SettingsReader) {
+export function readStores({ read, optional, choice, integer, all }: SettingsReader) {
   return {
     /** The apps whose notifications the App Store sends here. */
     appStoreApps: read<AppStoreApp[]>(
@@ -12,9 +21,40 @@ export function readStores({ read, optional }: SettingsReader) {
       'apps such as com.example.app:1234567890, separated by commas',
       appStoreApps,
     ),
-    /** Apple's root certificate; only tests use another. */
+    /** The key for Apple's API. */
+    appStoreIssuerId: optional('APP_STORE_ISSUER_ID', 'an issuer id, a UUID', uuid),
+    appStoreKeyId: optional('APP_STORE_KEY_ID', 'a key id of ten characters', keyId),
+    appStoreKey: optional(
+      'APP_STORE_KEY_FILE',
+      'the path of the .p8 file that App Store Connect made: a P-256 private key, readable by its owner alone (mode 0600)',
+      keyFile,
+    ),
+    /** Only tests use other hosts and another root certificate than Apple's. */
+    appStoreApiUrl: optional('APP_STORE_API_URL', 'a URL', externalUrl),
     appStoreRoot: optional('APP_STORE_ROOT_FILE', 'the path of a certificate', certificateFile),
+    purchaseTransfer: choice('PURCHASE_TRANSFER', TRANSFERS, 'on-request'),
+    /** The ids of users whose test purchases give access in production. */
+    sandboxTesters: all('SANDBOX_TESTERS', 'ids of users, separated by commas', isWord),
+    /** How long a purchase gives access after its end while the store is expected to report a renewal, in hours. */
+    storeLenienceHours: integer('STORE_LENIENCE', 3, 0, 72),
+    /** How long signed notifications are kept, in days. */
+    storeEvidenceDays: integer('STORE_EVIDENCE_DAYS', 180, 0, 3650),
   }
+}
+/** Errors for settings of stores that are each valid but contradict one another. */
+export function storeContradictions(
+  settings: ReturnType<typeof readStores>,
+): [isFault: boolean, message: string][] {
+  const { appStoreApps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
+  const api = [appStoreIssuerId, appStoreKeyId, appStoreKey]
+  const hasSome = api.some((part) => part !== null)
+  return [
+    [
+      hasSome && api.includes(null),
+      'APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE must be set together',
+    ],
+    [hasSome && appStoreApps.length === 0, 'APP_STORE_KEY_FILE requires APP_STORE_APPS'],
+  ]
 }
 
 /** An app of the developer: its bundle id, and its id in the App Store. */
@@ -33,6 +73,26 @@ function appStoreApps(text: string): AppStoreApp[] | undefined {
 function certificateFile(path: string): X509Certificate | undefined {
   try {
     return new X509Certificate(readFileSync(path))
+  } catch {
+    return undefined
+  }
+}
+
+function uuid(text: string): string | undefined {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text : undefined
+}
+
+function keyId(text: string): string | undefined {
+  return /^[A-Z0-9]{10}$/.test(text) ? text : undefined
+}
+
+/** The private key in a file that only its owner can read. */
+function keyFile(path: string): JWK | undefined {
+  try {
+    if ((statSync(path).mode & 0o077) !== 0) return undefined
+    const key = createPrivateKey(readFileSync(path))
+    const isP256 = key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+    return isP256 ? (key.export({ format: 'jwk' }) as JWK) : undefined
   } catch {
     return undefined
   }

@@ -70,6 +70,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     planSchema: PlanReply,
     existingUsers,
     findUser: async (id) => (await users.services.users.directory.listOf([id]))[0] ?? null,
+    notifyFormerOwner: (tx, userId, productId) =>
+      users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     sizes: deps.foldingSizes,
   })
   const { listing, attachments: files } = attachments.services

@@ -1,5 +1,6 @@
+import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Reader } from '../../platform/db/db.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
 import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
@@ -8,6 +9,7 @@ import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
 import { createReprocessing } from './inbox/reprocessing.ts'
+import { createTelemetryCleanup } from './inbox/telemetry.ts'
 import { createBacklog } from './projection/backlog.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { createProjection } from './projection/projection.ts'
@@ -15,17 +17,19 @@ import { createRebuild } from './projection/rebuild.ts'
 import { createReconcile } from './provider/reconcile.ts'
 import { createSubscriberApi } from './provider/subscriber-api.ts'
 import type { BillingDb } from './schema.ts'
+import { createStoreChecks } from './stores/checks.ts'
+import { createStores } from './stores/stores.ts'
 
 type BillingPartsDeps<Plan extends PlanLike> = {
   db: BillingDb
+  config: Config
   pseudonymKey: Uint8Array
-  ignoresSandbox: boolean
-  /** The provider's REST API; without a key it is not called. */
-  subscriberApi: { url: string; key: string | null }
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Tells a user that a purchase has moved to another account. */
+  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   sizes?: FoldingSizes | undefined
   now: () => Date
   newId: () => string
@@ -34,24 +38,36 @@ type BillingPartsDeps<Plan extends PlanLike> = {
 
 /** Builds the parts of this feature and wires them together. */
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
-  const { db, subscriberApi, sizes, log } = deps
+  const { db, config, sizes, log } = deps
   const eventLog = createEventLog(db)
   const projection = createProjection({ db, eventLog, ...(sizes ? { sizes } : {}) })
   const backlog = createBacklog({ db, projection, log })
   const erasure = createErasure({ ...deps, projection, backlog })
-  const billing = createBilling({ ...deps, projection, erasure, backlog })
+  const storeChecks = createStoreChecks({ db })
+  const ignoresSandbox = config.billingSandbox === 'ignore'
+  const billing = createBilling({
+    ...deps,
+    projection,
+    erasure,
+    backlog,
+    storeChecks,
+    ignoresSandbox,
+  })
   const eventSearch = createEventSearch(db)
   const reportUnmatched = createUnmatchedReport(log)
   const subscription = createSubscription({ ...deps, projection, reportUnmatched })
-  const { url, key } = subscriberApi
   const { recordInternalEvent } = billing
-  const readSubscriber = key === null ? null : createSubscriberApi(url, key)
+  const { rcApiUrl, rcApiKey } = config
+  const readSubscriber = rcApiKey === null ? null : createSubscriberApi(rcApiUrl, rcApiKey)
+  const { holderOf } = subscription
   return {
     projection,
     backlog,
     erasure,
     billing,
     subscription,
+    stores: createStores({ ...deps, checks: storeChecks, billing, holderOf }),
+    clearOldTelemetry: createTelemetryCleanup(deps),
     timeline: createTimeline({ ...deps, subscription }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),

@@ -1,5 +1,5 @@
 import type { TSchema } from 'elysia'
-import type { Reader } from '../../platform/db/db.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { nothing } from '../../platform/user-table.ts'
 import type { PlanLike } from './access/subscription.ts'
@@ -11,8 +11,7 @@ import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
-import { APPLE_ROOT } from './stores/apple/certificates.ts'
-import { createTokenVerifier } from './stores/apple/token.ts'
+import { purchaseRoutes } from './stores/purchase-routes.ts'
 import { storeRoutes } from './stores/routes.ts'
 
 type Needs<Plan extends PlanLike> = {
@@ -23,6 +22,8 @@ type Needs<Plan extends PlanLike> = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
+  /** Tells a user that a purchase has moved to another account. */
+  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   /** Overridden only in tests. */
   sizes?: FoldingSizes | undefined
 }
@@ -40,11 +41,9 @@ export const billingFeature = {
       ...platform,
       ...needs,
       pseudonymKey: secrets.pseudonymKey,
-      ignoresSandbox: config.billingSandbox === 'ignore',
-      subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
     })
-    const { billing, erasure, subscription } = parts
-    const appStoreRoot = config.appStoreRoot ?? APPLE_ROOT
+    const { billing, erasure, subscription, stores } = parts
+    const showsSandbox = config.billingSandbox === 'separate'
     const withAliases = nothing('erased and merged with billingAliases')
     return {
       services: parts,
@@ -55,16 +54,21 @@ export const billingFeature = {
           subscription,
           tokens: config.webhookTokens,
           signingSecret: config.webhookSigningSecret,
-          showsSandbox: config.billingSandbox === 'separate',
+          showsSandbox,
           now,
           signedIn,
-        }).use(
-          storeRoutes({
-            billing,
-            apps: config.appStoreApps,
-            verify: createTokenVerifier(appStoreRoot),
-          }),
-        ),
+        })
+          .use(storeRoutes({ billing, ...stores }))
+          .use(
+            purchaseRoutes({
+              planSchema: needs.planSchema,
+              submit: stores.submit,
+              subscription,
+              limits: platform.limits,
+              showsSandbox,
+              signedIn,
+            }),
+          ),
       consoleRoutes: ({ record }: ConsoleContext) =>
         billingAdmin({ ...parts, findUser: needs.findUser, record, log }),
       jobs: billingJobs(parts),

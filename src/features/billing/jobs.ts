@@ -2,6 +2,7 @@ import type { Job } from '../../lib/jobs.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
+import type { Stores } from './stores/stores.ts'
 
 /** An hourly run, so every purchase is checked once a day. */
 const SHARE_PER_RUN = 1 / 24
@@ -11,11 +12,15 @@ type BillingJobsDeps = {
   backlog: Backlog
   /** Null without an API key. */
   reconcile: Reconcile | null
+  stores: Stores
+  clearOldTelemetry: (signal: AbortSignal) => Promise<void>
 }
 
-export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): Job[] {
+export function billingJobs(deps: BillingJobsDeps): Job[] {
+  const { billing, backlog, reconcile, stores, clearOldTelemetry } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
+    ...storeJobs(stores),
     {
       name: 'failed billing events',
       schedule: ['*/10 * * * *'],
@@ -30,7 +35,7 @@ export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): J
     {
       name: 'billing telemetry',
       schedule: ['50 3 * * *'],
-      run: billing.clearOldTelemetry,
+      run: clearOldTelemetry,
       deletesByAge: true,
     },
   ]
@@ -42,4 +47,27 @@ function reconcileJob({ reconcileOverdue }: Reconcile): Job {
     schedule: ['35 * * * *'],
     run: async (signal) => void (await reconcileOverdue(signal, SHARE_PER_RUN)),
   }
+}
+
+function storeJobs({ history, overdue }: Stores): Job[] {
+  if (history === null || overdue === null) return []
+  return [
+    {
+      name: 'store checks',
+      schedule: ['*/5 * * * *'],
+      run: overdue.checkDue,
+    },
+    {
+      name: 'App Store history',
+      schedule: ['15 * * * *'],
+      run: async (signal) => void (await history.catchUp('PRODUCTION', { signal })),
+      // Notifications may have been lost while the server was down, or with a backup.
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'App Store sandbox history',
+      schedule: ['45 */6 * * *'],
+      run: async (signal) => void (await history.catchUp('SANDBOX', { signal })),
+    },
+  ]
 }

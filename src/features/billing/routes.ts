@@ -7,7 +7,7 @@ import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../platform/http/envelope.ts'
 import { malformed } from '../../platform/http/errors.ts'
 import { wantedLanguages } from '../../platform/http/local-text.ts'
-import type { PlanLike, Subscription } from './access/subscription.ts'
+import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
 import { type Delivery, readDelivery } from './inbox/event.ts'
 import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
@@ -44,7 +44,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       '/api/user/subscription/v1',
       async ({ session, query, request, set }) => {
         const environment = query.environment ?? 'production'
-        if (environment === 'sandbox' && !showsSandbox) throw notFound()
+        checkEnvironment(environment, showsSandbox)
         const wanted = wantedLanguages(request.headers, query.lang)
         const read = await subscription.read(session.userId, environment, wanted)
         set.headers['content-language'] = read.language
@@ -112,6 +112,11 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       denial: { reason: 'wrong_signature' },
     })
   }
+}
+
+/** Throws 404 for the sandbox if its purchases are ignored. */
+export function checkEnvironment(environment: Environment, showsSandbox: boolean) {
+  if (environment === 'sandbox' && !showsSandbox) throw notFound()
 }
 
 /** Records a delivery and replies to it. A full disk returns 503, like any other storage failure: the sender retries. */

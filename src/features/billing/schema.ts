@@ -150,6 +150,37 @@ export function billingTables(columns: Columns) {
     afterPurchase: text().notNull(),
   })
 
+  /** Purchases that a store is to be asked about: when their period has ended without news. */
+  const storeChecks = table(
+    'store_checks',
+    {
+      purchaseKey: text('line_key').primaryKey(),
+      dueAt: ms().notNull(),
+      /** Checks since the end of the period. */
+      attempts: int().notNull(),
+      /** Whether the store is to be told whose purchase it is. */
+      isTokenUnset: bool().notNull(),
+    },
+    (t) => [index('store_checks_due').on(t.dueAt)],
+  )
+
+  /** Up to when all notifications of an app have been read from a store's history; one row per app and environment. */
+  const storeHistory = table('store_history', {
+    id: text().primaryKey(),
+    completeUntil: ms().notNull(),
+  })
+
+  /** What stores have signed, as received and compressed, by the row of the event. */
+  const storeEvidence = table(
+    'store_evidence',
+    {
+      eventRow: text().primaryKey(),
+      receivedAt: ms().notNull(),
+      content: blob().notNull(),
+    },
+    (t) => [index('store_evidence_received').on(t.receivedAt)],
+  )
+
   /** Pseudonyms of deleted users' ids: later events that name them are pseudonymized on receipt. */
   const billingTombstones = table('billing_tombstones', { pseudonym: text().primaryKey() })
 
@@ -164,5 +195,8 @@ export function billingTables(columns: Columns) {
     transferIds,
     reconciliation,
     billingTombstones,
+    storeChecks,
+    storeHistory,
+    storeEvidence,
   }
 }

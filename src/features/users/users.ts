@@ -164,6 +164,7 @@ export function createUsers(deps: UsersDeps) {
     socialLogin,
     twoFactor,
     clearUnreadableSecrets,
+    notifyOfMovedPurchase,
   }
 
   /** Clears data that was sealed with lost secrets and can no longer be unsealed. */
@@ -183,6 +184,12 @@ export function createUsers(deps: UsersDeps) {
         await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
       }
     })
+  }
+
+  /** Tells a user that a purchase has moved to another account. */
+  async function notifyOfMovedPurchase(tx: Tx, userId: string, productId: string) {
+    const user = await accounts.find(tx, userId)
+    await notices.enqueueNotice(tx, user, 'purchase-moved', { detail: productId })
   }
 
   async function onTokenReuse(

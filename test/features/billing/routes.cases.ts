@@ -27,6 +27,14 @@ export const routes: RouteCase[] = [
     oversize: { json: { signedPayload: 'x'.repeat(300_000) } },
   },
   {
+    method: 'POST',
+    path: '/api/user/purchases/v1',
+    access: 'user',
+    good: { json: { purchases: [{ store: 'app_store', signedTransaction: 'text' }] } },
+    bad: { json: { purchases: [] }, status: 422 },
+    oversize: { json: { purchases: [], fill: 'x'.repeat(300_000) } },
+  },
+  {
     method: 'GET',
     path: '/api/user/subscription/v1',
     access: 'user',

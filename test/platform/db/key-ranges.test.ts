@@ -45,7 +45,7 @@ test('removes the payload of paywall telemetry after thirty days, and of nothing
   app.clock.now = new Date(start.getTime() + 2 * DAY)
   await deliverTypes(app, ['PAYWALL_CANCEL'])
   app.clock.now = new Date(start.getTime() + 31 * DAY)
-  await app.services.billing.clearOldTelemetry(AbortSignal.timeout(5_000))
+  await app.services.clearOldTelemetry(AbortSignal.timeout(5_000))
   const { read, tables } = app.services.db
   const rows = await read.select().from(tables.billingEvents)
   const empty = rows.filter(({ body }) => Buffer.from(body).toString() === '{}')

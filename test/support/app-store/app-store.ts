@@ -14,6 +14,15 @@ const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
 export type AppStore = Awaited<ReturnType<typeof createAppStore>>
 export type FakeSubscription = ReturnType<AppStore['buy']>
 
+/** A subscription, or a product bought once, which has no renewal info and no status. */
+export type FakePurchase = {
+  originalTransactionId: string
+  environment: string
+  signedTransaction: () => string
+  signedRenewal?: () => string
+  status?: () => number
+}
+
 type Options = { environment?: 'Production' | 'Sandbox'; product?: string; userId?: string | null }
 
 /**
@@ -29,8 +38,11 @@ export async function createAppStore(clock: Clock) {
     APP_STORE_APPS: `${bundleId}:${appleId}`,
     APP_STORE_ROOT_FILE: rootFile,
   }
+  const purchases: FakePurchase[] = []
+  /** Every notification, oldest first, as the App Store's history has them. */
+  const sent: { at: number; environment: string; signedPayload: string }[] = []
   let count = 0
-  return { signer, environment: settings, buy, notification }
+  return { signer, environment: settings, purchases, sent, buy, buyOnce, notification }
 
   /** Buys a subscription now; `bought` is the notification of the purchase. */
   function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
@@ -60,6 +72,13 @@ export async function createAppStore(clock: Clock) {
     }
     let status = STATUS.active
     let period = 1
+    purchases.push({
+      originalTransactionId,
+      environment,
+      signedTransaction,
+      signedRenewal,
+      status: () => status,
+    })
     const bought = signNotification('SUBSCRIBED', 'INITIAL_BUY')
     return {
       originalTransactionId,
@@ -77,6 +96,7 @@ export async function createAppStore(clock: Clock) {
       changeProduct,
       extend,
       signNotification,
+      signedTransaction,
     }
 
     function renew(subtype?: string) {
@@ -163,11 +183,43 @@ export async function createAppStore(clock: Clock) {
           ...(environment === 'Production' ? { appAppleId: appleId } : {}),
           bundleId,
           status,
-          signedTransactionInfo: signer.sign({ ...transaction, signedDate: now() }),
-          signedRenewalInfo: signer.sign({ ...renewal, signedDate: now() }),
+          signedTransactionInfo: signedTransaction(),
+          signedRenewalInfo: signedRenewal(),
         },
       })
     }
+
+    /** The transaction as StoreKit gives it to the app. */
+    function signedTransaction() {
+      return signer.sign({ ...transaction, signedDate: now() })
+    }
+
+    function signedRenewal() {
+      return signer.sign({ ...renewal, signedDate: now() })
+    }
+  }
+
+  /** Buys a product once, such as a `Consumable`; returns the signed transaction. */
+  function buyOnce(
+    type: string,
+    { environment = 'Production', product = 'coins', userId = null }: Options = {},
+  ) {
+    const transactionId = String(3_000_000_000 + ++count)
+    const transaction = {
+      originalTransactionId: transactionId,
+      transactionId,
+      bundleId,
+      environment,
+      type,
+      inAppOwnershipType: 'PURCHASED',
+      productId: product,
+      originalPurchaseDate: now(),
+      purchaseDate: now(),
+      ...(userId === null ? {} : { appAccountToken: userId }),
+    }
+    const signedTransaction = () => signer.sign({ ...transaction, signedDate: now() })
+    purchases.push({ originalTransactionId: transactionId, environment, signedTransaction })
+    return { transactionId, signedTransaction }
   }
 
   /** The body of a delivery. */
@@ -180,7 +232,10 @@ export async function createAppStore(clock: Clock) {
       signedDate: now(),
       ...rest,
     }
-    return { claims, body: { signedPayload: signer.sign(claims) } }
+    const signedPayload = signer.sign(claims)
+    const { environment = 'Production' } = (Object.values(rest)[0] ?? {}) as Options
+    sent.push({ at: now(), environment, signedPayload })
+    return { claims, body: { signedPayload } }
   }
 
   function now() {

@@ -7,11 +7,15 @@ export const PATH = '/api/webhooks/app-store/v1'
 export type Notification = { body: { signedPayload: string } }
 
 /** A server and an App Store that share a clock, and a user; `existingStore` is the store of another world. */
-export async function createWorld(existingStore?: AppStore, at = new Date('2026-10-01T12:00:00Z')) {
+export async function createWorld(
+  existingStore?: AppStore,
+  at = new Date('2026-10-01T12:00:00Z'),
+  settings: Record<string, string> = {},
+) {
   const clock = createClock()
   clock.now = at
   const store = existingStore ?? (await createAppStore(clock))
-  const app = await createTestApp(store.environment, {})
+  const app = await createTestApp({ ...store.environment, ...settings }, {})
   app.clock.now = at
   // The store and the server share a clock.
   if (existingStore === undefined) Object.defineProperty(clock, 'now', { get: () => app.clock.now })
@@ -28,6 +32,7 @@ export async function createWorld(existingStore?: AppStore, at = new Date('2026-
     app,
     store,
     userId: user._id,
+    email: user.email,
     token,
     listSubscriptions,
     [Symbol.asyncDispose]: app[Symbol.asyncDispose],

@@ -51,14 +51,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
     .orderBy(asc(billingAliases.appUserId))
     .prepare()
-  const latestMention = db.read
-    .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
-    .from(billingEvents)
-    .where(eq(billingEvents.appUserId, sql.placeholder('id')))
-    .orderBy(desc(billingEvents.orderedAt))
-    .limit(1)
-    .prepare()
-  return { read, readForExport, hasAccessSince, isKnown, customerOf }
+  return { read, readForExport, hasAccessSince, isKnown, customerOf, holderOf }
 
   /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -127,18 +120,36 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const { customerId } = alias
     const ids = (await idsOf.execute({ customerId })).map(({ id }) => id)
     const users = ids.length > 1 ? await existingUsers(db.read, ids) : ids
-    const holder = users.length > 1 ? await latestMentioned(users) : userId
+    const holder = users.length > 1 ? await latestMentioned(db.read, users) : userId
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
 
-  /** The id that the latest event names. */
-  async function latestMentioned(ids: string[]): Promise<string | null | undefined> {
+  /** The user for whom a customer's purchases count; null for none. */
+  async function holderOf(from: Reader, customerId: string): Promise<string | null> {
+    const rows = await from
+      .select({ id: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(eq(billingAliases.customerId, customerId))
+    const users = await existingUsers(
+      from,
+      rows.map(({ id }) => id),
+    )
+    return users.length > 1 ? latestMentioned(from, users) : (users[0] ?? null)
+  }
+
+  /** The id that the latest event names; null if none names one of `ids`. */
+  async function latestMentioned(from: Reader, ids: string[]): Promise<string | null> {
     let latest: { appUserId: string | null; orderedAt: number } | undefined
     for (const id of ids.toSorted().toReversed()) {
-      const [row] = await latestMention.execute({ id })
+      const [row] = await from
+        .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
+        .from(billingEvents)
+        .where(eq(billingEvents.appUserId, id))
+        .orderBy(desc(billingEvents.orderedAt))
+        .limit(1)
       if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
     }
-    return latest?.appUserId
+    return latest?.appUserId ?? null
   }
 }
 

@@ -1,9 +1,8 @@
-import { and, asc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm'
-import { DAY_MS } from '../../../lib/durations.ts'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { countRows, keyRanges } from '../../../platform/db/key-ranges.ts'
+import { countRows } from '../../../platform/db/key-ranges.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import {
@@ -13,6 +12,7 @@ import {
   purchaseKeyOf,
 } from '../purchases/event-order.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
+import type { StoreChecks } from '../stores/checks.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, PROVIDERS, readDelivery } from './event.ts'
 import { eventWithEffect } from './event-log.ts'
@@ -23,6 +23,7 @@ type BillingDeps = {
   projection: Projection
   erasure: Erasure
   backlog: Backlog
+  storeChecks: Pick<StoreChecks, 'schedule'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
   now: () => Date
@@ -39,12 +40,10 @@ export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 export type Billing = ReturnType<typeof createBilling>
 
 const MAX_RETRIED_PER_RUN = 1_000
-const TELEMETRY_LIFETIME_MS = 30 * DAY_MS
-const EMPTY_BODY = Buffer.from('{}')
 
 /** Records deliveries of the billing provider. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
-  const { db, projection, erasure, backlog, ignoresSandbox, now, newId, log } = deps
+  const { db, projection, erasure, backlog, storeChecks, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -84,10 +83,11 @@ export function createBilling(deps: BillingDeps) {
   )
   return {
     receive,
-    clearOldTelemetry,
     retryFailed,
     replay,
     aliasUsers,
+    recordIn,
+    recordOwnEvent,
     recordInternalEvent,
     count,
     countFailed,
@@ -151,6 +151,7 @@ export function createBilling(deps: BillingDeps) {
     if (inserted.length === 0) return null
     if (!hasEffect) return 'ignored'
     await foldEvent(tx, { ...event, orderedAt }, id)
+    if (event.stated !== null) await storeChecks.schedule(tx, event)
     return 'ok'
   }
 
@@ -215,42 +216,6 @@ export function createBilling(deps: BillingDeps) {
     await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
   }
 
-  /** Empties the bodies of old paywall telemetry, which is frequent and has no effect. */
-  async function clearOldTelemetry(signal: AbortSignal) {
-    const before = new Date(now().getTime() - TELEMETRY_LIFETIME_MS)
-    for (let type = 'PAYWALL_'; ; ) {
-      const next = await nextType(type)
-      if (next === null) return
-      type = next
-      const among = and(MARKS.rare(billingEvents), eq(billingEvents.type, type))
-      for await (const range of keyRanges(db.read, billingEvents, billingEvents.id, { among })) {
-        if (signal.aborted) return
-        const old = and(
-          range,
-          lt(billingEvents.receivedAt, before),
-          ne(billingEvents.body, EMPTY_BODY),
-        )
-        await db.write(async (tx) => {
-          await tx.update(billingEvents).set({ body: EMPTY_BODY }).where(old)
-        })
-      }
-    }
-  }
-
-  /** The next type of telemetry in alphabetical order: one index seek, however many events there are. */
-  async function nextType(after: string): Promise<string | null> {
-    const { type } = billingEvents
-    // The backtick follows the underscore, so this is the end of all `PAYWALL_` types.
-    const isTelemetry = and(MARKS.rare(billingEvents), gt(type, after), lt(type, 'PAYWALL`'))
-    const [next] = await db.read
-      .select({ type })
-      .from(billingEvents)
-      .where(isTelemetry)
-      .orderBy(asc(type))
-      .limit(1)
-    return next?.type ?? null
-  }
-
   /** Records that two app user ids belong to one customer, such as a guest who has signed up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
     return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
@@ -264,13 +229,17 @@ export function createBilling(deps: BillingDeps) {
     return db.write((tx) => recordOwnEvent(tx, type, at, fields))
   }
 
+  /** The same in the caller's transaction. An event with the `id` of an earlier one is not recorded. */
   async function recordOwnEvent(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
-    const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
+    const event = { id: `homeport:${newId()}`, ...fields, type, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
     const delivery = readDelivery({ event }, bytes)
-    if (!delivery) return
-    const kept = await erasure.pseudonymize(tx, delivery)
-    await record(tx, kept, foldOrMarkFailed)
+    if (delivery) await recordIn(tx, delivery)
+  }
+
+  /** Records and folds a delivery in the caller's transaction; null if it was recorded before. */
+  async function recordIn(tx: Tx, delivery: Delivery): Promise<DeliveryResult | null> {
+    return record(tx, await erasure.pseudonymize(tx, delivery), foldOrMarkFailed)
   }
 
   async function count() {

@@ -10,6 +10,9 @@ export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type'
 const MIN_PLAUSIBLE_MS = Date.UTC(2000, 0)
 const MAX_PLAUSIBLE_MS = Date.UTC(2100, 0)
 
+/** The type of Homeport's own event that names the user who has claimed a purchase. */
+export const PURCHASE_CLAIMED = 'HOMEPORT_PURCHASE_CLAIMED'
+
 /** The event types that concern a purchase, and their order at the same time. */
 const RANK = new Map(
   Object.entries({
@@ -27,9 +30,10 @@ const RANK = new Map(
     REFUND: 5,
     EXPIRATION: 6,
     HOMEPORT_RECONCILED: 7,
+    [PURCHASE_CLAIMED]: 8,
   }),
 )
-const TRANSFER_RANK = 8
+const TRANSFER_RANK = 9
 const IDENTITY_EVENT_TYPES = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
 
 /** The key of the purchase that an event is about; null for none. */

@@ -7,6 +7,7 @@ export type MailKind =
   | 'new-device'
   | 'token-reused'
   | 'provider-linked'
+  | 'purchase-moved'
 
 type Text = { subject: string; body: string; action?: string }
 type MailContent = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
@@ -49,6 +50,10 @@ const ENGLISH: Record<MailKind, Text> = {
     subject: 'You can sign in with another provider',
     body: 'You can now also sign in to your account with %s. Your password still works, and your other devices stay signed in. If you did not choose that password yourself, choose a new one: that signs out every other device.',
   },
+  'purchase-moved': {
+    subject: 'A purchase has moved to another account',
+    body: 'Someone has restored your purchase %s in another account, so your account no longer has it. If this was you, you do not need to do anything. If it was not, reply to this e-mail.',
+  },
 }
 
 const GERMAN: Record<MailKind, Text> = {
@@ -87,6 +92,10 @@ const GERMAN: Record<MailKind, Text> = {
   'provider-linked': {
     subject: 'Du kannst dich mit einem weiteren Anbieter anmelden',
     body: 'Bei deinem Konto kannst du dich jetzt auch mit %s anmelden. Sein Passwort und deine anderen Geräte funktionieren weiter. Hast du dieses Passwort nicht selbst gewählt, wähle ein neues: Das meldet alle anderen Geräte ab.',
+  },
+  'purchase-moved': {
+    subject: 'Ein Kauf ist in ein anderes Konto gewechselt',
+    body: 'Jemand hat deinen Kauf %s in einem anderen Konto wiederhergestellt; dein Konto hat ihn nicht mehr. Warst du es, musst du nichts tun. Warst du es nicht, antworte auf diese Mail.',
   },
 }
 

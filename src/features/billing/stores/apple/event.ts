@@ -2,6 +2,9 @@ import { type BillingEvent, NO_EVENT } from '../../inbox/event.ts'
 import { type AppleDocument, environmentOf } from './notification.ts'
 import type { Claims } from './token.ts'
 
+/** The type of a document that is not a notification: see `statement.ts`. */
+export const STATEMENT = 'HOMEPORT_STATEMENT'
+
 /** The event type by a notification's type and subtype. If the pair is not listed, the type alone counts. */
 const EVENT_TYPES: Record<string, string> = {
   SUBSCRIBED: 'INITIAL_PURCHASE',
@@ -24,9 +27,11 @@ const EVENT_TYPES: Record<string, string> = {
   PRICE_INCREASE: 'PRICE_INCREASE',
   REFUND_DECLINED: 'REFUND_DECLINED',
   CONSUMPTION_REQUEST: 'CONSUMPTION_REQUEST',
+  [STATEMENT]: 'HOMEPORT_RECONCILED',
 }
 
 const SUBSCRIPTION = 'Auto-Renewable Subscription'
+const PREPAID = 'Non-Renewing Subscription'
 const CONSUMABLE = 'Consumable'
 
 /** `status` of a notification. */
@@ -57,8 +62,7 @@ export function appleEvent({
     integer(transaction, 'signedDate') ??
     integer(notification, 'signedDate')
   const named = { ...NO_EVENT, id, at, environment, hasEnvironment: true, store: 'APP_STORE' }
-  const isWithoutAccess = transaction === null || transaction['type'] === CONSUMABLE
-  if (isWithoutAccess) return { ...named, type }
+  if (transaction === null) return { ...named, type }
   return {
     ...named,
     ...purchaseIn(transaction, renewal, { at, type, status: statusOf(notification) }),
@@ -85,6 +89,8 @@ function purchaseIn(
   const userId = text(transaction, 'appAccountToken') ?? text(renewal, 'appAccountToken')
   const productId = text(transaction, 'productId')
   const nextProductId = text(renewal, 'autoRenewProductId')
+  const boughtAt = integer(transaction, 'purchaseDate')
+  const isConsumable = transaction['type'] === CONSUMABLE
   const expiresAt = integer(transaction, 'expiresDate')
   const revokedAt = integer(transaction, 'revocationDate')
   const isSubscription = transaction['type'] === SUBSCRIPTION
@@ -100,10 +106,10 @@ function purchaseIn(
     isHint: true,
     productId,
     newProductId: nextProductId === productId ? null : nextProductId,
-    periodType: periodTypeOf(transaction),
+    periodType: transaction['type'] === PREPAID ? 'PREPAID' : periodTypeOf(transaction),
     price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
     startedAt: integer(transaction, 'originalPurchaseDate'),
-    purchasedAt: integer(transaction, 'purchaseDate'),
+    purchasedAt: boughtAt,
     expiresAt,
     graceExpiresAt,
     transactionId: text(transaction, 'transactionId'),
@@ -114,7 +120,8 @@ function purchaseIn(
     billingIssueAt: hasIssue ? at : null,
     unsubscribedAt: willRenew === false && !hasIssue ? at : null,
     refundedAt: isRefund ? revokedAt : null,
-    endedAt: revokedAt ?? (isOver ? expiresAt : null),
+    // A consumable has an owner, but gives no access.
+    endedAt: isConsumable ? boughtAt : (revokedAt ?? (isOver ? expiresAt : null)),
   }
 }
 

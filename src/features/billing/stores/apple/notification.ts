@@ -30,14 +30,7 @@ export function readNotification(
   const transaction = signedTransactionInfo === undefined ? null : verify(signedTransactionInfo)
   const renewal = signedRenewalInfo === undefined ? null : verify(signedRenewalInfo)
   checkApp(outer, apps)
-  for (const inner of [transaction, renewal]) {
-    if (inner !== null) checkInner(inner, described)
-  }
-  const isOnePurchase =
-    transaction === null ||
-    renewal === null ||
-    transaction['originalTransactionId'] === renewal['originalTransactionId']
-  if (!isOnePurchase) throw new AppleTokenError('contradiction')
+  checkContent(transaction, renewal, described)
   const isDescribed = data !== undefined
   return {
     notification: { ...notification, ...(isDescribed ? { data: described } : {}) },
@@ -72,12 +65,27 @@ function checkApp(notification: Claims, apps: AppStoreApp[]) {
   if (!isOurs) throw new AppleTokenError('other_app')
 }
 
-/** A transaction names the bundle and the environment, renewal info only the environment. */
-function checkInner(inner: Claims, { bundleId, environment }: Claims) {
-  const isSame =
-    inner['environment'] === environment &&
-    (inner['bundleId'] === undefined || inner['bundleId'] === bundleId)
-  if (!isSame) throw new AppleTokenError('contradiction')
+/**
+ * Checks that a transaction and its renewal info are about one purchase, in the app and environment of `described`. A
+ * transaction names the bundle and the environment, renewal info only the environment.
+ */
+export function checkContent(
+  transaction: Claims | null,
+  renewal: Claims | null,
+  { bundleId, environment }: Claims,
+) {
+  for (const inner of [transaction, renewal]) {
+    const isSame =
+      inner === null ||
+      (inner['environment'] === environment &&
+        (inner['bundleId'] === undefined || inner['bundleId'] === bundleId))
+    if (!isSame) throw new AppleTokenError('contradiction')
+  }
+  const isOnePurchase =
+    transaction === null ||
+    renewal === null ||
+    transaction['originalTransactionId'] === renewal['originalTransactionId']
+  if (!isOnePurchase) throw new AppleTokenError('contradiction')
 }
 
 /** An object in JSON, or an empty one for any other value. */

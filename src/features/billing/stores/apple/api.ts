@@ -1,0 +1,95 @@
+import type { JWK } from 'jose'
+import { MINUTE_MS } from '../../../../lib/durations.ts'
+import { signJwt } from '../../../../lib/es256.ts'
+import { readTextCapped } from '../../../../lib/read-text-capped.ts'
+import type { BillingEvent } from '../../inbox/event.ts'
+import { AppleApiError } from './api-error.ts'
+import { objectIn } from './notification.ts'
+import type { Claims } from './token.ts'
+
+export type AppleEnvironment = BillingEvent['environment']
+
+/** The key for the App Store Server API: App Store Connect → Users and Access → Integrations → In-App Purchase. */
+export type AppleApiKey = { issuerId: string; keyId: string; privateKey: JWK }
+
+type AppleApiDeps = { key: AppleApiKey; urls: Record<AppleEnvironment, string>; now: () => Date }
+export type AppleCall = {
+  environment: AppleEnvironment
+  bundleId: string
+  method?: 'GET' | 'POST' | 'PUT'
+  body?: object
+}
+
+export type AppleApi = ReturnType<typeof createAppleApi>
+
+/** Apple's hosts. */
+export const APPLE_API_URLS: Record<AppleEnvironment, string> = {
+  PRODUCTION: 'https://api.storekit.apple.com',
+  SANDBOX: 'https://api.storekit-sandbox.apple.com',
+}
+
+const TIMEOUT_MS = 10_000
+/** A page of 20 notifications has about 400 kB. */
+const MAX_REPLY_BYTES = 4 * 1024 * 1024
+const TOKEN_LIFETIME_MS = 5 * MINUTE_MS
+
+/**
+ * Calls the App Store Server API. Every function throws `AppleApiError`.
+ * https://developer.apple.com/documentation/appstoreserverapi
+ */
+export function createAppleApi({ key, urls, now }: AppleApiDeps) {
+  return { call }
+
+  /** The JSON of a reply; an empty object if it has none. `path` starts with `/inApps/`. */
+  async function call(
+    path: string,
+    { environment, bundleId, method = 'GET', body }: AppleCall,
+    signal?: AbortSignal,
+  ): Promise<Claims> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS)
+    let reply: Response
+    let text: string | null
+    try {
+      reply = await fetch(urls[environment] + path, {
+        method,
+        redirect: 'error',
+        decompress: false,
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        headers: {
+          authorization: `Bearer ${tokenFor(bundleId)}`,
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      text = await readTextCapped(reply, MAX_REPLY_BYTES)
+    } catch {
+      throw new AppleApiError('unreachable')
+    }
+    const content = parse(text)
+    if (reply.ok) return content
+    throw AppleApiError.fromReply(reply, content, now())
+  }
+
+  function tokenFor(bundleId: string): string {
+    const issuedAt = now().getTime()
+    const claims = {
+      iss: key.issuerId,
+      iat: Math.floor(issuedAt / 1000),
+      exp: Math.floor((issuedAt + TOKEN_LIFETIME_MS) / 1000),
+      aud: 'appstoreconnect-v1',
+      bid: bundleId,
+    }
+    return signJwt({ typ: 'JWT', kid: key.keyId }, claims, key.privateKey)
+  }
+}
+
+function parse(text: string | null): Claims {
+  if (text === null) throw new AppleApiError('unreachable')
+  try {
+    return objectIn(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,154 @@
+import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { Delivery } from '../../inbox/event.ts'
+import type { AppleApi, AppleCall, AppleEnvironment } from './api.ts'
+import { AppleApiError } from './api-error.ts'
+import { objectIn } from './notification.ts'
+import { readStatement } from './statement.ts'
+import type { Claims, VerifyToken } from './token.ts'
+
+type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
+
+/** What the operator tells Apple about a purchase whose refund was requested. */
+export type Consumption = {
+  customerConsented: true
+  deliveryStatus: string
+  sampleContentProvided: boolean
+  refundPreference?: string
+}
+
+export type AppStore = ReturnType<typeof createAppStore>
+
+/** The App Store of the configured apps. Every function throws `AppleApiError`. */
+export function createAppStore({ api, apps, verify }: AppStoreDeps) {
+  return { readPurchases, setAccountToken, sendConsumption, readNotifications, sendTest, readTest }
+
+  /**
+   * The current state of all subscriptions of the customer who made a transaction, or of a one-time purchase, as
+   * deliveries. Empty if Apple does not know the transaction.
+   */
+  async function readPurchases(
+    transactionId: string,
+    environment: AppleEnvironment,
+    signal?: AbortSignal,
+  ): Promise<Delivery[]> {
+    const id = encodeURIComponent(transactionId)
+    const subscriptions = await callForItsApp(
+      `/inApps/v1/subscriptions/${id}`,
+      { environment },
+      signal,
+    )
+    const statements = statementsIn(subscriptions)
+    if (statements.length > 0) return statements
+    const { signedTransactionInfo: transaction } = await callForItsApp(
+      `/inApps/v1/transactions/${id}`,
+      { environment },
+      signal,
+    )
+    return transaction === undefined ? [] : [readStatement({ transaction }, verify, apps)]
+  }
+
+  function statementsIn({ data }: Claims): Delivery[] {
+    const transactions = listIn(data).flatMap((group) => listIn(group['lastTransactions']))
+    return transactions.map(({ signedTransactionInfo, signedRenewalInfo, status }) =>
+      readStatement(
+        {
+          transaction: signedTransactionInfo,
+          renewal: signedRenewalInfo,
+          ...(typeof status === 'number' ? { status } : {}),
+        },
+        verify,
+        apps,
+      ),
+    )
+  }
+
+  /** The reply of the first app that knows the transaction in `path`; an empty object if none does. */
+  async function callForItsApp(
+    path: string,
+    call: Omit<AppleCall, 'bundleId'>,
+    signal?: AbortSignal,
+  ): Promise<Claims> {
+    for (const { bundleId } of apps) {
+      try {
+        return await api.call(path, { ...call, bundleId }, signal)
+      } catch (error) {
+        if (!(error instanceof AppleApiError) || error.reason !== 'unknown') throw error
+      }
+    }
+    return {}
+  }
+
+  /** Makes later notifications about the purchase name the user. False if Apple does not allow it. */
+  async function setAccountToken(
+    transactionId: string,
+    environment: AppleEnvironment,
+    userId: string,
+  ): Promise<boolean> {
+    const path = `/inApps/v1/transactions/${encodeURIComponent(transactionId)}/appAccountToken`
+    try {
+      const body = { appAccountToken: userId }
+      await callForItsApp(path, { environment, method: 'PUT', body })
+      return true
+    } catch (error) {
+      if (error instanceof AppleApiError && error.reason === 'rejected') return false
+      throw error
+    }
+  }
+
+  async function sendConsumption(
+    transactionId: string,
+    environment: AppleEnvironment,
+    body: Consumption,
+  ) {
+    const path = `/inApps/v2/transactions/consumption/${encodeURIComponent(transactionId)}`
+    await callForItsApp(path, { environment, method: 'PUT', body })
+  }
+
+  /** The signed notifications of an app from `from` to `to`, page by page. */
+  async function* readNotifications(
+    { bundleId }: AppStoreApp,
+    environment: AppleEnvironment,
+    from: Date,
+    to: Date,
+    signal: AbortSignal,
+  ): AsyncGenerator<unknown[]> {
+    const body = { startDate: from.getTime(), endDate: to.getTime() }
+    const call = { environment, bundleId, method: 'POST' as const, body }
+    for (let page = ''; ; ) {
+      const path = `/inApps/v1/notifications/history${page}`
+      const { notificationHistory, hasMore, paginationToken } = await api.call(path, call, signal)
+      yield listIn(notificationHistory).map(({ signedPayload }) => signedPayload)
+      if (hasMore !== true || typeof paginationToken !== 'string') return
+      page = `?paginationToken=${encodeURIComponent(paginationToken)}`
+    }
+  }
+
+  /** Makes Apple send a notification of type TEST. Returns the token that `readTest` takes. */
+  async function sendTest({ bundleId }: AppStoreApp, environment: AppleEnvironment) {
+    const path = '/inApps/v1/notifications/test'
+    const reply = await api.call(path, { environment, bundleId, method: 'POST' })
+    return String(reply['testNotificationToken'] ?? '')
+  }
+
+  /** The result of the last attempt to send a test, such as `SUCCESS`; null while there is none. */
+  async function readTest(
+    { bundleId }: AppStoreApp,
+    environment: AppleEnvironment,
+    token: string,
+  ): Promise<string | null> {
+    const path = `/inApps/v1/notifications/test/${encodeURIComponent(token)}`
+    try {
+      const { sendAttempts } = await api.call(path, { environment, bundleId })
+      const result = listIn(sendAttempts).at(-1)?.['sendAttemptResult']
+      return typeof result === 'string' ? result : null
+    } catch (error) {
+      // Apple does not know the test until it has been sent.
+      if (error instanceof AppleApiError && error.code === 4040008) return null
+      throw error
+    }
+  }
+}
+
+function listIn(value: unknown): Claims[] {
+  return Array.isArray(value) ? value.map(objectIn) : []
+}

@@ -1,0 +1,144 @@
+import { DAY_MS, HOUR_MS } from '../../../../lib/durations.ts'
+import type { Log } from '../../../../lib/log.ts'
+import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { Billing } from '../../inbox/event-inbox.ts'
+import type { BillingDb } from '../../schema.ts'
+import type { AppleEnvironment } from './api.ts'
+import { AppleApiError } from './api-error.ts'
+import type { AppStore } from './app-store.ts'
+import { readAppleDelivery } from './delivery.ts'
+import type { VerifyToken } from './token.ts'
+import { AppleTokenError } from './token-error.ts'
+
+type HistoryDeps = {
+  db: BillingDb
+  appStore: AppStore
+  apps: AppStoreApp[]
+  verify: VerifyToken
+  billing: Pick<Billing, 'recordIn'>
+  now: () => Date
+  log: Log
+}
+
+/** `read`: notifications in the history; `added`: those that the log did not have. */
+export type CatchUp = { read: number; added: number; refused: number }
+export type AppleHistory = ReturnType<typeof createAppleHistory>
+
+/** Windows overlap, because Apple lists notifications late. */
+const OVERLAP_MS = 2 * HOUR_MS
+/** How far back Apple's history goes; a day less, for clocks that differ. */
+const REACH_MS: Record<AppleEnvironment, number> = {
+  PRODUCTION: 179 * DAY_MS,
+  SANDBOX: 29 * DAY_MS,
+}
+const MIN_PAGE_MS = 200
+const MAX_RESTARTS = 3
+
+/** Reads Apple's history of notifications, for those that never arrived or were lost with a backup. */
+export function createAppleHistory(deps: HistoryDeps) {
+  const { db, appStore, apps, verify, billing, now, log } = deps
+  const { storeHistory } = db.tables
+  return { catchUp, completeUntil }
+
+  /**
+   * Records the notifications of every app since its last complete window, or since `since`. The window is complete
+   * once its last page is stored. Throws `AppleApiError`.
+   */
+  async function catchUp(
+    environment: AppleEnvironment,
+    {
+      since,
+      signal,
+      onProgress = () => {},
+    }: { since?: Date; signal: AbortSignal; onProgress?: (soFar: CatchUp) => void },
+  ): Promise<CatchUp> {
+    const total = { read: 0, added: 0, refused: 0 }
+    for (const app of apps) {
+      const until = now()
+      const from = await startOf(app, environment, since)
+      await readWindow(app, environment, { from, until, signal, total, onProgress })
+      if (signal.aborted) break
+      await markComplete(app, environment, until)
+    }
+    return total
+  }
+
+  /** `since` can start earlier than the last complete window, but leaves no gap after it. */
+  async function startOf(app: AppStoreApp, environment: AppleEnvironment, since?: Date) {
+    const earliest = now().getTime() - REACH_MS[environment]
+    const last = await completeUntil(app, environment)
+    const wanted = since?.getTime() ?? Number.POSITIVE_INFINITY
+    const next = last === null ? (since?.getTime() ?? 0) : last.getTime() - OVERLAP_MS
+    return new Date(Math.max(earliest, Math.min(wanted, next)))
+  }
+
+  type Window = {
+    from: Date
+    until: Date
+    signal: AbortSignal
+    total: CatchUp
+    onProgress: (soFar: CatchUp) => void
+  }
+
+  /** A page token that has expired starts the window again: what is known is not recorded twice. */
+  async function readWindow(app: AppStoreApp, environment: AppleEnvironment, window: Window) {
+    const { from, until, signal, total, onProgress } = window
+    for (let restarts = 0; ; restarts++) {
+      try {
+        const pages = appStore.readNotifications(app, environment, from, until, signal)
+        for await (const page of pages) {
+          await recordPage(page, total)
+          onProgress(total)
+          if (signal.aborted) return
+          await Bun.sleep(MIN_PAGE_MS)
+        }
+        return
+      } catch (error) {
+        const isExpired = error instanceof AppleApiError && error.reason === 'page_expired'
+        if (!isExpired || restarts >= MAX_RESTARTS) throw error
+      }
+    }
+  }
+
+  async function recordPage(page: unknown[], total: CatchUp) {
+    const deliveries = page.flatMap((signedPayload) => readOrNull(signedPayload) ?? [])
+    total.read += page.length
+    total.refused += page.length - deliveries.length
+    const results = await Promise.all(
+      deliveries.map((delivery) => db.write((tx) => billing.recordIn(tx, delivery))),
+    )
+    total.added += results.filter((result) => result !== null).length
+  }
+
+  function readOrNull(signedPayload: unknown) {
+    try {
+      return readAppleDelivery(signedPayload, verify, apps)
+    } catch (error) {
+      if (!(error instanceof AppleTokenError)) throw error
+      log.warn({ reason: error.fault }, "a notification in Apple's history is refused")
+      return null
+    }
+  }
+
+  /** Until when the log has every notification of an app; null before the first catch-up. */
+  async function completeUntil(
+    app: AppStoreApp,
+    environment: AppleEnvironment,
+  ): Promise<Date | null> {
+    const rows = await db.read.select().from(storeHistory)
+    return rows.find(({ id }) => id === rowId(app, environment))?.completeUntil ?? null
+  }
+
+  async function markComplete(app: AppStoreApp, environment: AppleEnvironment, until: Date) {
+    await db.write(async (tx) => {
+      await tx
+        .insert(storeHistory)
+        .values({ id: rowId(app, environment), completeUntil: until })
+        .onConflictDoUpdate({ target: storeHistory.id, set: { completeUntil: until } })
+    })
+  }
+}
+
+function rowId({ bundleId }: AppStoreApp, environment: AppleEnvironment): string {
+  return `app_store|${environment}|${bundleId}`
+}

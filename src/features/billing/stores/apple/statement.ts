@@ -1,0 +1,48 @@
+import { sha256 } from '../../../../lib/crypto.ts'
+import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { Delivery } from '../../inbox/event.ts'
+import { appleEvent, STATEMENT } from './event.ts'
+import { type AppleDocument, checkContent, environmentOf } from './notification.ts'
+import type { VerifyToken } from './token.ts'
+import { AppleTokenError } from './token-error.ts'
+
+/** A subscription in a reply of Apple's API, or a transaction that an app has submitted; the tokens are signed. */
+type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
+
+/**
+ * The event of a purchase that Apple has described otherwise than in a notification. Its id is the same for the same
+ * signed data. Throws `AppleTokenError`.
+ */
+export function readStatement(
+  signed: SignedPurchase,
+  verify: VerifyToken,
+  apps: AppStoreApp[],
+): Delivery {
+  const transaction = verify(signed.transaction)
+  const renewal = signed.renewal === undefined ? null : verify(signed.renewal)
+  const { bundleId, environment } = transaction
+  const isOurs = apps.some((one) => one.bundleId === bundleId)
+  if (!isOurs) throw new AppleTokenError('other_app')
+  checkContent(transaction, renewal, { bundleId, environment })
+  const { status } = signed
+  const data = { bundleId, environment, ...(status === undefined ? {} : { status }) }
+  // What is signed anew is the same purchase as before.
+  const text = JSON.stringify({ data, transaction, renewal }, (key, value) =>
+    key === 'signedDate' ? undefined : value,
+  )
+  const hash = sha256(text, 'hex')
+  const document: AppleDocument = {
+    notification: {
+      notificationType: STATEMENT,
+      notificationUUID: `${hash.slice(0, 32)}:${transaction['signedDate']}`,
+      signedDate: transaction['signedDate'],
+      data,
+    },
+    transaction,
+    renewal,
+  }
+  if (environmentOf(document.notification) === null) throw new AppleTokenError('wrong_environment')
+  const event = appleEvent(document)
+  if (event === null || event.originalTransactionId === null) throw new AppleTokenError('malformed')
+  return { provider: 'app_store', event, bytes: Buffer.from(JSON.stringify(document)), hash }
+}

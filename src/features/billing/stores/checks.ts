@@ -1,0 +1,85 @@
+import { and, asc, eq, lte, sql } from 'drizzle-orm'
+import { MINUTE_MS } from '../../../lib/durations.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { BillingEvent } from '../inbox/event.ts'
+import { purchaseKeyOf } from '../purchases/event-order.ts'
+import type { BillingDb } from '../schema.ts'
+
+export type StoreChecks = ReturnType<typeof createStoreChecks>
+
+/** How long after the end of a period a store should have reported what follows. */
+export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
+
+/** The purchases that a store is to be asked about, and when: a notification may have been lost. */
+export function createStoreChecks({ db }: { db: BillingDb }) {
+  const { storeChecks } = db.tables
+  const upsert = db.prepareWrite((tx) =>
+    tx
+      .insert(storeChecks)
+      .values({
+        purchaseKey: sql.placeholder('purchaseKey'),
+        dueAt: sql.placeholder('dueAt'),
+        attempts: 0,
+        isTokenUnset: false,
+      })
+      .onConflictDoUpdate({
+        target: storeChecks.purchaseKey,
+        // An earlier period may be reported late.
+        set: {
+          dueAt: sql`CASE WHEN excluded.due_at > ${storeChecks.dueAt} THEN excluded.due_at ELSE ${storeChecks.dueAt} END`,
+          attempts: 0,
+        },
+      }),
+  )
+  return { schedule, listDue, postpone, remove, tellOwner }
+
+  /** Schedules a check for the end of the period that a store's event describes. */
+  async function schedule(tx: Tx, event: BillingEvent) {
+    const { expiresAt, graceExpiresAt, endedAt } = event
+    const purchaseKey = purchaseKeyOf(event)
+    if (purchaseKey === null || expiresAt === null || endedAt !== null) return
+    const end = Math.max(expiresAt, graceExpiresAt ?? 0)
+    await upsert(tx).execute({ purchaseKey, dueAt: new Date(end + OVERDUE_AFTER_MS) })
+  }
+
+  /** The checks due at `now`, the oldest first. */
+  function listDue(now: Date, limit: number) {
+    return db.read
+      .select()
+      .from(storeChecks)
+      .where(lte(storeChecks.dueAt, now))
+      .orderBy(asc(storeChecks.dueAt))
+      .limit(limit)
+  }
+
+  /** Moves a check to `next`, unless a new period has moved it since it was listed with `dueAt`. */
+  async function postpone(
+    purchaseKey: string,
+    dueAt: Date,
+    next: Partial<typeof storeChecks.$inferInsert>,
+  ) {
+    await db.write(async (tx) => {
+      await tx
+        .update(storeChecks)
+        .set(next)
+        .where(and(eq(storeChecks.purchaseKey, purchaseKey), eq(storeChecks.dueAt, dueAt)))
+    })
+  }
+
+  async function remove(purchaseKey: string, dueAt: Date) {
+    await db.write(async (tx) => {
+      await tx
+        .delete(storeChecks)
+        .where(and(eq(storeChecks.purchaseKey, purchaseKey), eq(storeChecks.dueAt, dueAt)))
+    })
+  }
+
+  /** Schedules telling the store who owns the purchase, so that later notifications name the user. */
+  async function tellOwner(tx: Tx, purchaseKey: string, now: Date) {
+    const untold = { dueAt: now, isTokenUnset: true }
+    await tx
+      .insert(storeChecks)
+      .values({ purchaseKey, attempts: 0, ...untold })
+      .onConflictDoUpdate({ target: storeChecks.purchaseKey, set: untold })
+  }
+}

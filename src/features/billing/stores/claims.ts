@@ -1,0 +1,149 @@
+import { and, desc, eq } from 'drizzle-orm'
+import { DAY_MS } from '../../../lib/durations.ts'
+import type { PurchaseTransfer } from '../../../lib/store-settings.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { Billing } from '../inbox/event-inbox.ts'
+import { utf8 } from '../inbox/stored-event.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { PURCHASE_CLAIMED } from '../purchases/event-order.ts'
+import type { BillingDb } from '../schema.ts'
+import type { StoreChecks } from './checks.ts'
+import { transactionOf } from './purchase-key.ts'
+
+type ClaimsDeps = {
+  db: BillingDb
+  billing: Pick<Billing, 'recordOwnEvent'>
+  checks: Pick<StoreChecks, 'tellOwner'>
+  /** The user for whom a customer's purchases count; null for none. */
+  holderOf: (from: Reader, customerId: string) => Promise<string | null>
+  /** Tells a user by e-mail that a purchase has moved to another account. */
+  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  transfer: PurchaseTransfer
+  now: () => Date
+}
+
+/** `canTakeOverAt`: when the user may take over the purchase of another one, ISO 8601; null for never. */
+type ClaimResult =
+  | { outcome: 'bound' | 'known' }
+  | { outcome: 'refused'; code: 'purchase_of_another'; canTakeOverAt: string | null }
+
+type ClaimInput = {
+  userId: string
+  purchaseKey: string
+  /** The owner before the request; null for none. */
+  heldBy: string | null
+  /** Whether the user wants the purchase even if it belongs to someone else. */
+  takeOver: boolean
+}
+
+export type Claims = ReturnType<typeof createClaims>
+type Claim = { userId: string | null; orderedAt: number; isMove: boolean }
+
+/** A stolen receipt is usually used soon after the purchase. */
+const MIN_AGE_MS = DAY_MS
+const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
+
+/** Decides whose a purchase is when a user claims it. */
+export function createClaims(deps: ClaimsDeps) {
+  const { db, billing, checks, holderOf, notifyFormerOwner, transfer, now } = deps
+  const { billingEvents, subscriptions } = db.tables
+  return { claim, give, ownerOf, claimantOf, purchaseOf }
+
+  /** Claims a recorded purchase for a user, in the caller's transaction. */
+  async function claim(tx: Tx, input: ClaimInput): Promise<ClaimResult> {
+    const { userId, purchaseKey, heldBy, takeOver } = input
+    const owner = await ownerOf(tx, purchaseKey)
+    if (owner !== null && owner !== userId) {
+      const from = await earliestMove(tx, purchaseKey)
+      const isAllowed =
+        transfer === 'always' || (takeOver && from !== null && from <= now().getTime())
+      if (!isAllowed) {
+        const canTakeOverAt = from === null ? null : new Date(from).toISOString()
+        return { outcome: 'refused', code: 'purchase_of_another', canTakeOverAt }
+      }
+    }
+    await give(tx, userId, purchaseKey)
+    return { outcome: heldBy === userId ? 'known' : 'bound' }
+  }
+
+  /** Makes a purchase the user's, and tells a former owner. Does nothing if the user's claim is the latest one. */
+  async function give(tx: Tx, userId: string, purchaseKey: string) {
+    const owner = await ownerOf(tx, purchaseKey)
+    const claims = await claimsOf(tx, purchaseKey)
+    if (owner === userId && claims[0]?.userId === userId) return
+    const isMove = owner !== null && owner !== userId
+    const purchase = await purchaseOf(tx, purchaseKey)
+    const { environment, transactionId } = transactionOf(purchaseKey)
+    const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
+    await billing.recordOwnEvent(tx, PURCHASE_CLAIMED, at, {
+      id: `claim:${purchaseKey}:${claims.length}`,
+      app_user_id: userId,
+      environment,
+      original_transaction_id: transactionId,
+      is_move: isMove,
+    })
+    if (isMove) await notifyFormerOwner(tx, owner, purchase?.productId ?? transactionId)
+    if (purchase?.store === 'APP_STORE') await checks.tellOwner(tx, purchaseKey, now())
+  }
+
+  /** From when a purchase may move to another user, in ms; null for never. */
+  async function earliestMove(tx: Tx, purchaseKey: string): Promise<number | null> {
+    if (transfer === 'never') return null
+    if (transfer === 'always') return 0
+    const lastMove = (await claimsOf(tx, purchaseKey)).find(({ isMove }) => isMove)
+    const startedAt = (await purchaseOf(tx, purchaseKey))?.startedAt ?? 0
+    return Math.max(
+      startedAt + MIN_AGE_MS,
+      lastMove === undefined ? 0 : lastMove.orderedAt + MIN_TIME_BETWEEN_MOVES_MS,
+    )
+  }
+
+  /** The user who has a purchase; null for none. */
+  async function ownerOf(from: Reader, purchaseKey: string): Promise<string | null> {
+    const [row] = await from
+      .select({ customerId: subscriptions.customerId })
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    return row ? holderOf(from, row.customerId) : null
+  }
+
+  /** The app user id of the latest claim; null for none. */
+  async function claimantOf(purchaseKey: string): Promise<string | null> {
+    return (await claimsOf(db.read, purchaseKey))[0]?.userId ?? null
+  }
+
+  /** The state of a purchase; null for an unknown one. */
+  async function purchaseOf(from: Reader, purchaseKey: string) {
+    const [row] = await from
+      .select({ state: subscriptions.state })
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    return row ? purchaseIn(row.state as StoredPurchase) : null
+  }
+
+  /** The claims of a purchase, the latest first. */
+  async function claimsOf(from: Reader, purchaseKey: string): Promise<Claim[]> {
+    const rows = await from
+      .select()
+      .from(billingEvents)
+      .where(
+        and(eq(billingEvents.purchaseKey, purchaseKey), eq(billingEvents.type, PURCHASE_CLAIMED)),
+      )
+      .orderBy(desc(billingEvents.orderedAt))
+    return rows.map(({ appUserId, orderedAt, body }) => ({
+      userId: appUserId,
+      orderedAt,
+      isMove: JSON.parse(utf8(body)).event.is_move === true,
+    }))
+  }
+
+  async function latestEventAt(from: Reader, purchaseKey: string): Promise<number> {
+    const [row] = await from
+      .select({ orderedAt: billingEvents.orderedAt })
+      .from(billingEvents)
+      .where(eq(billingEvents.purchaseKey, purchaseKey))
+      .orderBy(desc(billingEvents.orderedAt))
+      .limit(1)
+    return row?.orderedAt ?? 0
+  }
+}

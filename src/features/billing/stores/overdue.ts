@@ -1,0 +1,115 @@
+import { eq } from 'drizzle-orm'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
+import type { Log } from '../../../lib/log.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import type { Purchase } from '../purchases/purchase.ts'
+import type { BillingDb } from '../schema.ts'
+import { AppleApiError } from './apple/api-error.ts'
+import type { AppStore } from './apple/app-store.ts'
+import { OVERDUE_AFTER_MS, type StoreChecks } from './checks.ts'
+import { transactionOf } from './purchase-key.ts'
+import type { RecordStatement } from './statements.ts'
+
+type OverdueDeps = {
+  db: BillingDb
+  appStore: AppStore
+  checks: StoreChecks
+  recordStatement: RecordStatement
+  /** The app user id that the purchase's latest claim names; null for none. */
+  claimantOf: (purchaseKey: string) => Promise<string | null>
+  now: () => Date
+  log: Log
+}
+
+export type Overdue = ReturnType<typeof createOverdue>
+type Check = Awaited<ReturnType<StoreChecks['listDue']>>[number]
+
+const MAX_PER_RUN = 500
+/** Delays after the first checks without news; then one check a day. */
+const DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
+/** Apple tries to charge a customer for 60 days. */
+const GIVE_UP_AFTER_MS = 61 * DAY_MS
+const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
+
+/** Asks the store about purchases whose period has ended without news. */
+export function createOverdue(deps: OverdueDeps) {
+  const { db, appStore, checks, recordStatement, claimantOf, now, log } = deps
+  const { subscriptions } = db.tables
+  return { checkDue, ask }
+
+  /** Makes the checks that are due. Stops when the store refuses the key or limits requests. */
+  async function checkDue(signal: AbortSignal) {
+    for (const check of await checks.listDue(now(), MAX_PER_RUN)) {
+      if (signal.aborted) return
+      try {
+        await make(check, signal)
+      } catch (error) {
+        if (!(error instanceof AppleApiError)) throw error
+        log.warn({ err: error }, 'a purchase could not be checked with the App Store')
+        const retryAt = error.retryAt ?? new Date(now().getTime() + UNREACHABLE_DELAY_MS)
+        await checks.postpone(check.purchaseKey, check.dueAt, { dueAt: retryAt })
+        if (error.reason !== 'rejected') return
+      }
+    }
+  }
+
+  async function make({ purchaseKey, dueAt, attempts, isTokenUnset }: Check, signal: AbortSignal) {
+    if (isTokenUnset) await tellOwner(purchaseKey)
+    const before = await purchaseOf(purchaseKey)
+    if (before && isOverdue(before, now())) await ask(purchaseKey, signal)
+    const after = await purchaseOf(purchaseKey)
+    const next = after && nextCheckOf(after, attempts, now())
+    if (next === null) return checks.remove(purchaseKey, dueAt)
+    await checks.postpone(purchaseKey, dueAt, {
+      dueAt: next,
+      attempts: attempts + 1,
+      isTokenUnset: false,
+    })
+  }
+
+  /** Records what the store says about a purchase now. Returns whether it knows the purchase. */
+  async function ask(purchaseKey: string, signal?: AbortSignal): Promise<boolean> {
+    const { environment, transactionId } = transactionOf(purchaseKey)
+    const deliveries = await appStore.readPurchases(transactionId, environment, signal)
+    await db.write(async (tx) => {
+      for (const delivery of deliveries) await recordStatement(tx, delivery)
+    })
+    return deliveries.length > 0
+  }
+
+  async function tellOwner(purchaseKey: string) {
+    const { environment, transactionId } = transactionOf(purchaseKey)
+    const userId = await claimantOf(purchaseKey)
+    if (userId !== null) await appStore.setAccountToken(transactionId, environment, userId)
+  }
+
+  async function purchaseOf(purchaseKey: string): Promise<Purchase | null> {
+    const [row] = await db.read
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    return row ? purchaseIn(row.state as StoredPurchase) : null
+  }
+}
+
+/** Whether its period ended without news, or the store may still collect the payment. */
+function isOverdue(purchase: Purchase, now: Date): boolean {
+  const { endedAt, refundedAt, billingIssueDetectedAt } = purchase
+  const end = endOf(purchase)
+  const isSettled = refundedAt !== null || (endedAt !== null && billingIssueDetectedAt === null)
+  return !isSettled && end !== null && end + OVERDUE_AFTER_MS <= now.getTime()
+}
+
+/** When to check a purchase next; null if its end is known. */
+function nextCheckOf(purchase: Purchase, attempts: number, now: Date): Date | null {
+  const end = endOf(purchase)
+  if (end === null || end + GIVE_UP_AFTER_MS < now.getTime()) return null
+  if (end + OVERDUE_AFTER_MS > now.getTime()) return new Date(end + OVERDUE_AFTER_MS)
+  if (!isOverdue(purchase, now)) return null
+  const isInRetry = purchase.billingIssueDetectedAt !== null
+  return new Date(now.getTime() + (isInRetry ? DAY_MS : (DELAYS_MS[attempts] ?? DAY_MS)))
+}
+
+function endOf({ expiresAt, graceExpiresAt }: Purchase): number | null {
+  return expiresAt === null ? null : Math.max(expiresAt, graceExpiresAt ?? 0)
+}
