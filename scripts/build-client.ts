@@ -5,19 +5,19 @@ import { description, license, version } from '../package.json' with { type: 'js
 import { ROOT } from './root.ts'
 
 /**
- * Builds `dist/client`, a separate package: the client, payload encryption in a second file, and the types without
- * those of the server. `cjs` holds a CommonJS build, which Jest needs. `npm pack` there gives an installable
- * tarball.
+ * Builds `dist/client`, a separate package: the client, payload encryption in a second file, and
+ * the type declarations, without the server's types. `cjs` holds a CommonJS build, which Jest
+ * needs. `npm pack` in `dist/client` creates an installable tarball.
  */
 const FOLDER = join(ROOT, 'dist', 'client')
 const COMMON_JS = join(FOLDER, 'cjs')
 const DECLARATIONS = join(ROOT, 'dist', 'declarations')
 const ENTRY = 'client/client'
 
-/** The files of the package. */
+/** The modules in the package, each built to a separate file. */
 const MODULES = ['client', 'sealed-transport', 'api-error']
 
-/** The documents in the package, and their names there. */
+/** The pages of `docs` in the package, and their file names there. */
 const PAGES = {
   'client.md': 'README.md',
   'payload-encryption.md': 'payload-encryption.md',
@@ -27,7 +27,7 @@ const PAGES = {
 const PACKAGE = {
   name: 'homeport-client',
   version,
-  description: `The client of Homeport for apps. ${description}`,
+  description: `The Homeport client for apps. ${description}`,
   license,
   type: 'module',
   sideEffects: false,
@@ -131,7 +131,7 @@ async function writeDeclarations() {
     stderr: 'inherit',
   })
   if ((await compiler.exited) !== 0)
-    throw new Error('the declarations of the client could not be generated')
+    throw new Error("the client's type declarations could not be generated")
 }
 
 /** Copies a declaration file and those that it imports into one folder. */
@@ -145,7 +145,7 @@ async function copyDeclarations(name: string, folder: string, seen = new Set<str
   for (const path of new Set(imports)) {
     const target = join(dirname(name), path)
     if (/^(server|usecases|features|platform)\/|^client\/routes$/.test(target)) {
-      throw new Error(`${name} exposes types of the server: declare them in src/client`)
+      throw new Error(`${name} exposes server types: declare them in src/client`)
     }
     await copyDeclarations(target, folder, seen)
   }

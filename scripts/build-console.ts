@@ -6,7 +6,7 @@ import { ROOT } from './root.ts'
 
 const SOURCE = join(ROOT, 'src/console')
 
-/** A file of the console. Its name contains a hash, except `index.html`. */
+/** A file of the console. Every name except `index.html` contains a hash of the content. */
 type PageFile = { name: string; content: Uint8Array<ArrayBuffer> }
 
 /** Builds the operator's console: the entry point and its lazily loaded chunks. */
@@ -28,10 +28,10 @@ export async function buildConsole(): Promise<PageFile[]> {
       isEntry: output.kind === 'entry-point',
     })),
   )
-  const style = hashed('console', 'css', await styleSheet())
-  const icon = hashed('icon', 'svg', await Bun.file(join(SOURCE, 'icon.svg')).text())
+  const style = createHashedFile('console', 'css', await buildStyleSheet())
+  const icon = createHashedFile('icon', 'svg', await Bun.file(join(SOURCE, 'icon.svg')).text())
   const entry = scripts.find(({ isEntry }) => isEntry)?.name ?? ''
-  const page = new TextEncoder().encode(html(entry, style.name, icon.name))
+  const page = new TextEncoder().encode(renderPage(entry, style.name, icon.name))
   return [
     { name: 'index.html', content: page },
     style,
@@ -51,7 +51,7 @@ export async function writeConsole(folder: string) {
   }
 }
 
-async function styleSheet(): Promise<string> {
+async function buildStyleSheet(): Promise<string> {
   const built = await Bun.build({
     entrypoints: [join(SOURCE, 'style.css')],
     minify: true,
@@ -59,12 +59,12 @@ async function styleSheet(): Promise<string> {
   return (await built.outputs[0]?.text()) ?? ''
 }
 
-function hashed(name: string, extension: string, text: string): PageFile {
+function createHashedFile(name: string, extension: string, text: string): PageFile {
   const content = new TextEncoder().encode(text)
   return { name: `${name}-${sha256(content, 'hex').slice(0, 8)}.${extension}`, content }
 }
 
-function html(script: string, style: string, icon: string): string {
+function renderPage(script: string, style: string, icon: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -4,8 +4,9 @@ import { ROOT } from './root.ts'
 const COMMIT_LENGTH = 12
 
 /**
- * The commit and the release keys to embed in an executable. `HOMEPORT_COMMIT`, `<hash> <date>`, replaces git for
- * source code without a repository; `RELEASE_PUBLIC_KEY` lists the keys, separated by commas.
+ * The commit and the release keys to embed in an executable. `HOMEPORT_COMMIT` (`<hash> <date>`)
+ * overrides git, for source code without a repository; `RELEASE_PUBLIC_KEY` lists the keys,
+ * separated by commas.
  */
 export async function readBuildInfo(): Promise<BuildInfo> {
   const releaseKeys = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',').filter(Boolean)

@@ -51,8 +51,8 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
 }
 
 /**
- * Hides the build folder: Bun embeds it for modules that use `__dirname`. They use it for threads that we never start,
- * and for a file that we pass to them.
+ * Hides the path of the build folder, which Bun embeds in modules that use `__dirname`. Those
+ * modules need it only to start threads, which we never do, and to find a file, which we pass in.
  */
 function hidePaths(): BunPlugin {
   return {
@@ -72,8 +72,9 @@ function hidePaths(): BunPlugin {
 type NativeFile = { source: string; path: string; hash: string }
 
 /**
- * Embeds native code as files: sharp's addon with libvips, and the addon for argon2. Loaders replace the addons: each
- * unpacks its files into one folder, because sharp's addon finds its library relative to itself, and opens the addon.
+ * Embeds native code as files: sharp's addon with libvips, and the addon for argon2. A loader
+ * replaces each addon. It unpacks the files into one folder, because sharp's addon finds libvips
+ * relative to itself, and then opens the addon.
  */
 function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
   const parts: Record<string, NativeFile[]> = {
@@ -124,7 +125,7 @@ function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
   }
 
   function nativeFile(name: string, folder: string, pattern: RegExp): NativeFile {
-    const file = readdirSync(join(folderOf(name), folder)).find((one) => pattern.test(one))
+    const file = readdirSync(join(folderOf(name), folder)).find((entry) => pattern.test(entry))
     if (!file) throw new Error(`${name} has no native library`)
     const source = join(folderOf(name), folder, file)
     const hash = createHash('sha256').update(readFileSync(source)).digest('hex')

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs a release of Homeport: sh install.sh https://where/the/release/is
+# Installs a release of Homeport: sh install.sh <https URL of a release folder>
 # It checks that the release key signed SHA256SUMS, downloads the executable for this machine, checks its SHA-256, and
-# installs it to /usr/local/bin (or $PREFIX). No downloaded file runs before that.
+# installs it to /usr/local/bin (or $PREFIX). It runs no downloaded file before these checks pass.
 set -eu
 
 # "bun run release" writes the public key here.
@@ -16,7 +16,7 @@ fetch() { curl -fsSL --proto '=https' --tlsv1.2 -o "$folder/$1" "$base/$1" || re
 
 case "$base" in https://*) ;; *) refuse "A release is downloaded over https:// only." ;; esac
 if [ -z "$key" ]; then
-  refuse "This script contains no release key: set RELEASE_PUBLIC_KEY to the key of the publisher."
+  refuse "This script contains no release key: set RELEASE_PUBLIC_KEY to the publisher's key."
 fi
 if [ -e "$prefix/homeport" ]; then
   refuse "$prefix/homeport already exists: run \"homeport upgrade\", or remove it first."

@@ -2,8 +2,13 @@ import { join } from 'node:path'
 import { napiName } from './build.ts'
 import { ROOT } from './root.ts'
 
-/** A package of the lockfile; `integrity` is a hash in npm's format. */
-export type LockedPackage = { name: string; version: string; integrity: string; needs: string[] }
+/** A package in the lockfile; `integrity` is a hash in npm's format. */
+export type LockedPackage = {
+  name: string
+  version: string
+  integrity: string
+  dependencies: string[]
+}
 
 type Lock = {
   workspaces: { '': { dependencies: Record<string, string> } }
@@ -15,20 +20,27 @@ type Info = {
   optionalPeers?: string[]
 }
 
-/** All packages by their key in the lockfile: the name, prefixed with a dependent that needs another version. */
+/**
+ * All packages by their key in the lockfile: the name, or `<dependent>/<name>` where a dependent
+ * uses a different version.
+ */
 export async function readLock() {
   const text = await Bun.file(join(ROOT, 'bun.lock')).text()
   const { packages, workspaces } = Bun.JSON5.parse(text) as Lock
   const all = new Map<string, LockedPackage>()
   for (const [key, [id, , info, integrity]] of Object.entries(packages)) {
     const at = id.lastIndexOf('@')
-    const needs = Object.keys({ ...info.dependencies, ...info.optionalDependencies })
-    all.set(key, { name: id.slice(0, at), version: id.slice(at + 1), integrity, needs })
+    const dependencies = Object.keys({ ...info.dependencies, ...info.optionalDependencies })
+    const [name, version] = [id.slice(0, at), id.slice(at + 1)]
+    all.set(key, { name, version, integrity, dependencies })
   }
   return { all, direct: Object.keys(workspaces[''].dependencies) }
 }
 
-/** The packages in the executable for a platform (in sharp's notation): all dependencies without other platforms' code. */
+/**
+ * The packages in the executable for a platform (in sharp's notation): all dependencies, except
+ * native code for other platforms.
+ */
 export async function packagesFor(platform: string): Promise<LockedPackage[]> {
   const { all, direct } = await readLock()
   const found = new Map<string, LockedPackage>()
@@ -42,7 +54,7 @@ export async function packagesFor(platform: string): Promise<LockedPackage[]> {
     const locked = all.get(key)
     if (!locked || found.has(key)) return
     found.set(key, locked)
-    for (const need of locked.needs) visit(need, key)
+    for (const dependency of locked.dependencies) visit(dependency, key)
   }
 }
 
@@ -55,7 +67,10 @@ function isForPlatform(name: string, platform: string): boolean {
   return name.endsWith(`-${name.startsWith('@img/') ? platform : napiName(platform)}`)
 }
 
-/** The image libraries, which must be replaceable; all other packages have permissive licences. */
+/**
+ * Whether a package is an LGPL image library, which users must be able to replace. All other
+ * packages have permissive licences.
+ */
 function isLgpl(name: string): boolean {
   return name === 'libheif-js' || name.startsWith('@img/sharp-libvips-')
 }

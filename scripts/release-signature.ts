@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { formatSums, publicKeyOf, type Release, signSums } from '../src/lib/release-signature.ts'
 
-/** The line of `install.sh` for the public key. */
+/** The line in `install.sh` that sets the public key. */
 const KEY_LINE = /^key=\$\{RELEASE_PUBLIC_KEY:-\}$/m
 
 /**

@@ -23,7 +23,7 @@ const args = process.argv.slice(2)
 const isCheck = args.includes('--check')
 const chosen = args.filter((word) => !word.startsWith('--'))
 const privateKey = process.env['RELEASE_KEY'] || null
-pinKey()
+pinReleaseKeys()
 const { commit, date } = await readBuildInfo()
 if (commit === null || date === null) throw new Error('a release must be built from a git commit')
 const sums = new Map<string, string>()
@@ -57,11 +57,14 @@ for (const folder of [PACKAGES, SECOND_BUILD]) await rm(folder, { recursive: tru
 await writeSums(FOLDER, { version, commit, date, sums }, privateKey)
 if (privateKey === null)
   console.log(
-    'NOT signed: without RELEASE_KEY "homeport upgrade" and install.sh refuse this release.',
+    'NOT signed: "homeport upgrade" and install.sh refuse it. Set RELEASE_KEY to sign the release.',
   )
 
-/** Executables accept releases signed with the key that signed them, or with a key in `RELEASE_PUBLIC_KEY`. */
-function pinKey() {
+/**
+ * Makes the executables accept later releases that are signed with this release's key or with a key
+ * in `RELEASE_PUBLIC_KEY`.
+ */
+function pinReleaseKeys() {
   const others = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',')
   const keys = [...(privateKey ? [publicKeyOf(privateKey)] : []), ...others].filter(Boolean)
   process.env['RELEASE_PUBLIC_KEY'] = [...new Set(keys)].join(',')

@@ -94,7 +94,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     httpPort: readPort('HTTP_PORT', tlsDomains.length > 0 ? 80 : null),
     port,
     host: read('HOST', '0.0.0.0', 'an IP address or host name', host),
-    /** Must outlast the idle timeout of a proxy in front. */
+    /** Must be longer than the idle timeout of a reverse proxy in front of the server. */
     keepAliveSeconds: integer('KEEP_ALIVE_SECONDS', 150, 5, 240),
     baseUrl: read<string | null>('BASE_URL', ownUrl, ORIGIN, origin),
     trustedProxies: all('TRUSTED_PROXIES', NETWORKS, isNetwork),
@@ -129,7 +129,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     /** Encrypts the secrets that instances share. */
     secretKey: optional(
       'SECRET_KEY',
-      'at least 32 characters, such as from "openssl rand -hex 32"',
+      'at least 32 characters, for example from "openssl rand -hex 32"',
       (text) => (text.length >= 32 ? text : undefined),
     ),
     /** An object store for files instead of the disk, for several instances. */
@@ -148,7 +148,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     filesPublicUrl: optional('FILES_PUBLIC_URL', ORIGIN, origin),
     /** The maximum size of the object store's cache on this disk. */
     filesCacheBytes: count('FILES_CACHE_BYTES', GIBIBYTE, 'bytes'),
-    /** The name of this instance in logs and metrics; null for a single one. */
+    /** The name of this instance in logs and metrics; null for a single instance. */
     instance: read<string | null>('INSTANCE', defaultName, 'a name', anyText),
     nativeDir: path('NATIVE_DIR'),
     attachmentQuotaBytes: count('ATTACHMENT_QUOTA_BYTES', GIBIBYTE, 'bytes'),
@@ -292,7 +292,7 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
     ],
     [
       webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token)),
-      'WEBHOOK_TOKEN is still the example from the manual: use a random one, such as from "openssl rand -hex 32"',
+      'WEBHOOK_TOKEN is still the example from the manual: use a random one, for example from "openssl rand -hex 32"',
     ],
   ]
   return faults.filter(([isFault]) => isFault).map(([, message]) => message)

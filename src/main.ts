@@ -1,6 +1,7 @@
 const [command, ...rest] = process.argv.slice(2)
 
-// Each process loads only what it needs: the image worker no server code, the server no sharp.
+// Each process loads only what it needs: the image worker does without the server code, and the
+// server without sharp.
 if (command === 'image-worker') {
   const { runImageWorker } = await import('./cli/processes/image-worker.ts')
   await runImageWorker(rest)

@@ -43,7 +43,7 @@ const FILES = {
   'file-url.key': symmetric(1, 'URLs of private files become invalid'),
   'seal.key': symmetric(2, 'authenticator app codes, unsent e-mails and Apple grants are lost'),
   'recovery-code.key': symmetric(2, 'recovery codes become invalid'),
-  'pseudonym.key': symmetric(2, 'late billing events of deleted users are not recognised'),
+  'pseudonym.key': symmetric(2, 'late billing events of deleted users are not recognized'),
   'encryption-keys.json': {
     since: 5,
     breaks: 'apps that pin the old payload keys cannot communicate with this server',
@@ -136,7 +136,7 @@ async function makeSigningKey(): Promise<string> {
   return JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk) })
 }
 
-/** What is wrong with a secret, without its content; null when nothing is. */
+/** Describes what is wrong with a secret without revealing it; null when it is valid. */
 async function describeFault(folder: string, name: SecretName, schemaVersion: number) {
   const { since, isValid }: SecretFile = FILES[name]
   let content: string

@@ -45,7 +45,7 @@ const DIRECTORIES = `
   .trim()
   .split(/\s+/)
 
-/** Directories of many small, independent files. */
+/** Directories that may hold many small, independent files. */
 const UNCAPPED = ['lib', 'platform/http', 'cli', 'client', 'console/screens']
 
 const ROOT = join(import.meta.dir, '..')
@@ -63,28 +63,28 @@ const files = ['**/*.ts', '**/*.tsx']
   })
 
 test('every file belongs to a layer and imports only from its own or a lower one', () => {
-  const faults = files.flatMap(({ path, imports }) =>
-    imports.own
+  const violations = files.flatMap(({ path, imports }) =>
+    imports.local
       .filter((target) => layerOf(target) > layerOf(path))
       .map((target) => `${path} imports ${target}`),
   )
-  expect(faults).toEqual([])
+  expect(violations).toEqual([])
   expect(files.filter(({ path }) => layerOf(path) < 0).map(({ path }) => path)).toEqual([])
 })
 
 test('features do not import each other', () => {
   const featureOf = (path: string) => /^features\/([^/]+)\//.exec(path)?.[1]
-  const faults = files.flatMap(({ path, imports }) =>
-    imports.own
+  const violations = files.flatMap(({ path, imports }) =>
+    imports.local
       .filter((target) => featureOf(path) && featureOf(target))
       .filter((target) => featureOf(target) !== featureOf(path))
       .map((target) => `${path} imports ${target}`),
   )
-  expect(faults).toEqual([])
+  expect(violations).toEqual([])
 })
 
 test('there are no circular imports', () => {
-  const byPath = new Map(files.map((file) => [file.path, file.imports.own]))
+  const byPath = new Map(files.map((file) => [file.path, file.imports.local]))
   const done = new Set<string>()
   const cycles: string[] = []
   const visit = (path: string, trail: string[]) => {
@@ -110,15 +110,15 @@ test('the client imports only types from the server, and no package except jose'
 test('the console imports only types from the server, and values only from lib/', () => {
   const consoleFiles = files.filter(({ path }) => path.startsWith('console/'))
   expect(consoleFiles.length).toBeGreaterThan(20)
-  const faults = consoleFiles.flatMap(({ path, text }) =>
+  const violations = consoleFiles.flatMap(({ path, text }) =>
     valuesFrom(text, /^(\.\.\/)+(?!lib\/)\w+\//)
       .filter((name) => !normalize(join(dirname(path), name)).startsWith('console/'))
       .map((name) => `${path}: ${name}`),
   )
-  expect(faults).toEqual([])
+  expect(violations).toEqual([])
   const importers = files.filter(
     ({ path, imports }) =>
-      !path.startsWith('console/') && imports.own.some((target) => target.startsWith('console/')),
+      !path.startsWith('console/') && imports.local.some((target) => target.startsWith('console/')),
   )
   expect(importers.map(({ path }) => path)).toEqual([])
 })
@@ -141,39 +141,39 @@ const USES_HTTP =
 test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
   const nonHttp = files.filter(({ path }) => path.startsWith('features/') && !USES_HTTP.test(path))
   expect(nonHttp.length).toBeGreaterThan(50)
-  const faults = nonHttp.flatMap(({ path, text, imports }) => [
+  const violations = nonHttp.flatMap(({ path, text, imports }) => [
     ...imports.packages.filter((name) => name.includes('elysia')).map((name) => `${path}: ${name}`),
-    ...imports.own.filter((target) => target === 'config.ts').map(() => `${path}: config.ts`),
+    ...imports.local.filter((target) => target === 'config.ts').map(() => `${path}: config.ts`),
     ...valuesFrom(text, /\/http\//).map((name) => `${path}: ${name}`),
   ])
-  expect(faults).toEqual([])
+  expect(violations).toEqual([])
 })
 
 test('no routes.ts reaches into the database', () => {
-  const faults = files.filter(
+  const violations = files.filter(
     ({ path, imports }) =>
       /(^|\/)routes(\.ts|\/)/.test(path) &&
-      imports.own.some((target) => target.startsWith('platform/db/')),
+      imports.local.some((target) => target.startsWith('platform/db/')),
   )
-  expect(faults.map(({ path }) => path)).toEqual([])
+  expect(violations.map(({ path }) => path)).toEqual([])
 })
 
 test('http/ contains no feature paths', () => {
-  const faults = files.filter(
+  const violations = files.filter(
     ({ path, text }) =>
       path.startsWith('platform/http/') && /\/api\/\w|\/auth\/|features\//.test(text),
   )
-  expect(faults.map(({ path }) => path)).toEqual([])
+  expect(violations.map(({ path }) => path)).toEqual([])
 })
 
 test('only db/ contains engine-specific code', () => {
   const engineSpecific =
     /bun:sqlite|drizzle-orm\/(?!sql)|\bPRAGMA\b|\bVACUUM\b|excluded\.|(?<!Math\.)\bmax\(0,|SQLITE_|sql<|sql`\$\{sql\./
-  const faults = filesWith(engineSpecific).filter((path) => !path.startsWith('platform/db/'))
+  const violations = filesWith(engineSpecific).filter((path) => !path.startsWith('platform/db/'))
   // Only the code that opens the database chooses an engine.
-  expect(faults).toEqual([])
+  expect(violations).toEqual([])
   const importers = files.flatMap(({ path, imports }) =>
-    imports.own
+    imports.local
       .filter((target) => /^platform\/db\/(sqlite|postgres)\//.test(target))
       .filter(() => !/^(platform\/db|cli)\//.test(path))
       .map((target) => `${path} imports ${target}`),
@@ -182,8 +182,8 @@ test('only db/ contains engine-specific code', () => {
 })
 
 test('tables are defined only in schema.ts files, and every feature is listed', () => {
-  const faults = filesWith(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
-  expect(faults).toEqual([])
+  const violations = filesWith(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
+  expect(violations).toEqual([])
   const list = files.find(({ path }) => path === 'server/features.ts')?.text ?? ''
   const features = files.filter(
     ({ path }) => path.endsWith('/feature.ts') && path !== 'platform/feature.ts',
@@ -210,9 +210,9 @@ test('there are no unused exports', () => {
     [...text.matchAll(/^export (?:async )?(?:function\*?|const|type|class) (\w+)/gm)]
       .map(([, name = '']) => name)
       .filter((name) => {
-        const isNamed = new RegExp(`\\b${name}\\b`)
+        const wholeName = new RegExp(`\\b${name}\\b`)
         return ![...files, ...tests].some(
-          (other) => other.path !== path && isNamed.test(other.text),
+          (other) => other.path !== path && wholeName.test(other.text),
         )
       })
       .map((name) => `${path}: ${name}`),
@@ -220,7 +220,7 @@ test('there are no unused exports', () => {
   expect(unused).toEqual([])
 })
 
-test('the directories are the listed ones, with about ten files each', () => {
+test('the directories match the list, with at most 12 files each', () => {
   const directories = new Map<string, number>()
   for (const { path } of files)
     directories.set(dirname(path), (directories.get(dirname(path)) ?? 0) + 1)
@@ -279,12 +279,12 @@ function layerOf(path: string): number {
 }
 
 function importsOf(path: string, text: string) {
-  const own: string[] = []
+  const local: string[] = []
   const packages: string[] = []
   for (const [, fixed, dynamic] of text.matchAll(IMPORT)) {
     const name = fixed ?? dynamic ?? ''
     if (!name.startsWith('.')) packages.push(name)
-    else if (/\.tsx?$/.test(name)) own.push(normalize(join(dirname(path), name)))
+    else if (/\.tsx?$/.test(name)) local.push(normalize(join(dirname(path), name)))
   }
-  return { own, packages }
+  return { local, packages }
 }

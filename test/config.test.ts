@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
 import { APPLE_ROOT } from '../src/features/billing/stores/apple/certificates.ts'
 
-test('without environment variables every setting has its default', () => {
+test('without environment variables, every setting has its default', () => {
   expect(readConfig({}, {})).toMatchObject({
     port: 3000,
     host: '0.0.0.0',
@@ -186,7 +186,7 @@ const VARIABLES: Record<
   NO_COLOR: ['1', { logColors: false }, null],
 }
 
-/** The other variables that these require. */
+/** The other variables that each of these variables requires. */
 const REQUIRED_WITH: Record<string, Record<string, string>> = {
   TLS_CERT: { TLS_KEY: 'key.pem' },
   TLS_KEY: { TLS_CERT: 'cert.pem' },
@@ -253,14 +253,14 @@ test.each([
   ['myapp://open', 'myapp://open/auth'],
   ['https://app.example.com', 'https://app.example.com/auth'],
   ['https://app.example.com/auth/', 'https://app.example.com/auth'],
-])('deep links for %s begin with %s', (APP_LINK_URL, begin) => {
-  expect(readConfig({}, { APP_LINK_URL }).appLinkUrl).toBe(begin)
+])('deep links for %s begin with %s', (APP_LINK_URL, prefix) => {
+  expect(readConfig({}, { APP_LINK_URL }).appLinkUrl).toBe(prefix)
 })
 
 test('reports near misses as misspelled variables and ignores unrelated ones', () => {
-  const given = ['SMTP_URI', 'DATADIR', 'homeport_base_url', 'WEBHOOK_TOKENS', 'TRUSTED_PROXYS']
-  const foreign = ['HOME', 'POST', 'HOSTNAME', 'NODE_ENV', 'DATABASE', 'BASH_ENV', 'LOGNAME']
-  const environment = Object.fromEntries([...given, ...foreign].map((name) => [name, 'x']))
+  const typos = ['SMTP_URI', 'DATADIR', 'homeport_base_url', 'WEBHOOK_TOKENS', 'TRUSTED_PROXYS']
+  const unrelated = ['HOME', 'POST', 'HOSTNAME', 'NODE_ENV', 'DATABASE', 'BASH_ENV', 'LOGNAME']
+  const environment = Object.fromEntries([...typos, ...unrelated].map((name) => [name, 'x']))
   expect(readConfig({}, environment).misspelled).toEqual([
     { name: 'SMTP_URI', meant: 'SMTP_URL' },
     { name: 'DATADIR', meant: 'DATA_DIR' },

@@ -12,20 +12,20 @@ const SIZE = { width: 1200, height: 760 }
 await buildExecutable()
 await using homeport = await installExecutable()
 const server = await homeport.start({}, [], ['serve', '--demo'])
-const home = `http://localhost:${server.port}/console`
+const consoleUrl = `http://localhost:${server.port}/console`
 const { stdout } = await homeport.run(['operators', 'add', 'dana', '--json'])
 const { link } = JSON.parse(stdout) as { link: string }
 await using browser = await openBrowser()
 const { page } = await browser.open({ viewport: SIZE, deviceScaleFactor: 1.5 })
-await page.goto(`${home}${new URL(link).hash}`)
+await page.goto(`${consoleUrl}${new URL(link).hash}`)
 await page.getByRole('button', { name: 'Create a passkey on this device' }).click()
 await page.getByRole('heading', { name: 'Overview' }).waitFor()
 await mkdir(FOLDER, { recursive: true })
 for (const scheme of ['light', 'dark'] as const) {
   await page.emulateMedia({ colorScheme: scheme })
-  await page.goto(home)
+  await page.goto(consoleUrl)
   await takeScreenshot(page, 'overview', scheme)
-  await page.goto(`${home}/people?q=carla`)
+  await page.goto(`${consoleUrl}/people?q=carla`)
   await page.getByRole('link', { name: 'carla@example.com' }).click()
   await page.getByRole('link', { name: 'Subscription' }).click()
   await page.locator('summary').first().click()

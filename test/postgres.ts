@@ -5,19 +5,19 @@ import { startPostgres } from './support/postgres-server.ts'
 await using server = await startPostgres({ synchronous_commit: 'off' })
 const args = process.argv.slice(2)
 const flags = args.filter((word) => word.startsWith('--'))
-const words = args.filter((word) => !word.startsWith('--'))
-// Tests with two instances run alone.
+const requested = args.filter((word) => !word.startsWith('--'))
+// The tests in `instances` run alone.
 const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances')
 const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)].map(
   (path) => `./test/${path}`,
 )
 const everything = [
   { paths: others.map((name) => `test/${name}`), parallel: 3 },
-  // They start executables, which need the cores themselves.
+  // The slow tests start executables, which need the cores too.
   { paths: slow, parallel: 2 },
   { paths: ['test/instances'], parallel: 1 },
 ]
-const passes = words.length > 0 ? [{ paths: words, parallel: 3 }] : everything
+const passes = requested.length > 0 ? [{ paths: requested, parallel: 3 }] : everything
 let current: Bun.Subprocess | null = null
 // Stop the running tests, so that the server is stopped too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => current?.kill(signal))

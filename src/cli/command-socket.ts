@@ -13,7 +13,7 @@ import { pathOf, targetOf } from '../platform/http/request-url.ts'
 import type { Services } from '../server/services.ts'
 import { currentUser, executeCommand, type ServiceCommand } from './command.ts'
 
-/** The reply of the server to a command over its socket. */
+/** The server's reply to a command that was sent over its socket. */
 type Answer =
   | { outcome: unknown }
   | { error: { code: NonDenialCode; message: string; details?: ErrorDetail[] } }
@@ -21,13 +21,13 @@ type Answer =
 const NAME = 'homeport.sock'
 /** Asks which data a command would destroy, without executing it. */
 const RISK = '?risk'
-/** Names the operator; only our own user can open the socket. */
+/** Names the operator. It is trusted: only the user that runs the server can open the socket. */
 const USER = 'operator-user'
 /** The reply of every server version to an unknown command. */
 const UNKNOWN_COMMAND = 'no such command'
 const MAX_INPUT_BYTES = 16 * 1024 * 1024
 
-/** Executes the commands that arrive over the socket, which only our own user can open. */
+/** Executes commands sent over the socket, which only the user that runs the server can open. */
 export async function serveCommands(services: Services, commands: ServiceCommand[], log: Log) {
   // Not disposed of: the path must stay valid until the socket is removed.
   const { path } = openSocketPath(services.config, NAME)
@@ -70,7 +70,10 @@ export async function isServing(config: Config): Promise<boolean> {
   )
 }
 
-/** Sends a part of a command to the server that holds the data. Returns null when no server answers. */
+/**
+ * Asks the server that uses the data to execute a command, or to describe the command's risk.
+ * Returns null when no server answers.
+ */
 export async function askServer(
   config: Config,
   command: Pick<ServiceCommand, 'name'>,
@@ -122,10 +125,13 @@ function errorAnswer(error: unknown, log: Log) {
   return { code: 'internal_error', message: "The command failed: the server's log says why." }
 }
 
-/** The limit of the operating system for the path of a unix socket. */
+/** The operating system's limit for the path of a Unix socket. */
 const MAX_PATH_BYTES = 107
 
-/** The path of a socket in the data directory, shortened when it is too long; valid until it is disposed of. */
+/**
+ * The path of a socket in the data directory, shortened when it is too long. The path is valid
+ * until the result is disposed of.
+ */
 export function openSocketPath({ dataDir }: Config, name: string): { path: string } & Disposable {
   const path = join(dataDir, name)
   if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return { path, [Symbol.dispose]() {} }

@@ -4,7 +4,7 @@ import type { DataCommand, NamedCommand, Options } from '../lib/command.ts'
 import { userName } from '../lib/user-name.ts'
 import type { Services } from '../server/services.ts'
 
-/** Runs in this process. Returns the exit code. */
+/** A command that always runs in this process, and returns its exit code. */
 export type LocalCommand = NamedCommand & {
   run: (
     loadConfig: () => Config,
@@ -42,7 +42,7 @@ export async function executeCommand(
   return outcome
 }
 
-/** The operating system user, by name if it has one. */
+/** The operating system user: its name, or its id if it has no name. */
 export function currentUser(): string {
   const uid = process.getuid?.()
   return uid === undefined ? 'unknown' : userName(uid)

@@ -62,18 +62,18 @@ function zsh(entries: Entry[]): string {
 function fish(entries: Entry[]): string {
   const lines = entries.flatMap(({ path, command }) => {
     const inner = commandsIn(command)
-    const names = inner.map((one) => one.name()).join(' ')
+    const names = inner.map((child) => child.name()).join(' ')
     const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`)
     const unseen = names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`]
     const when = `-n '${[...seen, ...unseen].join('; and ')}'`
     return [
-      ...inner.map((one) => `${when} -f -a ${one.name()} -d ${quoted(one.description())}`),
+      ...inner.map((child) => `${when} -f -a ${child.name()} -d ${quote(child.description())}`),
       ...command
         .createHelp()
         .visibleOptions(command)
         .flatMap(({ long, description, required }) =>
           long
-            ? [`${when} -l ${long.slice(2)}${required ? ' -r' : ''} -d ${quoted(description)}`]
+            ? [`${when} -l ${long.slice(2)}${required ? ' -r' : ''} -d ${quote(description)}`]
             : [],
         ),
     ]
@@ -81,6 +81,6 @@ function fish(entries: Entry[]): string {
   return lines.map((line) => `complete -c homeport ${line}`).join('\n')
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

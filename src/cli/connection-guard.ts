@@ -22,14 +22,14 @@ const ADDRESS_DIVISOR = 4
 const CLOSE_DIVISOR = 4
 /** A connection used this recently counts as busy. */
 const BUSY_MS = 50
-/** Examining this many takes about 70 ms. */
+/** Examining this many file descriptors takes about 70 ms. */
 const MAX_EXAMINED = 4096
 const WARN_INTERVAL_MS = 60_000
 
 /**
- * Keeps file descriptors free: without one the runtime tries to accept the next connection in a loop and answers no
- * request. Closes the connections of an address beyond its share first, then the longest idle ones. When all are busy,
- * new connections wait.
+ * Keeps some file descriptors free. Without a free one, the runtime retries accepting the next
+ * connection in a loop and answers no requests. First closes the connections that an address holds
+ * beyond its share, then those idle the longest. When all are busy, new connections wait.
  */
 export function guardConnections({ ports, setAccepting, trustedProxies, log }: GuardDeps) {
   const limit = openFilesLimit()
@@ -57,7 +57,7 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
     const share = Math.floor(connections.length / ADDRESS_DIVISOR)
     const groups = groupsOf(connections).filter(({ length }) => length > share)
     const excess = groups.flatMap((group) => {
-      // An address may also hold connections with requests that never end.
+      // Busy ones too: an address may hold connections with requests that never end.
       const idleFirst = [...longestIdleFirst(group.filter(isIdle)), ...longestIdleFirst(group)]
       return [...new Set(idleFirst)].slice(0, group.length - share)
     })

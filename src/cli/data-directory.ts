@@ -30,7 +30,7 @@ export async function requireData(config: Config) {
   await requireOwner(dataDir, found.uid)
 }
 
-/** Files that root leaves in another user's directory are not writable for that user. */
+/** Files that root creates in another user's directory would not be writable by that user. */
 async function requireOwner(dataDir: string, uid: number) {
   if (uid === 0 || process.getuid?.() !== 0) return
   throw new CommandError(explainOwner(dataDir, uid))

@@ -12,17 +12,17 @@ export const configCommand = dataCommand({
 })
 
 /**
- * The configuration of the server that uses the data, or else of this process. In both cases the environment of this
- * process may set the backup folder and key.
+ * The configuration of the running server, or of this process if no server is running. A backup
+ * folder and key set for this process override those of the server.
  */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
   const answer = await askServer(localConfig, configCommand, null, 'work')
   if (!answer) return localConfig
-  const served = answer.outcome as Config
+  const serverConfig = answer.outcome as Config
   return {
     ...localConfig,
-    ...served,
-    backupKey: localConfig.backupKey ?? served.backupKey,
-    backupDir: localConfig.backupDir ?? served.backupDir,
+    ...serverConfig,
+    backupKey: localConfig.backupKey ?? serverConfig.backupKey,
+    backupDir: localConfig.backupDir ?? serverConfig.backupDir,
   }
 }

@@ -10,9 +10,9 @@ export type SchemaChange = 'migrate' | 'create' | 'none'
 /** A database with an up-to-date schema, and where its secrets are stored. */
 export type Engine = {
   db: OpenDb<Tables>
-  /** The tags of the migrations that were applied now. */
+  /** The tags of the migrations that were applied when it was opened. */
   migrated: string[]
-  /** Lost secrets that were replaced, and what stops working. */
+  /** Lost secrets that were replaced, and what stops working as a result. */
   replaced: { name: SecretName; breaks: string }[]
   secretStore: (name: SecretName) => StoredText
 } & AsyncDisposable

@@ -28,7 +28,7 @@ function describeStatus(status: Status): string {
     users: `${status.users ?? '?'}, sessions ${status.sessions ?? '?'}`,
     billing: `events ${status.events ?? '?'}, failed ${failed ?? '?'}${failed ? ': see "events list --failed"' : ''}`,
     'e-mails': `queued ${status.messagesWaiting ?? '?'}`,
-    rates: ratesUpdatedAt === null ? '?' : `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
+    rates: ratesUpdatedAt === null ? '?' : `from ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
     backup: describeBackup(status.backup),
     disk: `${status.databaseBytes === null ? '?' : megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
@@ -40,7 +40,7 @@ function describeStatus(status: Status): string {
 }
 
 function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): string {
-  const newest = newestAt === null ? 'none' : `of ${new Date(newestAt).toISOString()}`
+  const newest = newestAt === null ? 'none' : `from ${new Date(newestAt).toISOString()}`
   if (fault !== null) return `${newest}, SCHEDULED BACKUPS ARE FAILING: ${fault}`
   return isScheduled ? newest : `${newest}, BACKUP_SCHEDULE is not set`
 }
@@ -105,7 +105,7 @@ export const open: LocalCommand = {
     const url = consoleUrlOf(config)
     if (url === null) throw new UsageError('CONSOLE is off: set it to "on" to enable the console.')
     const { consoleNetworks: networks } = config
-    const restriction = networks.length > 0 ? `\nOnly from ${networks.join(', ')}.` : ''
+    const restriction = networks.length > 0 ? `\nReachable only from ${networks.join(', ')}.` : ''
     console.log(json ? JSON.stringify({ url, networks }) : url + restriction)
     return EXIT.done
   },

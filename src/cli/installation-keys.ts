@@ -10,8 +10,8 @@ export type InstallationKey = { id: string; sign: (text: string) => string }
 
 /** The keys of this installation, which no backup contains: the one in its data directory, and `SECRET_KEY`. */
 export async function installationKeys(config: Config): Promise<InstallationKey[]> {
-  const own = await readFile(keyPath(config), 'utf8').catch(() => '')
-  const texts = [/^[0-9a-f]{64}$/.test(own) ? own : null, config.secretKey]
+  const storedKey = await readFile(keyPath(config), 'utf8').catch(() => '')
+  const texts = [/^[0-9a-f]{64}$/.test(storedKey) ? storedKey : null, config.secretKey]
   return texts.filter((text) => text !== null).map(keyFrom)
 }
 

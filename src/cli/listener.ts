@@ -32,8 +32,9 @@ const POLL_MS = 5
 const LINGER_POLL_MS = 250
 
 /**
- * Accepts requests. Each new socket shares the port with earlier ones, which retire. That replaces a certificate, or
- * the whole process, without losing a request (docs/decisions/0011).
+ * Accepts requests. Each new socket shares the port with the earlier ones, which then retire. This
+ * way, a certificate or the whole process is replaced without losing a request
+ * (docs/decisions/0011).
  */
 export function createListener(config: Config, log: Log) {
   const { port, host, keepAliveSeconds } = config
@@ -56,7 +57,7 @@ export function createListener(config: Config, log: Log) {
     tryToListen(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
   }
 
-  /** Accepts requests that are answered after `open`. */
+  /** Accepts requests, but does not answer them until `open`. */
   function hold(certificate: Certificate | null) {
     const socket = addSocket('app')
     const fetch = (request: Request, server: Bun.Server<unknown>) => {
@@ -112,7 +113,7 @@ export function createListener(config: Config, log: Log) {
       ...(certificate ? { tls: { cert: certificate.cert, key: certificate.key } } : {}),
       maxRequestBodySize: MAX_BODY_BYTES,
       idleTimeout: IDLE_TIMEOUT_SECONDS,
-      // No hook caught it, because the thrown value is not an `Error`.
+      // Called only for a thrown value that is not an `Error`: the hooks handle everything else.
       error(error: Error) {
         log.error({ err: error }, 'request failed')
         return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
@@ -135,7 +136,10 @@ export function createListener(config: Config, log: Log) {
     await Promise.all([...sockets].map((socket) => drain(socket.server(), secondSignal, log)))
   }
 
-  /** Forwards new requests to the next process. Returns once none of ours needs the data, or `stopped` resolves. */
+  /**
+   * Forwards new requests to the next process. Returns once no request in this process needs the
+   * data, or `stopped` resolves.
+   */
   async function handOver(stopped: Promise<unknown>) {
     const forward = createForward(config)
     let isStopped = false

@@ -35,13 +35,13 @@ function pageOf(program: Commander): string {
 
 function sectionsOf(command: Commander, path: string): string[] {
   const help = command.createHelp()
-  return help.visibleCommands(command).flatMap((one) => {
-    if (one.commands.length > 0) return sectionsOf(one, `${path}${one.name()} `)
-    if (one.name() === 'help') return []
-    const options = help.visibleOptions(one).filter(({ long }) => long !== '--help')
+  return help.visibleCommands(command).flatMap((child) => {
+    if (child.commands.length > 0) return sectionsOf(child, `${path}${child.name()} `)
+    if (child.name() === 'help') return []
+    const options = help.visibleOptions(child).filter(({ long }) => long !== '--help')
     return [
-      `.SS ${escapeRoff(path + help.subcommandTerm(one).replace('[options] ', '').replace(' [options]', ''))}`,
-      escapeRoff(one.description()),
+      `.SS ${escapeRoff(path + help.subcommandTerm(child).replace('[options] ', '').replace(' [options]', ''))}`,
+      escapeRoff(child.description()),
       ...options.flatMap(({ flags, description }) => [
         '.TP',
         `.B ${escapeRoff(flags)}`,
@@ -51,7 +51,7 @@ function sectionsOf(command: Commander, path: string): string[] {
   })
 }
 
-/** Escapes text for roff: dashes, backslashes and lines that roff would take for requests. */
+/** Escapes dashes, backslashes, and leading characters that roff would read as requests. */
 function escapeRoff(text: string): string {
   return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')
 }

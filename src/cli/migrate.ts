@@ -41,7 +41,7 @@ export const migrateCommand: LocalCommand = {
   },
 }
 
-/** The number of applied migrations, and all that this version knows. */
+/** The number of applied migrations, and the tags of all migrations in this version. */
 export function schemaStatus(config: Config) {
   return config.databaseUrl === null ? migrationStatus(config) : postgresStatus(config)
 }
@@ -68,8 +68,8 @@ function describeRestored({
   migration,
   aside,
 }: Awaited<ReturnType<typeof restoreSnapshot>>): string {
-  const kept = aside === null ? '' : ` The replaced database is ${aside}.`
-  return `The database is restored to ${at}, before migration ${migration}.${kept}
+  const kept = aside === null ? '' : ` The replaced database was moved to ${aside}.`
+  return `The database is back in its state of ${at}, before migration ${migration}.${kept}
 Start the previous version: "homeport upgrade" kept it next to the executable as homeport.previous.`
 }
 

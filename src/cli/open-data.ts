@@ -19,7 +19,7 @@ import { programCommand } from './processes/program-command.ts'
 export type Data = {
   services: Services
   migrated: string[]
-  /** Lost secrets that were replaced, and what stops working. */
+  /** Lost secrets that were replaced, and what stops working as a result. */
   newSecrets: { name: SecretName; breaks: string }[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -40,8 +40,9 @@ type Overrides = Pick<
   Partial<Pick<HostState, 'certificate'>>
 
 /**
- * Locks the data directory, creates what is missing, and builds the services. Migrates the schema only if `schema`
- * allows it. With `newSecrets` lost secrets are replaced; otherwise a database without its secrets is refused.
+ * Locks the data directory, creates what is missing, and builds the services. Migrates the schema
+ * only if `schema` allows it. Replaces lost secrets with `newSecrets`; otherwise refuses a database
+ * whose secrets are missing.
  */
 export async function openData(
   config: Config,
@@ -96,7 +97,7 @@ async function openLocked(
   await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
   if (migrated.length > 0) {
     for (const userId of await services.accounts.rebuildEmailKeys()) {
-      log.warn({ userId }, 'this user has the same e-mail address as another one')
+      log.warn({ userId }, 'another user has the same e-mail address')
     }
   }
   const stack = opening.move()
@@ -133,7 +134,10 @@ export async function waitForDatabase<T>(
   }
 }
 
-/** The connection may also be lost, or the server become a standby, after it has answered. */
+/**
+ * Whether the database server cannot be reached. That includes a connection that is lost later, and
+ * a server that becomes a standby.
+ */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   return error instanceof AppError && error.code === 'unavailable'

@@ -20,7 +20,7 @@ import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 
-/** The setting or option that gave the URL, for messages. */
+/** The setting or option that contains the URL; error messages name it. */
 export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
 
 /** The database server cannot be reached, perhaps only temporarily. */
@@ -96,7 +96,10 @@ function refuseMoved(place: string, target: string | null) {
   )
 }
 
-/** The number of applied migrations, all known ones, and by how much our clock is ahead of the server's. */
+/**
+ * The number of applied migrations, the tags of all migrations in this version, and by how many ms
+ * our clock is ahead of the server's.
+ */
 export async function postgresStatus(
   config: Config,
 ): Promise<{ applied: number; known: string[]; skew: number }> {

@@ -97,7 +97,7 @@ export async function refuseMoved(config: Config) {
   )
 }
 
-/** Where the SQLite file of a copy is written until it is complete. */
+/** The folder in which `db copy` writes a SQLite file until the copy is complete. */
 export function unfinishedCopyFolder(dataDir: string): string {
   return join(dataDir, 'copy.tmp')
 }
@@ -106,7 +106,7 @@ export function databasePath(config: Config): string {
   return join(config.dataDir, 'homeport.db')
 }
 
-/** The number of applied migrations (0 without a database), and all that this version knows. */
+/** The number of applied migrations (0 without a database), and the tags of all known ones. */
 export async function migrationStatus(
   config: Config,
 ): Promise<{ applied: number; known: string[] }> {

@@ -17,15 +17,15 @@ export function createProgram(commands: Command[], runCommand: CommandAction): C
     .exitOverride()
   for (const command of commands) {
     const builder = registerCommand(program, command, commands)
-    builder.action(async (...given: unknown[]) => {
+    builder.action(async (...actionArgs: unknown[]) => {
       // commander passes the arguments, then the options, then itself.
-      await runCommand(command, given.slice(0, -2).flat() as string[], builder)
+      await runCommand(command, actionArgs.slice(0, -2).flat() as string[], builder)
     })
   }
   return program
 }
 
-/** `help user list` and `user help list` are `user list --help`. */
+/** Rewrites `help user list` and `user help list` to `user list --help`. */
 export function expandHelp(argv: string[], commands: Command[]): string[] {
   const [first = '', second] = argv
   if (first === 'help') return [...argv.slice(1), '--help']
@@ -33,7 +33,10 @@ export function expandHelp(argv: string[], commands: Command[]): string[] {
   return isGroup && second === 'help' ? [first, ...argv.slice(2), '--help'] : argv
 }
 
-/** Throws `UsageError` for an unknown command, which would be taken for an argument of the default one. */
+/**
+ * Throws `UsageError` for an unknown command, which commander would treat as an argument of the
+ * default command.
+ */
 export function requireKnownCommand([first = '', second]: string[], commands: Command[]) {
   if (first === '' || first.startsWith('-')) return
   const found = commands.filter(({ name }) => name.split(' ')[0] === first)
@@ -47,7 +50,7 @@ export function requireKnownCommand([first = '', second]: string[], commands: Co
   }
 }
 
-/** `settings get` is the command `get` of the group `settings`. */
+/** Registers a command; `settings get` becomes the command `get` in the group `settings`. */
 function registerCommand(program: Commander, command: Command, commands: Command[]): Commander {
   const [first = '', second] = command.name.split(' ')
   let parent = program
@@ -70,7 +73,7 @@ function registerCommand(program: Commander, command: Command, commands: Command
   for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
   const yes = new Option('--yes', 'skip the confirmation')
   const hasYes = leaf.options.some(({ long }) => long === yes.long)
-  // Every command accepts it, but help shows it only for commands that ask.
+  // Every command accepts it, but help shows it only for commands that ask for confirmation.
   if (!hasYes) leaf.addOption(yes.hideHelp(!('risk' in command)))
   return leaf
 }

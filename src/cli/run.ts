@@ -39,7 +39,7 @@ async function runCommand(
   program: Commander,
 ): Promise<number> {
   const isServer = command.name === 'serve'
-  // The unit file of a service may leave a variable empty.
+  // A unit file may pass an unset variable to `serve` as an empty option.
   if (!isServer) requireNonEmptyOptions(options)
   if ('run' in command) {
     return command.run(() => configOf(options, isServer), options, args, program)
@@ -86,9 +86,9 @@ function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const givenFlags = Object.entries(flags).filter(([, value]) => typeof value === 'string')
   const chosen = Object.fromEntries(givenFlags) as Record<string, string>
-  const own = readConfig(chosen)
-  if (isServer) return own
-  return readConfig(chosen, undefined, serviceVariables(own.dataDir))
+  const ownConfig = readConfig(chosen)
+  if (isServer) return ownConfig
+  return readConfig(chosen, undefined, serviceVariables(ownConfig.dataDir))
 }
 
 async function reportError(thrown: unknown): Promise<number> {
@@ -97,7 +97,7 @@ async function reportError(thrown: unknown): Promise<number> {
   if (error instanceof ConfigError) return fail(error.message, EXIT.configuration)
   if (error instanceof UsageError) return fail(error.message, EXIT.usage)
   const isExplained = [CommandError, ArchiveError, DatabaseRefusal].some(
-    (one) => error instanceof one,
+    (errorClass) => error instanceof errorClass,
   )
   if (isExplained) return fail((error as Error).message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
@@ -106,7 +106,7 @@ async function reportError(thrown: unknown): Promise<number> {
     const { state, advice } = await describeFullDisk(path ?? null)
     return fail(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
   }
-  // For a request the path is the URL, which may contain a key.
+  // If an HTTP request failed, `path` is its URL, which may contain a key.
   if (path && !path.includes('://') && /^E[A-Z]+$/.test(code ?? '')) {
     return fail(
       `${path} cannot be used (${code}): check that its disk is writable and has space, and that it belongs to this user.`,

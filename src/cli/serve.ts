@@ -50,7 +50,7 @@ function reasonOf(thrown: unknown): string {
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
-/** SIGHUP reopens the log when it is a file: see `createServerLog`. */
+/** The signals to stop. With a log file, SIGHUP is not one: it reopens the file instead. */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()

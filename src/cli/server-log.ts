@@ -7,12 +7,15 @@ import { createLogOutput } from '../lib/log-output.ts'
 import { BUILD } from '../version.ts'
 import { describeWritableFolders } from './data-directory.ts'
 
-/** The server's log: JSON to LOG_FILE, or else LOG_FORMAT to standard output. `live` keeps its last lines. */
+/**
+ * Creates the server's log: JSON in LOG_FILE, or else LOG_FORMAT on standard output. `live` keeps
+ * its last lines.
+ */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
-  const { logFile, logFileBytes: fullBytes, logFileKeep: kept, logLevel, instance } = config
+  const { logFile, logFileBytes: maxBytes, logFileKeep: keptFiles, logLevel, instance } = config
   const base = instance === null ? null : { instance }
   if (logFile !== null) {
-    const file = openLogFile(logFile, { fullBytes, kept })
+    const file = openLogFile(logFile, { maxBytes, keptFiles })
     return createLog(logLevel, live.tee(createLogOutput(file)), base)
   }
   if (!isTextLog(config)) return createLog(logLevel, live.tee(createLogOutput(1)), base)
@@ -72,7 +75,10 @@ export function isTextLog({ logFormat, logFile }: Config): boolean {
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
 }
 
-/** The URL on this machine of a server that listens on `host`: a browser cannot open a wildcard address. */
+/**
+ * The URL at which a browser on this machine reaches a server that listens on `host`. A browser
+ * cannot open a wildcard address.
+ */
 function localUrl(host: string, port: number): string {
   const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`

@@ -9,7 +9,7 @@ export type ServingSocket = ReturnType<typeof createServingSocket>
 
 /** How long a socket keeps accepting connections after the next one has started listening. */
 const OVERLAP_MS = 100
-/** The runtime checks timeouts every four seconds; one more is a margin. */
+/** The runtime checks timeouts every four seconds; one second is a margin. */
 export const TIMER_STEP_SECONDS = 5
 
 /** A socket that accepts requests. `keepAlive` is the idle timeout of connections in seconds. */
@@ -68,7 +68,7 @@ export function createServingSocket(target: Target, keepAlive: number) {
   }
 
   /**
-   * Leaves new connections to the other sockets of the port. Open connections get one more reply each. Idle ones are
+   * Leaves new connections to the other sockets on the port. Open connections get one more reply each. Idle ones are
    * closed no sooner than usual, so that a request already on its way is answered.
    */
   function retire(onEnd = () => {}) {

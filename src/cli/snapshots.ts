@@ -57,7 +57,7 @@ export async function returnToSnapshot(
   const path = databasePath(config)
   const incoming = `${path}.incoming`
   await copyFile(snapshot, incoming)
-  // Root may run this for the user of the service.
+  // Root may run this, but the service's user must own the database.
   const { uid, gid } = await stat(snapshot)
   await chown(incoming, uid, gid)
   await chmod(incoming, 0o600)

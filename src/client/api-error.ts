@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../lib/errors.ts'
 
-/** Errors that the client itself detects: no reply, one that cannot be trusted, or a failure on the device. */
+/** Errors that the client itself detects: no reply, an untrusted reply, or a device failure. */
 type ClientCode =
   | 'network_error'
   | 'timeout'
@@ -18,7 +18,7 @@ type ClientCode =
 export type ErrorDetail = { path: string; message: string }
 
 type Failure = {
-  /** The status of the reply; 0 without a reply. */
+  /** The HTTP status of the reply; 0 if there was none. */
   status: number
   /** Newer servers may return codes that this client does not know. */
   code: ErrorCode | ClientCode | (string & {})
@@ -35,7 +35,7 @@ type Failure = {
 
 /** The error that every function of the client throws. */
 export class ApiError extends Error {
-  /** The status of the reply; 0 without a reply. */
+  /** The HTTP status of the reply; 0 if there was none. */
   readonly status: number
   /** A machine-readable error code; newer servers may return codes that this client does not know. */
   readonly code: Failure['code']

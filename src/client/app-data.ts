@@ -21,12 +21,12 @@ export type PricingPlan = PlanLimits & {
   /** The billing period, such as `month`. */
   duration: string
   source: string
-  /** The product at the store or the billing provider; empty if there is none. */
+  /** The product's id at the store or the billing provider; empty if there is none. */
   paymentProductId: string
   paymentPriceId: string
   /** Other store products for this plan. */
   otherProductIds?: string[]
-  /** The entitlements that a store purchase of this plan gives; the code of the plan if absent. */
+  /** The entitlements that a store purchase of this plan grants; if absent, the plan's code. */
   entitlementIds?: string[]
   trialDays: number
   /** What the plan unlocks. */
@@ -47,7 +47,7 @@ export type PricingPlan = PlanLimits & {
 export type AppVersions = {
   latestVersion: string
   latestBuildNumber: number
-  /** Older apps must be updated. */
+  /** Apps with an older version or build must be updated. */
   supportedVersion: string
   supportedBuildNumber: number
 }

@@ -17,7 +17,7 @@ export type Attachment = {
 
 /** A file in a page of files. */
 export type ListedAttachment = Attachment & {
-  /** `supportTicket` or `publicAsset`; later servers may add others. */
+  /** `supportTicket` or `publicAsset`; later server versions may add others. */
   type: string
   /** Bytes. */
   size: number

@@ -33,7 +33,7 @@ const LOGOUT = '/api/auth/logout/v1'
 const PROFILE = '/api/user/profile/v1'
 const SIGNED_OUT = 'Signed out on this device.'
 
-/** Starts and ends sessions; a guest's data is kept. */
+/** Starts and ends sessions. A guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { asUser, perform, withToken } = calls
@@ -61,8 +61,9 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * Like `signInAt`, but sends a guest's token to keep the data. The token is tested first: if an intermediary removed
-   * it, the server would create a new account. `guestsOnly`: sends no other user's token. `keepsGuestId`: the account
+   * Like `signInAt`, but sends a guest's token, so that the account takes over the guest's data.
+   * The token is tested first: if an intermediary removed it, the server would create a new
+   * account. `guestsOnly`: sends the token only if the user is a guest. `keepsGuestId`: the account
    * must be the guest's, so another id means that an intermediary removed the token.
    */
   function signInWithGuestAt<P extends string>(
@@ -86,10 +87,10 @@ export function createAuth(deps: AuthDeps) {
       const { response } = await call('get', PROFILE, token, { deadline })
       return { token, user: response as UserProfile }
     }
-    return withToken(readUser).catch(throwIfEnded)
+    return withToken(readUser).catch(rethrowSessionError)
   }
 
-  async function throwIfEnded(error: unknown): Promise<never> {
+  async function rethrowSessionError(error: unknown): Promise<never> {
     const hasEnded = isSessionEnded(error) && (await session.read()) === null
     throw hasEnded ? sessionEnded(error) : error
   }
@@ -111,7 +112,7 @@ export function createAuth(deps: AuthDeps) {
     })
   }
 
-  /** Stores the session in a reply, unless the reply is a challenge. `guest`: the user it must belong to. */
+  /** Stores the session that a reply contains, if any. `guest`: the user that it must belong to. */
   async function keepSession<P extends string>(
     envelope: Envelope,
     guest: UserProfile | null = null,
@@ -124,7 +125,10 @@ export function createAuth(deps: AuthDeps) {
     return result as ReplyOf<'post', P>
   }
 
-  /** Signs out on this device whatever the server answers, without waiting for a refresh. */
+  /**
+   * Signs out on this device whatever the server replies, without waiting for a refresh in
+   * progress.
+   */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
     try {
       const envelope = await runCall(options, async (deadline) => {

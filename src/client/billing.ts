@@ -14,9 +14,9 @@ export type Subscription = {
   limits: PlanLimits | null
 }
 
-/** A named right that a purchase gives, such as `pro`. */
+/** A named right that a purchase grants, such as `pro`. */
 export type Entitlement = {
-  /** As the billing provider names it, such as `pro`. */
+  /** The billing provider's id for it, such as `pro`. */
   id: string
   /** Whether the user has access now. */
   active: boolean
@@ -62,7 +62,7 @@ export type BillingExport = {
   sandboxSubscription: Subscription
   /** The app user ids under which the billing provider knows the user. */
   billingIds: string[]
-  /** The events of the billing provider, oldest first. `body`: JSON as text, without the data of other users. */
+  /** The billing provider's events, oldest first. `body`: JSON text, without other users' data. */
   billingEvents: { receivedAt: string; body: string }[]
 }
 

@@ -88,7 +88,9 @@ function queryString(query: Call['query'] = {}): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** Encoded as `fetch` would: a sealed request contains the query that the server will see. */
+/**
+ * Encodes as `fetch` does, because a sealed request contains the query that the server will see.
+ */
 function encodeParameter(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
 }
@@ -101,7 +103,7 @@ function envelopeOf({ text }: Reply): Partial<Envelope> {
   }
 }
 
-/** Whether Homeport sent the reply: a hotel's login page, for example, can have the same status. */
+/** Whether Homeport sent the reply: a captive portal, for example, can return the same status. */
 function isSuccess(envelope: Partial<Envelope>, method: string): envelope is Envelope {
   const { code, response, message } = envelope
   const hasData = typeof response === 'object' && response !== null

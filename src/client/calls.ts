@@ -12,7 +12,7 @@ type CallsDeps = {
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Creates client functions for routes, typed by the server. */
+/** Creates client functions for the server's routes, with the types of those routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
   return { asUser, withoutToken, perform, withToken }
 
@@ -53,8 +53,9 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   }
 
   /**
-   * Sends a request with an access token, and retries once with a new one if it is refused: it may have expired, or an
-   * intermediary may have removed it. The session has ended only if it cannot be refreshed.
+   * Sends a request with an access token, and retries once with a new token if the first is
+   * refused: it may have expired, or an intermediary may have removed it. The session has ended
+   * only if it cannot be refreshed.
    */
   async function withToken<T>(sendRequest: (token: string) => Promise<T>): Promise<T> {
     const { accessToken, userId } = await session.readFresh()

@@ -8,7 +8,7 @@ import { createCalls, dataOf } from './calls.ts'
 import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { formOf } from './form.ts'
-import { addressOf, openTransport } from './open-transport.ts'
+import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
@@ -38,7 +38,7 @@ export type ClientOptions = {
   pinnedKeys?: string[]
   /** Where to keep the session; in memory by default. */
   storage?: Storage | undefined
-  /** A name by which users recognise this device. */
+  /** A name by which users recognize this device. */
   device?: string
   /** The app's platform and version, for settings that depend on them. */
   app?: AppContext
@@ -83,7 +83,7 @@ type ExportFunctions = {
 export function createClient(options: ClientOptions): Client {
   const { storage = createMemoryStorage(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
   const { fetch, onSignedOut, pinnedKeys } = options
-  const baseUrl = addressOf(options.baseUrl)
+  const baseUrl = normalizeBaseUrl(options.baseUrl)
   // Build tools turn an unset variable into one of these words.
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
   const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)

@@ -10,7 +10,7 @@ export type Deadline = {
   timeout: number
   /** Why the call was cancelled; null while it runs. */
   failure: () => ApiError | null
-  /** Registers the function that cancels the request under way. */
+  /** Registers the function that cancels the current request. */
   onCancel: (cancel: () => void) => void
   /** Restarts the timer: the call has `ms` from now. */
   restart: (ms: number) => void
@@ -30,8 +30,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Runs the `work` of one call. If the caller cancels it or it times out, it fails at once, whatever it is waiting
- * for: a request, a retry, a refresh or the storage. Rejects only with an ApiError.
+ * Runs the `work` of one call. If the caller cancels it or it times out, it fails at once, whatever
+ * it is waiting for: a request, a retry, a refresh or the storage. Rejects with an ApiError, or
+ * with a TypeError if `timeout` is invalid.
  */
 export function withDeadline<T>(
   { signal, timeout }: { signal?: AbortSignal | undefined; timeout: number },

@@ -51,7 +51,9 @@ function isOnPhone(file: UploadFile): file is PhoneFile {
   return 'uri' in file
 }
 
-/** Whether the platform streams the file: React Native does; a browser's `blob:` is read here. */
+/**
+ * Whether the platform streams the file: React Native does; a browser's `blob:` URL is read here.
+ */
 function isStreamed(file: UploadFile): file is PhoneFile {
   return isOnPhone(file) && !/^(blob|data):/.test(file.uri)
 }
@@ -81,7 +83,7 @@ async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Arra
 }
 
 /** The part of React Native's XMLHttpRequest that reads files. */
-type FileReading = {
+type FileRequest = {
   responseType: string
   response: unknown
   onload: () => void
@@ -94,7 +96,7 @@ type FileReading = {
 async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
   if (fetch) return (await fetch(uri)).arrayBuffer()
   return new Promise((resolve, reject) => {
-    const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => FileReading }
+    const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => FileRequest }
     const request = new XMLHttpRequest()
     request.responseType = 'arraybuffer'
     request.onload = () => resolve(request.response as ArrayBuffer)

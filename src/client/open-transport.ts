@@ -4,7 +4,10 @@ import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
-/** Creates the plain transport for the `env` `test`. Otherwise the first request loads the sealing module. */
+/**
+ * Creates a transport: plain if `env` is `test`, else one that loads the sealing module at first
+ * use.
+ */
 export function openTransport(
   { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,
@@ -27,7 +30,7 @@ export function openTransport(
   }
 }
 
-/** A configuration mistake must not send requests unsealed. */
+/** A configuration mistake must not cause requests to be sent unsealed. */
 function checkSealing(env: string, pinnedKeys: string[] | null) {
   if (env === 'test' && pinnedKeys !== null) {
     throw new TypeError('pinnedKeys has no effect without an env that seals, such as production.')
@@ -39,8 +42,8 @@ function checkSealing(env: string, pinnedKeys: string[] | null) {
   }
 }
 
-/** The base URL without trailing slashes. */
-export function addressOf(baseUrl: string): string {
+/** Checks the base URL and removes trailing slashes. */
+export function normalizeBaseUrl(baseUrl: string): string {
   if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(
     `baseUrl must be an address such as https://api.example.com, without spaces or a query; it is "${baseUrl}".`,

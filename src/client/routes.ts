@@ -23,10 +23,13 @@ type Route<M extends Method, P extends string> = P extends `/${infer Path}`
     : never
   : never
 
-/** A path at which the server has a route of this method. */
+/** A path at which the server has a route for this method. */
 export type PathOf<M extends Method, P extends string> = [Route<M, P>] extends [never] ? never : P
 
-/** Types that the routes lose: the plan belongs to another feature, and Elysia turns an optional record into `{}`. */
+/**
+ * Replies whose types are lost in `Routes`: the plan belongs to another feature, and Elysia turns
+ * an optional record into `{}`.
+ */
 type ModelData = {
   '/api/user/app_settings/v1': Static<typeof AppSettingsReply>
   '/api/user/export/v1': Static<typeof UserExport>

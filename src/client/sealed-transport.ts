@@ -19,7 +19,7 @@ type SealedTransportDeps = {
   now: () => number
 }
 
-/** How far the time of a message may differ from the server's clock. */
+/** How much the time of a message may differ from the server's clock. */
 const FRESHNESS_MS = 300_000
 /** The server remembers executed messages for longer than this. */
 const RESEND_WINDOW_MS = 60_000
@@ -37,9 +37,9 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   return sendSealed
 
   /**
-   * If the server's key or clock differs, the request is sealed again, once for each. The server reports this in
-   * a plain reply, which an intermediary could forge about a request that was executed: so every attempt has the same
-   * id, and only a sealed reply is trusted for the time.
+   * If the server's key or clock differs, the request is sealed again, once for each. The server
+   * reports this in a plain reply, which an intermediary could forge although the request was
+   * executed. So every attempt has the same id, and the time is taken only from a sealed reply.
    */
   async function sendSealed(request: Request): Promise<Reply> {
     const id = newMessageId()
@@ -57,7 +57,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     }
   }
 
-  /** Fixes the cause of a refusal of a message sealed at `at`. Returns whether sealing it again can help. */
+  /** Fixes what made the server refuse a message sealed at `at`. Returns whether to retry. */
   async function recover(code: unknown, { text }: Reply, at: number, deadline: Deadline) {
     if (code === 'encryption_stale') return syncClock(at, timeIn(text), deadline)
     if (code !== 'encryption_unknown_key') return false

@@ -119,7 +119,7 @@ export function createSessionKeeper(deps: SessionDeps) {
       try {
         return await exchange(kept)
       } catch (error) {
-        if (isSessionEnded(error)) return await readOther(staleToken, error)
+        if (isSessionEnded(error)) return await readReplacement(staleToken, error)
         if (delay === null || !isTransient(error)) throw error
         await sleep(delay)
       }
@@ -134,8 +134,11 @@ export function createSessionKeeper(deps: SessionDeps) {
     return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
   }
 
-  /** Returns the session that another process has stored since; if there is none, it has ended. */
-  async function readOther(staleToken: string, refusal: unknown): Promise<StoredSession> {
+  /**
+   * Returns the session with which another process has replaced the refused one. If there is none,
+   * forgets the refused session and throws `refusal`.
+   */
+  async function readReplacement(staleToken: string, refusal: unknown): Promise<StoredSession> {
     await end(staleToken)
     const kept = await read()
     if (kept === null) throw refusal
@@ -174,11 +177,11 @@ export function isTokenRefused(error: unknown): boolean {
 
 export function sessionEnded(cause: unknown): ApiError {
   const message =
-    "The session on this device has ended, so the account cannot take over the guest's data. Try again to continue without it."
+    "The session on this device has ended, so the account cannot take over the guest's data. Try again to continue without that data."
   return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 
-/** Whether a retry may help: no reply, a server error, or another process refreshes the same session. */
+/** Whether a retry may help: no reply, a server error, or a refresh by another process. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiError &&

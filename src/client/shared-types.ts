@@ -8,7 +8,7 @@ export type CallOptions = {
 
 /** Which page of a list to return. */
 export type PageInput = {
-  /** The most items to return, up to 100; 50 by default. */
+  /** The maximum number of items to return: up to 100, 50 by default. */
   limit?: number
   /** `next` of the previous page. */
   after?: string

@@ -7,7 +7,7 @@ export type Storage = {
   removeItem(key: string): void | Promise<void>
 }
 
-/** Keeps items until the app ends. */
+/** Keeps items in memory until the app exits. */
 export function createMemoryStorage(): Storage {
   const items = new Map<string, string>()
   return {

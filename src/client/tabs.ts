@@ -59,13 +59,17 @@ export async function withTabLock<T>(name: string, work: () => Promise<T>): Prom
 }
 
 /**
- * Tells listeners in all tabs about changes of the session. `name` identifies the storage that the tabs share; null
- * if they share none. `readExpiry` reads the storage: a message that does not match it is about another storage.
+ * Notifies listeners in all tabs of changes to the session. `name` identifies the storage that the
+ * tabs share; null if they share none. `readExpiry` reads the storage: a message that does not
+ * match it is about another storage.
  */
 export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
   const listeners = new Set<(change: AuthChange) => void>()
   let channel: Channel | null = null
-  /** As this tab last saw it: a tab with a separate storage is not notified when the other's session ends. */
+  /**
+   * Whether this tab last saw a signed-in user: if not, because its storage is separate, it is not
+   * notified when another tab's session ends.
+   */
   let wasSignedIn = false
   let latest: SessionState | null = null
   return { announce, listen }
@@ -78,9 +82,9 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   function listen(listener: (change: AuthChange) => void): () => void {
     open()
     // A new function, so that a listener added twice is called twice.
-    const own = (change: AuthChange) => listener(change)
-    listeners.add(own)
-    return () => void listeners.delete(own)
+    const registered = (change: AuthChange) => listener(change)
+    listeners.add(registered)
+    return () => void listeners.delete(registered)
   }
 
   function notify({ reason, expiresAt }: SessionState) {

@@ -14,7 +14,7 @@ export type Incoming = { status: number; text: string; header: (name: string) =>
 
 export type Transmit = (request: Outgoing, deadline: Deadline) => Promise<Incoming>
 
-/** The `fetch` of every platform. */
+/** The signature of `fetch` on every platform. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
 /** The part of XMLHttpRequest that is used here. */
@@ -35,8 +35,8 @@ type Xhr = {
 const MIN_BYTES_PER_MS = 8
 
 /**
- * Sends with the given `fetch`. Without one it uses the platform's own, and XMLHttpRequest for uploads if there is
- * one: only it reports progress.
+ * Sends requests with `fetch`. If it is omitted, uses the platform's `fetch`, and for uploads
+ * XMLHttpRequest where it exists: only that reports progress.
  */
 export function createTransmit(fetch?: Fetch): Transmit {
   return async (request, deadline) => {

@@ -25,10 +25,10 @@ export function isUpdateAvailable(settings: AppSettings, app: InstalledApp): boo
 }
 
 function isOlder({ version, buildNumber }: InstalledApp, limit: string, build: number): boolean {
-  const [own, other] = [parseVersion(version), parseVersion(limit)]
+  const [installed, wanted] = [parseVersion(version), parseVersion(limit)]
   // A version that cannot be parsed must not lock users out.
-  if (own === null || other === null) return false
-  const difference = compareVersions(own, other)
+  if (installed === null || wanted === null) return false
+  const difference = compareVersions(installed, wanted)
   return difference < 0 || (difference === 0 && buildNumber !== undefined && buildNumber < build)
 }
 

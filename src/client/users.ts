@@ -45,7 +45,7 @@ export type Session = {
 /** The password was correct and a code is needed: send it with `passTwoFactor`. */
 export type TwoFactorChallenge = {
   challengeToken: string
-  /** `totp` and `recovery_code`; later servers may add others. */
+  /** `totp` and `recovery_code`; later server versions may add others. */
   methods: string[]
   /** Seconds until the challenge expires. */
   expiresIn: number
@@ -57,7 +57,7 @@ export type SignInResult = Session | TwoFactorChallenge
 /** A user. Pass `_id` to the billing SDK as the app user id. */
 export type UserProfile = {
   _id: string
-  /** `email`, `google`, `apple` or `guest`; later servers may add others. */
+  /** `email`, `google`, `apple` or `guest`; later server versions may add others. */
   loginType: string
   /** As typed; empty for a guest. */
   email: string
@@ -86,7 +86,7 @@ export type UserProfile = {
   onboardingCompleted: boolean
 }
 
-/** Profile fields to change: absent fields stay, null restores the default (RFC 7396). */
+/** Profile fields to change: absent fields stay unchanged, null restores the default (RFC 7396). */
 export type ProfileChanges = {
   profile?: {
     /** Up to 100 characters. */
@@ -189,7 +189,10 @@ export type UserFunctions = {
   logout: (options?: CallOptions) => Promise<Message>
   /** Returns the signed-in devices, most recently used first. */
   listSessions: (options?: CallOptions) => Promise<Device[]>
-  /** Signs a device out. `id`: its session, or `others` for all but this one. Throws `not_found`. */
+  /**
+   * Signs a device out. `id`: its session id, or `others` for all other devices. Throws
+   * `not_found`.
+   */
   endSession: (session: { id: string }, options?: CallOptions) => Promise<Message>
   /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`. */
   changePassword: (
@@ -198,12 +201,12 @@ export type UserFunctions = {
   ) => Promise<Message>
   /** Sends an e-mail with a reset link if the account exists. */
   forgotPassword: (account: { email: string }, options?: CallOptions) => Promise<Message>
-  /** Sets a password with the token from that e-mail and signs out all devices. Throws `unauthenticated` for a used or expired link. */
+  /** Sets a password with the token from the reset e-mail and signs out all devices. Throws `unauthenticated` for a used or expired link. */
   resetPassword: (
     reset: { token: string; newPassword: string },
     options?: CallOptions,
   ) => Promise<Message>
-  /** Verifies an e-mail address with the token from its e-mail. Throws `unauthenticated` for a used or expired link. */
+  /** Verifies an e-mail address with the token from the verification e-mail. Throws `unauthenticated` for a used or expired link. */
   verifyEmail: (link: { token: string }, options?: CallOptions) => Promise<Message>
   /** Sends the verification e-mail again. Throws `conflict` if there is nothing to verify. */
   resendVerification: (options?: CallOptions) => Promise<Message>
@@ -236,7 +239,7 @@ export type UserFunctions = {
 
   /** Returns the signed-in user. */
   readProfile: (options?: CallOptions) => Promise<UserProfile>
-  /** Changes the given fields and returns the whole profile. Throws `validation_failed`. */
+  /** Changes the fields in `changes` and returns the whole profile. Throws `validation_failed`. */
   changeProfile: (changes: ProfileChanges, options?: CallOptions) => Promise<UserProfile>
   /** Permanently deletes the account and all its data. Call it again if the reply was lost. */
   deleteProfile: (options?: CallOptions) => Promise<Message>

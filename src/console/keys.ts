@@ -1,7 +1,7 @@
 import { go, linkTo } from './router.ts'
 import { SCREENS } from './screens.tsx'
 
-/** How long the second key of a pair may take. */
+/** The longest time between the two keys of a shortcut such as `g p`. */
 const PAIR_TIMEOUT_MS = 1_000
 
 type Actions = { focusSearch: () => void; showHelp: () => void }

@@ -25,7 +25,7 @@ type ScreenEntry = {
   Screen: ComponentType
 }
 
-/** Every screen. Navigation, shortcuts and their help follow from this list. */
+/** Every screen. The navigation, the shortcuts and their help are generated from this list. */
 export const SCREENS: ScreenEntry[] = [
   { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
   { path: 'people', label: 'People', key: 'p', Screen: PeopleScreen },
@@ -36,7 +36,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'files', label: 'Files', Screen: FilesScreen },
   { path: 'rates', label: 'Rates', Screen: RatesScreen },
   { path: 'metrics', label: 'Metrics', Screen: MetricsScreen },
-  { path: 'live', label: 'Live', Screen: LiveScreen },
+  { path: 'live', label: 'Live log', Screen: LiveScreen },
   { path: 'backups', label: 'Backups', Screen: BackupsScreen },
   { path: 'keys', label: 'Keys', Screen: KeysScreen },
   { path: 'audit', label: 'Audit', key: 'a', Screen: AuditScreen },

@@ -3,8 +3,8 @@ type Budget = (holder: string, amount: number, signal: AbortSignal) => Promise<D
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
 /**
- * `total` for everyone, `share` for one holder. Up to `queueLimit` requests wait, `queueShare` of them for one
- * holder; beyond that `onFull()` is thrown.
+ * All holders together get up to `total`, each of them up to `share`. Up to `queueLimit` requests
+ * wait, `queueShare` of them for one holder; beyond that `onFull()` is thrown.
  */
 type BudgetRules = {
   total: number
@@ -27,8 +27,8 @@ export function createBudget(rules: BudgetRules): Budget {
     const isNext = waiting.every((other) => !fitsShare(other))
     if (isNext && fitsShare({ holder, amount }) && amount <= left) allocate(holder, amount)
     else {
-      const own = waiting.filter((other) => other.holder === holder)
-      if (waiting.length >= queueLimit || own.length >= queueShare) throw onFull()
+      const queued = waiting.filter((other) => other.holder === holder)
+      if (waiting.length >= queueLimit || queued.length >= queueShare) throw onFull()
       await waitForTurn(holder, amount, signal)
     }
     return {

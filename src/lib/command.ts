@@ -15,7 +15,7 @@ export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCom
   /** Parses the arguments in the terminal's process, which can read files; returns plain JSON. */
   input?(args: string[], options: Options): Input | Promise<Input>
   work(services: Services, input: Input): Promise<Outcome>
-  /** A sentence to confirm first, about the data that would be lost permanently; null for none. */
+  /** A warning about permanent data loss, to confirm first; null if there is none. */
   risk?(services: Services, input: Input): Promise<string | null>
   /** The outcome as text; with `--json` the outcome itself is printed. */
   print(outcome: Outcome): string
@@ -48,7 +48,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The number given to an option such as `--limit`. Throws `UsageError` for anything but 1 to 999999. */
+/** The value of a numeric option such as `--limit`. Throws `UsageError` for anything but 1 to 999999. */
 export function parseLimitOption(text: string, option = '--limit'): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new UsageError(`${option} takes a number from 1 to 999999.`)

@@ -1,14 +1,14 @@
 /** A changed value; null where it was absent before or is absent now. */
 export type Difference = { path: string; before: unknown; after: unknown }
 
-/** The differences of two JSON values by path, such as `ios.latestVersion` or `0.name.de`. */
+/** The differences between two JSON values by path, such as `ios.latestVersion` or `0.name.de`. */
 export function differencesBetween(before: unknown, after: unknown, path = ''): Difference[] {
   if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)])
     return [...names].flatMap((name) =>
       differencesBetween(
-        own(before, name),
-        own(after, name),
+        ownValue(before, name),
+        ownValue(after, name),
         path === '' ? name : `${path}.${name}`,
       ),
     )
@@ -24,7 +24,7 @@ export function beforeAndAfterOf(differences: Difference[]) {
   return { before: side('before'), after: side('after') }
 }
 
-function own(tree: Record<string, unknown>, name: string): unknown {
+function ownValue(tree: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(tree, name) ? tree[name] : undefined
 }
 

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from './durations.ts'
 /**
- * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time recorded before
- * the start; null when none was.
+ * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time
+ * recorded before this process started; null if there is none.
  */
 export type Clocks = { wall: () => number; steady: () => number; lastKnown: number | null }
 
@@ -13,28 +13,28 @@ const TRUST_DELAY_MS = HOUR_MS
 const MIN_JUMP_MS = 2 * 60 * 1000
 
 /**
- * `take` returns the jobs that became due since the last call by the wall clock, including those it jumped over.
- * After a jump of more than a day, jobs that delete by age wait until the clock has kept the new time for an hour:
- * a wrong year would delete everything. The same holds for a start more than a day after `lastKnown`. `jump` is in
- * ms; 0 for none.
+ * `take` returns the jobs that became due by the wall clock since the last call, including those
+ * that a jump skipped. After a jump of more than a day, jobs that delete by age wait until the
+ * clock has kept the new time for an hour: a wrong year would delete everything. The same applies
+ * if the process starts more than a day after `lastKnown`. `jump` is in ms; 0 for none.
  */
 export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
   let steadyBefore = clocks.steady()
   const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY_MS
-  let doubtedUntil = isLongAgo ? steadyBefore + TRUST_DELAY_MS : Number.NEGATIVE_INFINITY
+  let inDoubtUntil = isLongAgo ? steadyBefore + TRUST_DELAY_MS : Number.NEGATIVE_INFINITY
   const waiting = new Set<T>()
-  return { take, isClockDoubted: () => clocks.steady() < doubtedUntil }
+  return { take, isClockInDoubt: () => clocks.steady() < inDoubtUntil }
 
   function take(): { due: T[]; jump: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]
     const jump = wall - wallBefore - (steady - steadyBefore)
-    if (jump > DAY_MS) doubtedUntil = steady + TRUST_DELAY_MS
+    if (jump > DAY_MS) inDoubtUntil = steady + TRUST_DELAY_MS
     if (jump < -MIN_JUMP_MS) waiting.clear()
     const due = jobs.filter((job) => isDue(job, wallBefore, wall))
     wallBefore = wall
     steadyBefore = steady
-    if (steady < doubtedUntil) {
+    if (steady < inDoubtUntil) {
       for (const job of due) if (job.deletesByAge) waiting.add(job)
       return { due: due.filter((job) => !job.deletesByAge), jump: ignoreSmallJump(jump) }
     }

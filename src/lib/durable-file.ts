@@ -22,7 +22,7 @@ export async function renameDurably(from: string, to: string) {
   await syncPath(dirname(to))
 }
 
-/** Creates a directory and its missing parents, and syncs each into its parent. */
+/** Creates a directory and its missing parents, and syncs the parent of each new one. */
 export async function makeFolder(path: string) {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return

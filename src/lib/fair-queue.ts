@@ -8,9 +8,9 @@ type Waiting = {
 
 type FairQueueRules = {
   /** How many jobs run at once, and how many of them for one holder. */
-  places: number
+  slots: number
   share?: number
-  /** Jobs that cost more than this leave the last place to cheaper ones. */
+  /** Jobs that cost more than this leave the last slot to cheaper ones. */
   small?: number
   /** The cost of a millisecond, charged afterwards for jobs whose duration is not known in advance. */
   costPerMs?: number
@@ -23,25 +23,25 @@ type FairQueueRules = {
 const MAX_REMEMBERED = 10_000
 
 /**
- * Gives the next place to the waiting holder that has used the least so far, by cost: holders such as addresses and
+ * Gives the next slot to the waiting holder that has used the least so far, by cost: holders such as addresses and
  * users take turns, and a small request does not wait behind another holder's many. Start-time fair queueing (Goyal,
  * Vin and Cheng, SIGCOMM 1996).
  */
 export function createFairQueue(rules: FairQueueRules) {
   const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
-  const { share = rules.places, queueShare = queueLimit } = rules
+  const { share = rules.slots, queueShare = queueLimit } = rules
   const held = new Map<string, number>()
   /** The cost each holder has used; a new holder starts at `floor`. */
   const used = new Map<string, number>()
   let floor = 0
   let largeRunning = 0
-  let freePlaces = rules.places
+  let freeSlots = rules.slots
   let waiting: Waiting[] = []
   return take
 
   /**
-   * Waits for a place for all of `holders`, from the widest (an address) to the narrowest (a user). Throws `onFull()`
-   * when too many jobs wait, or when `signal` aborts first. Dispose of the place afterwards.
+   * Waits for a slot for all of `holders`, from the widest (an address) to the narrowest (a user). Throws `onFull()`
+   * when too many jobs wait, or when `signal` aborts first. Dispose of the slot afterwards.
    */
   async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -57,11 +57,11 @@ export function createFairQueue(rules: FairQueueRules) {
   }
 
   function serveWaiting() {
-    while (freePlaces > 0) {
-      const next = waiting.filter(hasPlace).reduce<Waiting | null>(earlier, null)
+    while (freeSlots > 0) {
+      const next = waiting.filter(hasSlot).reduce<Waiting | null>(earlier, null)
       if (next === null) return
       waiting = waiting.filter((one) => one !== next)
-      hold(next, 1)
+      adjustCounts(next, 1)
       floor = rankOf(next)
       for (const holder of next.holders) used.set(holder, floor + next.cost)
       if (used.size > MAX_REMEMBERED) used.clear()
@@ -73,15 +73,15 @@ export function createFairQueue(rules: FairQueueRules) {
   function release(job: Waiting) {
     const more = (performance.now() - job.startedAt) * costPerMs - job.cost
     if (more > 0) for (const holder of job.holders) used.set(holder, usedBy(holder) + more)
-    hold(job, -1)
+    adjustCounts(job, -1)
     // Once every waiting holder could have had a turn, earlier holders no longer rank behind new ones.
     floor += job.cost / (countByWidest().size + 1)
     serveWaiting()
     if (held.size === 0) used.clear()
   }
 
-  function hold({ holders, cost }: Waiting, change: 1 | -1) {
-    freePlaces -= change
+  function adjustCounts({ holders, cost }: Waiting, change: 1 | -1) {
+    freeSlots -= change
     if (cost > small) largeRunning += change
     for (const holder of holders) {
       const count = (held.get(holder) ?? 0) + change
@@ -90,8 +90,8 @@ export function createFairQueue(rules: FairQueueRules) {
     }
   }
 
-  function hasPlace({ holders, cost }: Waiting): boolean {
-    const isReserved = cost > small && largeRunning >= rules.places - 1
+  function hasSlot({ holders, cost }: Waiting): boolean {
+    const isReserved = cost > small && largeRunning >= rules.slots - 1
     return !isReserved && holders.every((holder) => (held.get(holder) ?? 0) < share)
   }
 

@@ -9,7 +9,7 @@ export const SKEW_WARNING_MS = 5_000
 /** With a larger skew, nothing is deleted by age: instances with the right time do that. */
 const MAX_SKEW_MS = MINUTE_MS
 
-const DOUBTED =
+const CLOCK_IN_DOUBT =
   'the clock is more than a day ahead of the last recorded time: nothing is deleted by age for an hour'
 
 export type Job = {
@@ -17,7 +17,7 @@ export type Job = {
   /** Cron expressions in UTC. */
   schedule: string[]
   run: (signal: AbortSignal) => Promise<void>
-  /** Whether to run at the start, such as when a run was missed while the server was down. */
+  /** Whether to run at startup, for example after a run was missed while the server was down. */
   isDueAtStart?: () => Promise<boolean>
   /** Whether it runs on every instance; otherwise one instance runs it for all. */
   runsOnEveryInstance?: boolean
@@ -36,7 +36,7 @@ type JobsDeps = {
   claim: (name: string, slot: Date) => Promise<boolean>
   /** Receives the last run of each job. */
   runs: Map<string, JobRun | null>
-  /** The newest time recorded before the start; null when none was. */
+  /** The newest time recorded before this process started; null if there is none. */
   readLastKnown: () => Promise<Date | null>
   /** How far `wall` is ahead of the clock that all instances share, in ms; null without one. */
   readSkew: (wall: () => number) => Promise<number | null>
@@ -70,7 +70,7 @@ export function startJobs(
   async function watchTime() {
     const lastKnown = await lastKnownTime()
     const dueJobs = createDueJobs(jobs, { ...clocks, lastKnown })
-    if (dueJobs.isClockDoubted()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, DOUBTED)
+    if (dueJobs.isClockInDoubt()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, CLOCK_IN_DOUBT)
     while (!stopping.signal.aborted) {
       await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)
       const { due, jump } = dueJobs.take()
@@ -82,7 +82,9 @@ export function startJobs(
     }
   }
 
-  /** A shared clock that cannot be read counts as different: the database could not be changed either. */
+  /**
+   * A shared clock that cannot be read counts as out of sync: the database is then unavailable too.
+   */
   async function isClockInSync(): Promise<boolean> {
     const skew = await readSkew(clocks.wall).catch(() => Number.POSITIVE_INFINITY)
     if (skew === null) return true

@@ -39,7 +39,7 @@ type KeyRingDeps = {
 /** How long a key is published before it takes effect. */
 const PUBLISH_AHEAD_MS = DAY_MS
 
-/** The P-256 keys of one use: the current key, the next one, and previous ones that are still accepted. */
+/** The P-256 keys for one use: the current key, the next one, and previous ones that are still accepted. */
 export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: KeyRingDeps) {
   const exclusive = createSemaphore({
     limit: 1,

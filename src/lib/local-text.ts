@@ -1,7 +1,7 @@
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
 export type LocalText = string | Record<string, string>
 
-/** The language assumed for text that names none. */
+/** The language assumed for text that does not specify one. */
 export const FALLBACK_LANGUAGE = 'en'
 
 /** The text in `language`, else in the fallback language, else in any. */

@@ -1,13 +1,13 @@
 import { closeSync, fstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 
-/** A log of `fullBytes` is rotated to `.1`; `kept` older files remain. */
-export type LogFileLimits = { fullBytes: number; kept: number }
+/** A log of `maxBytes` is rotated to `.1`; `keptFiles` older files remain. */
+export type LogFileLimits = { maxBytes: number; keptFiles: number }
 
 /**
  * Appends to the file at `path`, rotates it when it is full, and opens a new one when another program has moved it.
  * Throws the system's error when it cannot be opened.
  */
-export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) {
+export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimits) {
   let descriptor = open()
   return { write, reopen }
 
@@ -15,7 +15,7 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
   function write(bytes: Uint8Array) {
     const size = sizeAt(path, descriptor)
     if (size === null) reopen()
-    else if (size > 0 && size + bytes.byteLength > fullBytes) rotate()
+    else if (size > 0 && size + bytes.byteLength > maxBytes) rotate()
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
   }
 
@@ -32,10 +32,10 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
 
   function rotate() {
     try {
-      rmSync(kept === 0 ? path : `${path}.${kept}`, { force: true })
-      for (let number = kept - 1; number >= 1; number--)
+      rmSync(keptFiles === 0 ? path : `${path}.${keptFiles}`, { force: true })
+      for (let number = keptFiles - 1; number >= 1; number--)
         renameIfExists(`${path}.${number}`, `${path}.${number + 1}`)
-      if (kept > 0) renameIfExists(path, `${path}.1`)
+      if (keptFiles > 0) renameIfExists(path, `${path}.1`)
     } catch {
       // A log that is too large is better than none.
       return
@@ -48,12 +48,12 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
   }
 }
 
-/** The size of the file at `path`; null when it is no longer that of `descriptor`. */
+/** The size of the file at `path`; null when `descriptor` no longer refers to that file. */
 function sizeAt(path: string, descriptor: number): number | null {
-  const own = fstatSync(descriptor)
+  const openFile = fstatSync(descriptor)
   try {
     const { ino, dev } = statSync(path)
-    return ino === own.ino && dev === own.dev ? own.size : null
+    return ino === openFile.ino && dev === openFile.dev ? openFile.size : null
   } catch {
     return null
   }

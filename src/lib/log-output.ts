@@ -37,7 +37,7 @@ export function createLogOutput(
       if (typeof target !== 'number') target.write(bytes)
       else for (let at = 0; at < bytes.length; ) at += writeSync(target, bytes, at)
     } catch {
-      // Whatever read the log is gone: the server continues without it.
+      // The reader of the log is gone: the server continues without a log.
     }
   }
 }

@@ -43,7 +43,7 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
         for (const [key, count] of Object.entries(value)) this.inc({ [label ?? 'of']: key }, count)
     }
   }
-  return { observeRequest, createCount, render }
+  return { observeRequest, createCounter, render }
 
   /** `route` is the route pattern, `code` the code of the reply, if any. */
   function observeRequest(labels: RequestLabels, seconds: number) {
@@ -51,7 +51,7 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
   }
 
   /** A counter per value of `label`. Known values start at 0: `increase()` needs an earlier sample. */
-  function createCount<Known extends string>(
+  function createCounter<Known extends string>(
     name: string,
     help: string,
     label: string,

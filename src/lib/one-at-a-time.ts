@@ -1,6 +1,6 @@
 /**
- * Runs `work` one run at a time. Calls during a run share one more full run after it, so that nothing that happens
- * in between is missed.
+ * Runs `work` one run at a time. Calls during a run share one more full run after it, so that
+ * changes made during the run are not missed.
  */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null

@@ -24,11 +24,15 @@ export async function checkPassword(
   })
 }
 
-async function faultOf(password: string, minLength: number, own: string[]): Promise<string | null> {
+async function faultOf(
+  password: string,
+  minLength: number,
+  personal: string[],
+): Promise<string | null> {
   if (password.length < minLength) return `must have ${minLength} characters or more`
   if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or fewer`
   const plain = password.toLowerCase()
-  if (own.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
+  if (personal.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
     return 'must not be your address or name'
   }
   if (new Set(password).size === 1) return 'must not repeat a single character'
@@ -36,7 +40,7 @@ async function faultOf(password: string, minLength: number, own: string[]): Prom
   return (await common).has(plain) ? 'is too common' : null
 }
 
-/** A megabyte that is loaded only for the first new password, because it is rarely needed. */
+/** Loads a megabyte, only for the first new password, because it is rarely needed. */
 async function loadCommon(): Promise<Set<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   return new Set(dictionary['passwords-common'].map((password) => String(password).toLowerCase()))

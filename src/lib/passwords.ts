@@ -4,16 +4,16 @@ import { AppError } from './errors.ts'
 import { createFairQueue } from './fair-queue.ts'
 import type { Log } from './log.ts'
 
-/** The cost per `PASSWORD_HASHING`: the first recommendation of OWASP's cheat sheet, or over three times its memory. */
+/** The cost for each value of `PASSWORD_HASHING`: the first recommendation of OWASP's cheat sheet, or over three times its memory. */
 export const PASSWORD_COSTS = {
   standard: { memoryCost: 19_456, timeCost: 2 },
   strong: { memoryCost: 65_536, timeCost: 2 },
 } satisfies Record<string, PasswordCost>
 
 /** A standard hash takes about 10 ms of CPU time: two cores clear a full queue in about three seconds. */
-const QUEUE = { places: 2, onFull: tooMany }
+const QUEUE = { slots: 2, onFull: tooMany }
 const QUEUE_LIMIT = 512
-/** In ms. */
+/** How long a caller waits for its turn. */
 const MAX_WAIT_MS = 20_000
 
 export type Passwords = ReturnType<typeof createPasswords>
@@ -40,7 +40,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
    * a call that is refused here does not count.
    */
   async function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
-    using _place = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT_MS))
+    using _slot = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT_MS))
     return await work(hasher)
   }
 
@@ -60,12 +60,12 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
 
   function load(): Promise<Argon2> {
     argon2 ??= loadArgon2(cost, (err) =>
-      log.warn({ err }, 'Bun hashes the passwords, which is slower'),
+      log.warn({ err }, 'the argon2 addon cannot be loaded: Bun hashes passwords, more slowly'),
     )
     return argon2
   }
 
-  /** Whether a hash has another cost than the current one. */
+  /** Whether the cost of a hash differs from the current one. */
   function isOutdated(stored: string): boolean {
     return !stored.startsWith(current)
   }

@@ -6,7 +6,7 @@ export type Release = {
   commit: string
   /** When its commit was made, in ISO 8601. */
   date: string
-  /** SHA-256 in hex by the name of the file. */
+  /** SHA-256 in hex, by file name. */
   sums: Map<string, string>
 }
 

@@ -5,7 +5,7 @@ type SemaphoreRules = {
   limit: number
   /** How many more may wait, in order. */
   queueLimit: number
-  /** The longest that a task may wait, in ms. With `ignoreEstimate` it waits even if the estimate is longer. */
+  /** The longest time that a task may wait, in ms. With `ignoreEstimate` it waits even if the estimate is longer. */
   maxWait?: number
   ignoreEstimate?: boolean
   /** Creates the error to throw when the queue is full. */
@@ -15,7 +15,7 @@ type SemaphoreRules = {
 /** The weight of the latest duration in the average. */
 const WEIGHT = 0.2
 
-/** Runs a limited number of tasks at once and queues more. */
+/** Runs a limited number of tasks at once and queues the rest. */
 export function createSemaphore(rules: SemaphoreRules): Semaphore {
   const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
   const { ignoreEstimate = false } = rules

@@ -30,7 +30,10 @@ export function isNetwork(text: string): boolean {
   )
 }
 
-/** A deep link of any scheme, with or without a trailing `auth`: `myapp://`, `myapp://auth`, `https://app.example.com`. */
+/**
+ * A deep link with any scheme, such as `myapp://`, `myapp://auth` or `https://app.example.com`. A
+ * missing trailing `auth` is added.
+ */
 export function appLink(text: string): string | undefined {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)([^\s?#]*)$/i.exec(text) ?? []
   if (scheme === undefined) return undefined
@@ -62,8 +65,8 @@ export function schedule(text: string): string | undefined {
 
 export function origin(text: string): string | undefined {
   const url = URL.parse(text)
-  const plain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
-  return plain && url.username === '' && url.search === '' && url.hash === ''
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
+  return isPlain && url.username === '' && url.search === '' && url.hash === ''
     ? url.origin
     : undefined
 }

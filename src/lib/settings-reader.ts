@@ -33,7 +33,7 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
     return read<T | null>(name, null, expected, parse)
   }
 
-  /** An absolute path. */
+  /** Reads a path and makes it absolute. */
   function path(name: string): string | null {
     return optional(name, 'a path', (text) => resolve(text))
   }
@@ -78,8 +78,8 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
 }
 
 /** Variables that are probably misspellings of one of `names`, each with the name it was meant to be. */
-export function misspelledIn(given: string[], names: string[]): { name: string; meant: string }[] {
-  return given.flatMap((name) => {
+export function misspelledIn(actual: string[], names: string[]): { name: string; meant: string }[] {
+  return actual.flatMap((name) => {
     if (names.includes(name)) return []
     const plain = name
       .toUpperCase()

@@ -17,7 +17,10 @@ const SHUT_RDWR = 2
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/** `isAnswered`: nothing was received since the last reply; `idleMs`: how long nothing was sent or received. */
+/**
+ * `isAnswered`: nothing has arrived since the last reply. `idleMs`: time since data was last sent
+ * or received.
+ */
 export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; idleMs: number }
 
 /** A listening socket. `close` leaves open connections alone. */
@@ -26,14 +29,14 @@ export type ListeningSocket = {
   close: () => void
 }
 
-let opened: ReturnType<typeof openLibc> | undefined
+let loadedLibc: ReturnType<typeof openLibc> | undefined
 
 /** Runs `listen` and finds the socket that it opens; null on systems other than Linux. */
 export function captureListening<T>(listen: () => T): [T, ListeningSocket | null] {
   const before = new Set(listeningFds())
   const server = listen()
   const fd = listeningFds().find((one) => !before.has(one))
-  return [server, fd === undefined ? null : watchedSocket(fd)]
+  return [server, fd === undefined ? null : createListeningSocket(fd)]
 }
 
 /** Connections to `ports` among these file descriptors; null on systems other than Linux. */
@@ -61,8 +64,8 @@ function openFds(): number[] {
 
 /** System calls that Bun does not expose, loaded on first use; null where there are none. */
 function libcOrNull() {
-  opened ??= process.platform === 'linux' ? openLibc() : null
-  return opened
+  loadedLibc ??= process.platform === 'linux' ? openLibc() : null
+  return loadedLibc
 }
 
 function openLibc() {
@@ -88,8 +91,11 @@ function listeningFds(): number[] {
     : openFds().filter((fd) => readOption(fd, SOL_SOCKET, SO_ACCEPTCONN, 4)?.getUint32(0, true))
 }
 
-/** The runtime accepts connections when its epoll queue reports them, so this changes the queue's entry. */
-function watchedSocket(fd: number): ListeningSocket | null {
+/**
+ * The runtime accepts connections that its epoll queue reports, so this changes the socket's entry
+ * there.
+ */
+function createListeningSocket(fd: number): ListeningSocket | null {
   for (const queue of openFds().filter((one) => linkOf(one) === 'anon_inode:[eventpoll]')) {
     const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(
       /tfd: +(\d+) events: +([0-9a-f]+) data: +([0-9a-f]+)/g,

@@ -60,7 +60,7 @@ export function storeContradictions(
 /** An app of the developer: its bundle id, and its id in the App Store. */
 export type AppStoreApp = { bundleId: string; appleId: number }
 
-/** Bundle ids with the ids that the App Store has given to the apps. */
+/** Parses bundle ids, each with the id of its app in the App Store. */
 function appStoreApps(text: string): AppStoreApp[] | undefined {
   const apps = text.split(',').map((part) => {
     const [, bundleId = '', appleId = ''] = /^([A-Za-z0-9.-]+):(\d{1,15})$/.exec(part.trim()) ?? []

@@ -13,8 +13,8 @@ export function otpauthUrlOf(secret: string, issuer: string, label: string): str
 }
 
 /**
- * The step that a code belongs to, or null: the current one, the one before or the one after, but later than
- * `lastStep`, the last accepted one.
+ * The time step that a code belongs to: the current, previous or next one. Null if it belongs to
+ * none of them, or to a step that is not later than `lastStep`, the last accepted one.
  */
 export function acceptedStep(
   secret: string,

@@ -24,7 +24,7 @@ export function check<T extends TSchema>(schema: T, value: unknown, root: string
   throw new AppError('validation_failed', `The ${root} are invalid.`, { details })
 }
 
-/** The requirement that each invalid field fails, once per path; never its value. */
+/** The requirement that each invalid field violates, once per path; never the field's value. */
 export function detailsOf(
   faults: Iterable<ValueError>,
   nameOf: (path: string) => string,
@@ -41,7 +41,7 @@ export function detailsOf(
   return [...found.values()]
 }
 
-/** For a union with an object type, the errors inside the given object. */
+/** For a union, yields the errors inside the object or array variant that the value matches. */
 function* innermost(fault: ValueError): Generator<ValueError> {
   const at = isChoice(fault) ? variantFor(fault) : -1
   const inner = at < 0 ? undefined : fault.errors[at]

@@ -1,4 +1,4 @@
-/** The result of `work`, or `late()` thrown after `ms`; a later result is dropped. */
+/** Returns the result of `work`. After `ms` it throws `late()` instead, and ignores the result. */
 export async function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(late()), ms)

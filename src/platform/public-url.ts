@@ -5,10 +5,10 @@ export function publicUrl({ baseUrl, port }: Config): string {
   return baseUrl ?? `http://localhost:${port}`
 }
 
-/** The console's URL; null when it is off. */
+/** The console's URL; null when the console is off. */
 export function consoleUrlOf(config: Config): string | null {
   const { consolePort } = config
   if (!config.console) return null
-  const own = consolePort === null ? publicUrl(config) : `http://localhost:${consolePort}`
-  return `${own}/console`
+  const base = consolePort === null ? publicUrl(config) : `http://localhost:${consolePort}`
+  return `${base}/console`
 }

@@ -80,7 +80,7 @@ export function createApp(services: Services) {
     .use(servesConsole ? createConsole(services) : new Elysia())
 }
 
-/** The operators' console alone, for when it has its own port. */
+/** The operators' console on its own, for when it has a separate port. */
 export function createConsoleApp(services: Services) {
   const { log, metrics, config } = services
   const { isTls } = config
@@ -94,7 +94,7 @@ export function createConsoleApp(services: Services) {
     .use(createConsole(services))
 }
 
-/** The documented routes: those that apps and the billing provider call. */
+/** The documented routes, which apps and the billing provider call. */
 function createApi(services: Services, translator: Translator): AnyElysia {
   const { languageOf, translate } = translator
   const { config, checkSession, ipOf, countryOf, publicKeys } = services

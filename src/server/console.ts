@@ -27,7 +27,7 @@ export function createConsole(services: Services) {
     .use(createAdmin(services))
 }
 
-/** The routes behind one guard; they are not in the public document. */
+/** The console's routes, protected by one guard and hidden from the public OpenAPI document. */
 function createAdmin(services: Services) {
   const { config, operators, ipOf, now } = services
   const checkSession = operators.sessions.check

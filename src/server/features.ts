@@ -19,7 +19,10 @@ import { closedObject } from '../platform/http/envelope.ts'
 import { createUserData } from '../usecases/user-data.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
 
-/** All features, with their declarations. `createFeatures` passes each the services of others that it needs. */
+/**
+ * All features, with their declarations. `createFeatures` passes to each feature the services that
+ * it needs from the others.
+ */
 const FEATURES = [
   platformDeclarations,
   settingsFeature,
@@ -69,7 +72,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     listPlans: plans.services.plans.listIn,
     planSchema: PlanReply,
     existingUsers,
-    findUser: async (id) => (await users.services.users.directory.listOf([id]))[0] ?? null,
+    findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     sizes: deps.foldingSizes,
@@ -122,7 +125,7 @@ const Subscription = SubscriptionReplyOf(PlanReply)
 /** A user's export: the members that features declare, and the subscriptions with their plans. */
 export const UserExport = closedObject(
   {
-    ...(merged(declared.map((feature) => feature.exportMembers)) as ExportMembers),
+    ...(merge(declared.map((feature) => feature.exportMembers)) as ExportMembers),
     subscription: Subscription,
     sandboxSubscription: Subscription,
   },
@@ -130,24 +133,24 @@ export const UserExport = closedObject(
   'everything stored about the user',
 )
 
-/** The commands of the command line. */
+/** The features' commands for the command line. */
 export const commands = FEATURES.flatMap<Command>((feature) => feature.commands)
 
 /** Translations of user-facing messages, by language. */
-export const translations = { de: merged(declared.map(({ translations }) => translations?.['de'])) }
+export const translations = { de: merge(declared.map(({ translations }) => translations?.['de'])) }
 
 /** The tags of the routes, with their descriptions in the OpenAPI document. */
-export const tags = merged(declared.map((feature) => feature.tags))
+export const tags = merge(declared.map((feature) => feature.tags))
 
 /** Paths that accept plain requests even if encryption is required: pages, the webhook and routes without secrets. */
 export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])
 
-function merged<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {
+function merge<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {
   return Object.assign({}, ...records)
 }
 
 /** The intersection of all members of a union. */
-type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (
   all: infer All,
 ) => void
   ? All

@@ -14,7 +14,7 @@ export async function seed({ db, settings, plans, content, rates }: Services) {
     readSeed('rates') as Promise<Omit<RateSet, 'publishedAt'> & { publishedAt: string }>,
   ])
   await db.write(async (tx) => {
-    // Another instance may have filled it in the meantime.
+    // Another instance may have filled the database in the meantime.
     if ((await tx.$count(db.tables.contentVersions)) > 0) return
     await settings.seed(tx, firstSettings)
     await plans.seed(tx, firstPlans)

@@ -25,11 +25,11 @@ const replies = { login: session, profile: user }
 const fetch = async (url) => Response.json({ code: 'ok', response: replies[url.split('/')[5]], message: '' })
 const open = () => createClient({ baseUrl: 'http://127.0.0.1:9', fetch, storage })
 await open().login({ email: 'ann@example.com', password: 'x' })
-const again = open()
-again.onAuthChange(() => {})
-const kept = [await again.isSignedIn(), (await again.readProfile()).email]
-await again.logout()
-console.log(...kept, await open().isSignedIn())
+const secondClient = open()
+secondClient.onAuthChange(() => {})
+const restored = [await secondClient.isSignedIn(), (await secondClient.readProfile()).email]
+await secondClient.logout()
+console.log(...restored, await open().isSignedIn())
 `
 const MEMORY_STORAGE = `
 const items = new Map()
@@ -103,7 +103,7 @@ test(
     const [imports = '', ...statements] = MAIN.split('\n')
     const main = `${imports}\nasync function main() {\n${statements.join('\n')}${SESSION_SCRIPT}}\nmain()\n`
     await writeFile(join(app, 'index.js'), `import { storage } from './session-storage'\n${main}`)
-    await writeFile(join(app, 'session-storage.js'), await recipe('session-storage.js'))
+    await writeFile(join(app, 'session-storage.js'), await readExample('session-storage.js'))
     await mkdir(join(app, 'node_modules', 'expo-secure-store'))
     await writeFile(join(app, 'node_modules', 'expo-secure-store', 'index.js'), SECURE_STORE)
     run(app, 'npx', 'metro', 'build', 'index.js', '--out', 'bundle', '--config', 'metro.config.js')
@@ -129,7 +129,7 @@ test(
       join(jest, 'babel.config.js'),
       `module.exports = { plugins: ['@babel/plugin-transform-modules-commonjs'] }`,
     )
-    await writeFile(join(jest, 'paywall.test.js'), await recipe('paywall.test.js'))
+    await writeFile(join(jest, 'paywall.test.js'), await readExample('paywall.test.js'))
     const [, ...statements] = MAIN.split('\n')
     const require = `const { createClient, isUpdateRequired } = require('homeport-client')`
     const body = statements.join('\n').replace('console.log(', `expect('${EXPECTED_OUTPUT}').toBe(`)
@@ -141,7 +141,7 @@ test(
     run(jest, 'npx', 'jest', '--env', 'jest-fixed-jsdom', 'paywall')
 
     const vitest = await makeApp('vitest', 'vitest@4')
-    await writeFile(join(vitest, 'paywall.test.js'), await recipe('paywall.test.js'))
+    await writeFile(join(vitest, 'paywall.test.js'), await readExample('paywall.test.js'))
     run(vitest, 'npx', 'vitest', 'run', '--globals')
   },
   5 * MINUTES,
@@ -152,7 +152,7 @@ test(
   async () => {
     const app = await makeApp('next', 'next@16', 'react@19', 'react-dom@19')
     await mkdir(join(app, 'app'))
-    await writeFile(join(app, 'app', 'api.js'), await recipe('app/api.js'))
+    await writeFile(join(app, 'app', 'api.js'), await readExample('app/api.js'))
     const layout = `export default ({ children }) => <html><body>{children}</body></html>`
     await writeFile(join(app, 'app', 'layout.js'), layout)
     const page = `'use client'\nimport { api } from './api.js'\nexport default () => <p>{typeof api.login}</p>`
@@ -180,8 +180,8 @@ test.each([
   5 * MINUTES,
 )
 
-/** A code example from docs/client.md, by the file name in its first line. */
-async function recipe(name: string): Promise<string> {
+/** Reads the code example of docs/client.md whose first line names the file. */
+async function readExample(name: string): Promise<string> {
   const text = await Bun.file(join(ROOT, 'docs', 'client.md')).text()
   const [, code] = text.split(`\`\`\`js\n// ${name}\n`)
   if (code === undefined) throw new Error(`docs/client.md has no ${name}`)

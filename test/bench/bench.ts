@@ -8,7 +8,13 @@ import { type PocketBase, startPocketBase } from './pocketbase.ts'
 import { benchPostgres } from './postgres.ts'
 import { compare, http, load, ROUNDS, SECONDS } from './rounds.ts'
 import { benchSealed } from './sealed.ts'
-import { type Running, residentMemory, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
+import {
+  type RunningServer,
+  residentMemory,
+  startBare,
+  startHomeport,
+  WEBHOOK_TOKEN,
+} from './servers.ts'
 
 type Case = {
   name: string
@@ -43,8 +49,8 @@ const folder = await mkdtemp(join(tmpdir(), 'homeport-bench-'))
 const pocketBase = await startPocketBase(folder)
 try {
   const only = process.argv[2]
-  for (const one of cases) {
-    if (only === undefined || one.name.includes(only)) await benchCase(one)
+  for (const testCase of cases) {
+    if (only === undefined || testCase.name.includes(only)) await benchCase(testCase)
   }
   if (only === undefined || only === 'image') {
     const dataDir = join(folder, 'images')
@@ -132,7 +138,7 @@ async function memoryAfterLoad(dataDir: string, token: string): Promise<number> 
 
 /** Creates a data directory with one signed-in user and returns the access token. */
 async function makeData(dataDir: string): Promise<string> {
-  const server: Running = await startHomeport(dataDir, 4800)
+  const server: RunningServer = await startHomeport(dataDir, 4800)
   const reply = await fetch(`http://127.0.0.1:${server.port}/api/auth/register/v1`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

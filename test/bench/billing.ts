@@ -42,11 +42,11 @@ export async function benchBilling(dataDir: string, token: string, pocketBase: P
   await homeport.stop()
 
   // Both read the same log; neither writes.
-  const again = await startHomeport(dataDir, 4805)
+  const restarted = await startHomeport(dataDir, 4805)
   const bare = await startBare(dataDir, 4806)
   const request = http('GET', '/api/user/subscription/v1', token)
   await compare('subscription GET', 0.5, { ...load, request }, { ...load, port: 4806, request })
-  await again.stop()
+  await restarted.stop()
   await bare.stop()
   await rm(dataDir, { recursive: true, force: true })
 }

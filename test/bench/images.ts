@@ -3,7 +3,7 @@ import sharp from 'sharp'
 import { median } from './median.ts'
 import { makePhoto } from './photo.ts'
 import { compare, http } from './rounds.ts'
-import { type Running, startHomeport } from './servers.ts'
+import { type RunningServer, startHomeport } from './servers.ts'
 
 type Setting = { name: string; query: string; quality: number; longSide: number }
 
@@ -45,7 +45,7 @@ export async function benchImages(folder: string, rounds: number, token: string,
 
 /** 8 concurrent uploads, compared to 8 concurrent conversions. */
 async function benchConcurrentUploads(
-  server: Running,
+  server: RunningServer,
   token: string,
   photo: string,
   rounds: number,
@@ -64,13 +64,13 @@ async function benchConcurrentUploads(
 }
 
 /** A cached variant and a whole file, compared to a Bun.serve route that returns the same file. */
-async function benchServing(server: Running, token: string, photo: string, folder: string) {
+async function benchServing(server: RunningServer, token: string, photo: string, folder: string) {
   const { url } = await upload(server.port, token, 'compression=true', photo)
   const { pathname } = new URL(url)
   const first = await timed(
     async () => void (await (await fetch(`${url}?width=512&format=webp`)).bytes()),
   )
-  console.log(`variant of 512 pixels of a 12 MP JPEG, first time: ${first.toFixed(0)} ms`)
+  console.log(`512-pixel variant of a 12 MP JPEG, first request: ${first.toFixed(0)} ms`)
   const cases = { 'cached variant': `${pathname}?width=512&format=webp`, 'whole file': pathname }
   for (const [name, path] of Object.entries(cases)) {
     const bytes = await (await fetch(`http://127.0.0.1:${server.port}${path}`)).bytes()

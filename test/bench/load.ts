@@ -10,9 +10,12 @@ export type Load = {
    * `{{member}}` one of 100,000 such numbers in turn, and `{{time}}` the time in ms.
    */
   request: string
-  /** How long ago `{{time}}` is, in ms; default: now. */
+  /** How far `{{time}}` lies in the past, in ms; 0 by default. */
   age?: number
-  /** A JSON file of requests to send instead of `request`, without repetition; the load ends after the last. */
+  /**
+   * A JSON file of requests to send instead of `request`, each of them once. The load ends
+   * after the last one.
+   */
   file?: string
 }
 
@@ -21,7 +24,7 @@ export type LoadResult = {
   perSecond: number
   p50: number
   p99: number
-  /** The slowest one. */
+  /** The latency of the slowest request. */
   max: number
   failed: number
 }
@@ -92,13 +95,13 @@ async function generate(load: Load): Promise<LoadResult> {
   await done.promise
   const elapsed = (performance.now() - start) / 1000
   latencies.sort((a, b) => a - b)
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
+  const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   const requests = latencies.length
   return {
     requests,
     perSecond: requests / elapsed,
-    p50: at(0.5),
-    p99: at(0.99),
+    p50: quantile(0.5),
+    p99: quantile(0.99),
     max: latencies.at(-1) ?? 0,
     failed,
   }

@@ -13,7 +13,7 @@ test('the mix has the configured shares and rate', () => {
   const arrivals = scheduleArrivals({ rate: 1_000, seconds: 100, seed: 1 })
   expect(arrivals.length / 100_000).toBeCloseTo(1, 1)
   const shares = KINDS.map(
-    (kind) => (arrivals.filter((one) => one.kind === kind).length * 100) / arrivals.length,
+    (kind) => (arrivals.filter((arrival) => arrival.kind === kind).length * 100) / arrivals.length,
   )
   const expected = [70, 7.5, 7.5, 5, 3, 4, 1.5, 1.5]
   for (const [at, share] of expected.entries()) expect(shares[at]).toBeCloseTo(share, 0)
@@ -49,7 +49,7 @@ test('the wait for a connection is part of the latency', async () => {
   expect(all.max).toBeGreaterThan(190)
 })
 
-test('requests without a reply, or with one other than 200 or 304, count as failed', async () => {
+test('requests without a 200 or 304 reply count as failed', async () => {
   let count = 0
   const server = serve(async () => {
     const status = [200, 304, 503][count++]

@@ -11,7 +11,7 @@ const USER = { email: 'bench@example.com', password: 'a long password' }
 
 export type PocketBase = NonNullable<Awaited<ReturnType<typeof startPocketBase>>>
 
-/** A PocketBase server with one signed-in user and a collection of events. Null if npm does not have it. */
+/** Starts PocketBase with a signed-in user and a collection of events; null if not installable. */
 export async function startPocketBase(folder: string) {
   const program = await installPocketBase(join(folder, 'pocketbase'))
   if (program === null) return null

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { startPostgres } from '../support/postgres-server.ts'
 import { median } from './median.ts'
 import { http, load, ROUNDS, SECONDS } from './rounds.ts'
-import { type Running, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
+import { type RunningServer, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
 
 const CONNECTIONS = 32
-/** With more, the server refuses some, because hashing a password takes a core for a while. */
+/** With more, the server refuses some, because each password hash occupies a core. */
 const SIGN_INS = 8
 const SIGN_IN = { email: 'bench@example.com', password: 'a long password' }
 
@@ -19,7 +19,7 @@ export async function benchPostgres(folder: string) {
     await startHomeport(join(folder, 'instance-1'), 4812, shared),
     await startHomeport(join(folder, 'instance-2'), 4813, shared),
   ]
-  const tokens = [await register(sqlite), await register(instances[0] as Running)] as const
+  const tokens = [await register(sqlite), await register(instances[0] as RunningServer)] as const
   const cases = [
     { name: 'public GET', request: () => http('GET', '/api/user/app_settings/v1') },
     { name: 'profile GET', request: (token: string) => http('GET', '/api/user/profile/v1', token) },
@@ -45,20 +45,21 @@ export async function benchPostgres(folder: string) {
       slowest.push(measured.map(({ p99 }) => p99))
     }
     const ratio = (at: number) => median(rates.map((one) => (one[at] ?? 0) / (one[0] ?? 1)))
-    const figures = ['SQLite', 'one instance', 'two'].map((who, at) => {
+    const figures = ['SQLite', 'one instance', 'two'].map((label, at) => {
       const perSecond = Math.round(median(rates.map((one) => one[at] ?? 0)))
-      return `${who} ${perSecond}/s, p99 ${median(slowest.map((one) => one[at] ?? 0)).toFixed(1)} ms`
+      const p99 = median(slowest.map((one) => one[at] ?? 0))
+      return `${label} ${perSecond}/s, p99 ${p99.toFixed(1)} ms`
     })
     console.log(
       `PostgreSQL, ${name}: ${ratio(1).toFixed(2)} of SQLite, ${ratio(2).toFixed(2)} with two — ${figures.join('; ')}`,
     )
   }
-  for (const one of [sqlite, ...instances]) await one.stop()
+  for (const server of [sqlite, ...instances]) await server.stop()
 }
 
 /** The same total load, spread over several servers. */
-async function loadAll(servers: Running[], all: number, request: string) {
-  const connections = all / servers.length
+async function loadAll(servers: RunningServer[], totalConnections: number, request: string) {
+  const connections = totalConnections / servers.length
   const results = await Promise.all(
     servers.map(({ port }) => load({ port, connections, seconds: SECONDS, request })),
   )
@@ -68,7 +69,7 @@ async function loadAll(servers: Running[], all: number, request: string) {
   }
 }
 
-async function register({ port }: Running): Promise<string> {
+async function register({ port }: RunningServer): Promise<string> {
   const reply = await fetch(`http://127.0.0.1:${port}/api/auth/register/v1`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

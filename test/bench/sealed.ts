@@ -5,13 +5,13 @@ import { readKeyForPayloads } from '../support/messages.ts'
 import type { Load } from './load.ts'
 import { median } from './median.ts'
 import { http, load, ROUNDS, SECONDS } from './rounds.ts'
-import { cpuTime, type Running, startHomeport } from './servers.ts'
+import { cpuTime, type RunningServer, startHomeport } from './servers.ts'
 
 const PATH = '/api/user/profile/v1'
 const PORT = 4805
 const GOAL = 0.6
-/** More than one round can send, because none may be sent twice. */
-const MESSAGES = 15_000
+/** More than one round can send, because the server accepts each message only once. */
+const MESSAGE_COUNT = 15_000
 
 type Measured = { perSecond: number; cpu: number }
 
@@ -32,7 +32,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
     { ...common, request: http('PATCH', PATH, token, patch) },
     async () => {
       const requests: string[] = []
-      for (let at = 0; at < MESSAGES; at++) requests.push(await sealedRequest('PATCH', patch))
+      for (let at = 0; at < MESSAGE_COUNT; at++) requests.push(await sealedRequest('PATCH', patch))
       const file = join(folder, 'messages.json')
       await Bun.write(file, JSON.stringify(requests))
       return { ...common, request: '', file }
@@ -48,15 +48,15 @@ export async function benchSealed(folder: string, dataDir: string, token: string
       if (round > 0) rounds.push(measured)
     }
     const medianOf = (read: (round: (typeof rounds)[number]) => number) => median(rounds.map(read))
-    const ratio = medianOf((one) => one.sealed.perSecond / one.plain.perSecond)
-    const cost = medianOf((one) => one.sealed.cpu - one.plain.cpu)
+    const ratio = medianOf((round) => round.sealed.perSecond / round.plain.perSecond)
+    const cost = medianOf((round) => round.sealed.cpu - round.plain.cpu)
     const figures = [
-      medianOf((one) => one.sealed.perSecond),
-      medianOf((one) => one.plain.perSecond),
+      medianOf((round) => round.sealed.perSecond),
+      medianOf((round) => round.plain.perSecond),
     ]
-    const [whenSealed, whenPlain] = figures.map((figure) => `${Math.round(figure)}/s`)
+    const [sealedRate, plainRate] = figures.map((figure) => `${Math.round(figure)}/s`)
     console.log(
-      `sealed ${name}: ${ratio.toFixed(2)} of plain (goal ${GOAL}) — ${whenSealed} against ${whenPlain}`,
+      `sealed ${name}: ${ratio.toFixed(2)} of plain (goal ${GOAL}) — ${sealedRate} against ${plainRate}`,
     )
     console.log(`  extra CPU per message compared to plain: ${cost.toFixed(3)} ms`)
   }
@@ -78,7 +78,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
 }
 
 /** Requests per second, and the server's CPU time for each, in ms. */
-async function measure({ pid }: Running, options: Load): Promise<Measured> {
+async function measure({ pid }: RunningServer, options: Load): Promise<Measured> {
   const before = await cpuTime(pid)
   const { perSecond, requests } = await load(options)
   return { perSecond, cpu: ((await cpuTime(pid)) - before) / requests }

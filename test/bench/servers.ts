@@ -4,14 +4,19 @@ import type { Subprocess } from 'bun'
 export const WEBHOOK_TOKEN = 'bench-token-0123456789'
 const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'homeport')
 
-export type Running = { port: number; pid: number; readyAfter: number; stop: () => Promise<void> }
+export type RunningServer = {
+  port: number
+  pid: number
+  readyAfter: number
+  stop: () => Promise<void>
+}
 
 /** Starts the built executable on `dataDir` and waits until it is ready; `readyAfter` in ms. */
 export async function startHomeport(
   dataDir: string,
   port: number,
   environment: Record<string, string> = {},
-): Promise<Running> {
+): Promise<RunningServer> {
   const startedAt = performance.now()
   const server = Bun.spawn([EXECUTABLE, 'serve'], {
     cwd: dirname(dataDir),
@@ -28,11 +33,11 @@ export async function startHomeport(
     stderr: 'inherit',
   })
   await waitUntilOk(`http://127.0.0.1:${port}/ready`)
-  return running(server, port, performance.now() - startedAt)
+  return toRunningServer(server, port, performance.now() - startedAt)
 }
 
 /** Starts the bare program on a data directory that Homeport created and closed. */
-export async function startBare(dataDir: string, port: number): Promise<Running> {
+export async function startBare(dataDir: string, port: number): Promise<RunningServer> {
   const startedAt = performance.now()
   const { d: _private, ...key } = await Bun.file(
     join(dataDir, 'secrets', 'access-token.jwk'),
@@ -44,10 +49,10 @@ export async function startBare(dataDir: string, port: number): Promise<Running>
     { stdout: 'pipe', stderr: 'inherit' },
   )
   await server.stdout.getReader().read()
-  return running(server, port, performance.now() - startedAt)
+  return toRunningServer(server, port, performance.now() - startedAt)
 }
 
-/** Runs a command of the executable; `peak` is the peak memory of it and its children, in MB. */
+/** Runs a command of the executable; `peak` is the peak memory of its processes, in MB. */
 export async function runHomeport(dataDir: string, args: string[]) {
   const command = Bun.spawn([EXECUTABLE, ...args], {
     cwd: dirname(dataDir),
@@ -55,7 +60,7 @@ export async function runHomeport(dataDir: string, args: string[]) {
     stdout: 'pipe',
     stderr: 'inherit',
   })
-  // Not its maxRSS, which includes its parent's memory at the start.
+  // Not the command's maxRSS, which includes its parent's memory at the start.
   let peak = 0
   const sampler = setInterval(async () => {
     peak = Math.max(peak, await memoryOfAll(command.pid).catch(() => 0))
@@ -79,7 +84,7 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
-function running(server: Subprocess, port: number, readyAfter: number): Running {
+function toRunningServer(server: Subprocess, port: number, readyAfter: number): RunningServer {
   const stop = async () => {
     server.kill('SIGTERM')
     await server.exited

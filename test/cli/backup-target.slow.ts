@@ -15,18 +15,18 @@ test('--out names a file, unless it is a directory or ends with a slash', async 
   await run(['init'])
   await mkdir(join(folder, 'there'))
   await symlink('there', join(folder, 'linked'))
-  const written = async (out: string) => {
+  const writeBackup = async (out: string) => {
     const { stdout, stderr } = await run(['backup', '--json', '--out', out])
     expect(stderr).toBe('')
     return (JSON.parse(stdout) as { path: string }).path
   }
   const name = /^homeport-\d{8}T\d{6}Z\.tar$/
-  expect(await written('copy.backup')).toBe(join(folder, 'copy.backup'))
-  expect(await written('deep/er/copy')).toBe(join(folder, 'deep/er/copy'))
+  expect(await writeBackup('copy.backup')).toBe(join(folder, 'copy.backup'))
+  expect(await writeBackup('deep/er/copy')).toBe(join(folder, 'deep/er/copy'))
   for (const out of ['there', 'linked', 'new/', 'data/backups/', 'data/backups/copy.tar'])
-    expect((await lstat(await written(out))).isFile()).toBe(true)
-  for (const place of ['there', 'new'])
-    expect((await readdir(join(folder, place))).every((one) => name.test(one))).toBe(true)
+    expect((await lstat(await writeBackup(out))).isFile()).toBe(true)
+  for (const directory of ['there', 'new'])
+    for (const file of await readdir(join(folder, directory))) expect(file).toMatch(name)
   expect((await readdir(join(folder, 'there'))).length).toBe(2)
 }, 30_000)
 
@@ -97,7 +97,7 @@ onSqlite('the backup first copies the data directory')(
     await using homeport = await installExecutable()
     const { run, folder } = homeport
     await run(['init'])
-    const limited = (megabytes: number, ...args: string[]) => {
+    const runWithFileLimit = (megabytes: number, ...args: string[]) => {
       const limit = ['prlimit', `--fsize=${megabytes * 2 ** 20}`]
       const options = { cwd: folder, env: {} }
       const { exitCode, stderr } = Bun.spawnSync([...limit, './homeport', ...args], options)
@@ -105,12 +105,12 @@ onSqlite('the backup first copies the data directory')(
     }
     await Bun.write(join(folder, 'data/files/a/picture.jpg'), new Uint8Array(3 * 2 ** 20))
     const full = [1, expect.stringMatching(/^The disk of \S+ is full \(EFBIG\).*\n$/)]
-    expect(limited(2, 'backup')).toEqual(full)
+    expect(runWithFileLimit(2, 'backup')).toEqual(full)
     expect(await readdir(join(folder, 'data', 'backups'))).toEqual([])
     expect(await run(['backup', '--out', 'good.tar'])).toMatchObject({ exitCode: 0 })
-    expect(limited(2, 'restore', 'good.tar', '--yes')).toEqual(full)
+    expect(runWithFileLimit(2, 'restore', 'good.tar', '--yes')).toEqual(full)
     const noCopy = [1, expect.stringMatching(/^The database cannot be copied to .*\n$/)]
-    expect(limited(0.1, 'backup')).toEqual(noCopy)
+    expect(runWithFileLimit(0.1, 'backup')).toEqual(noCopy)
   },
   30_000,
 )
@@ -128,8 +128,8 @@ test('reports an empty option, a directory and a file that is not a backup', asy
     [['backup', '--data-dir='], 2, '--data-dir is empty'],
   ]
   for (const [args, exitCode, message] of refused) {
-    const done = await run(args)
-    expect([args, done.exitCode, done.stderr]).toEqual([
+    const result = await run(args)
+    expect([args, result.exitCode, result.stderr]).toEqual([
       args,
       exitCode,
       expect.stringContaining(message),

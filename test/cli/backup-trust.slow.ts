@@ -41,24 +41,24 @@ onDisk(
 )
 
 onDisk(
-  "on a new machine a restore asks for --trust or the old machine's key",
+  "on a new machine, a restore needs --trust or the old machine's key",
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
-    const on = (DATA_DIR: string, ...options: string[]) =>
+    const restoreInto = (DATA_DIR: string, ...options: string[]) =>
       homeport.run(['restore', path, ...options], { DATA_DIR })
-    const refused = await on('new')
+    const refused = await restoreInto('new')
     expect([refused.exitCode, refused.stderr]).toEqual([
       1,
-      'DATA_DIR has no key to check who wrote it, as on a new machine. If only you can write to your backup folder, add --trust.\n',
+      'DATA_DIR has no key to check who wrote it, which is normal on a new machine. If only you can write to your backup folder, add --trust.\n',
     ])
-    expect(await on('new', '--trust')).toMatchObject({ exitCode: 0 })
+    expect(await restoreInto('new', '--trust')).toMatchObject({ exitCode: 0 })
     expect((await homeport.run(['user', 'list'], { DATA_DIR: 'new' })).exitCode).toBe(0)
     await mkdir(join(homeport.folder, 'prepared'))
     const key = 'installation.key'
     await cp(join(homeport.folder, 'data', key), join(homeport.folder, 'prepared', key))
-    expect(await on('prepared')).toMatchObject({ exitCode: 0 })
-    // With a configured SECRET_KEY no key file is needed.
+    expect(await restoreInto('prepared')).toMatchObject({ exitCode: 0 })
+    // With a configured SECRET_KEY, no key file is needed.
     const environment = { SECRET_KEY: 'a key of thirty-two characters at least', DATA_DIR: 'third' }
     await homeport.run(['init'], environment)
     await homeport.run(['backup', '--out', 'keyed.tar'], environment)
@@ -74,7 +74,7 @@ onDisk(
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
     const identity = await generateIdentity()
-    const encrypted = async (name: string, encrypter: Encrypter) => {
+    const writeEncrypted = async (name: string, encrypter: Encrypter) => {
       await Bun.write(
         join(homeport.folder, name),
         await encrypter.encrypt(await Bun.file(path).bytes()),
@@ -83,15 +83,18 @@ onDisk(
     const withPassphrase = new Encrypter()
     withPassphrase.setScryptWorkFactor(8)
     withPassphrase.setPassphrase('correct horse')
-    await encrypted('passphrase.tar.age', withPassphrase)
+    await writeEncrypted('passphrase.tar.age', withPassphrase)
     const forRecipient = new Encrypter()
     forRecipient.addRecipient(await identityToRecipient(identity))
-    await encrypted('recipient.tar.age', forRecipient)
-    const on = (file: string, BACKUP_KEY: string, DATA_DIR: string) =>
+    await writeEncrypted('recipient.tar.age', forRecipient)
+    const restoreInto = (DATA_DIR: string, file: string, BACKUP_KEY: string) =>
       homeport.run(['restore', file, '--yes'], { BACKUP_KEY, DATA_DIR })
-    expect(await on('passphrase.tar.age', 'correct horse', 'new')).toMatchObject({ exitCode: 0 })
-    expect((await on('recipient.tar.age', identity, 'third')).stderr).toContain('add --trust')
-    expect(await on('recipient.tar.age', identity, 'data')).toMatchObject({ exitCode: 0 })
+    const fromPassphrase = await restoreInto('new', 'passphrase.tar.age', 'correct horse')
+    expect(fromPassphrase).toMatchObject({ exitCode: 0 })
+    const untrusted = await restoreInto('third', 'recipient.tar.age', identity)
+    expect(untrusted.stderr).toContain('add --trust')
+    const signedHere = await restoreInto('data', 'recipient.tar.age', identity)
+    expect(signedHere).toMatchObject({ exitCode: 0 })
   },
   30_000,
 )
@@ -106,7 +109,7 @@ onDisk(
       homeport.run(['restore', path, '--yes', ...options], environment)
     const refusal = expect.stringContaining('The backup is not encrypted, although')
     expect(await run({ BACKUP_KEY })).toMatchObject({ exitCode: 1, stderr: refusal })
-    // Also if only the service has a BACKUP_KEY.
+    // The same applies if only the service has a BACKUP_KEY.
     await (await homeport.start({ BACKUP_KEY })).stop()
     expect(await run({})).toMatchObject({ exitCode: 1, stderr: refusal })
     expect(await run({}, '--trust')).toMatchObject({ exitCode: 0 })
@@ -142,13 +145,13 @@ onDisk(
 )
 
 onDisk(
-  'an archive that names a file twice is reported as damaged',
+  'an archive that contains a file twice is reported as damaged',
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
-    const about = { version: '0.1.0', schemaVersion: 1, createdAt: '2030-01-01T00:00:00Z' }
+    const archiveInfo = { version: '0.1.0', schemaVersion: 1, createdAt: '2030-01-01T00:00:00Z' }
     const file = { name: 'files/a/x', path }
-    const archive = packArchive(about, [file, file], [], () => {})
+    const archive = packArchive(archiveInfo, [file, file], [], () => {})
     await Bun.write(join(homeport.folder, 'twice.tar'), new Response(archive))
     const damaged = 'The backup is damaged or incomplete: use another one.\n'
     expect(await restore(homeport, 'twice.tar', '--trust')).toEqual([1, damaged])
@@ -176,7 +179,7 @@ onDisk(
       })
       const [exitCode, stderr] = await restore(homeport, 'foreign.tar', '--trust')
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`has the ${found}, which`)])
-      // A backup that could not be restored is not written either.
+      // A backup command refuses to write what a restore would refuse.
       const dataDir = join(homeport.folder, 'tampered')
       await rm(dataDir, { recursive: true, force: true })
       await homeport.run(['init'], { DATA_DIR: 'tampered' })

@@ -36,16 +36,16 @@ onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
     expect((await run(['restore', 'first.tar'])).stderr).toContain('Add --yes')
     const restored = await run(['restore', 'first.tar', '--yes', '--json'])
     expect(restored.exitCode).toBe(0)
-    const again = await homeport.start()
-    expect((await signIn(again, 'before@example.com')).status).toBe(200)
-    expect((await signIn(again, 'after@example.com')).status).toBe(401)
-    expect((await fetch(url.replace(server.url, again.url))).status).toBe(200)
-    expect((await deliver(again, 'E1')).code).toBe('duplicate')
+    const restarted = await homeport.start()
+    expect((await signIn(restarted, 'before@example.com')).status).toBe(200)
+    expect((await signIn(restarted, 'after@example.com')).status).toBe(401)
+    expect((await fetch(url.replace(server.url, restarted.url))).status).toBe(200)
+    expect((await deliver(restarted, 'E1')).code).toBe('duplicate')
     const { aside } = JSON.parse(restored.stdout)
     expect((await readdir(aside)).toSorted()).toContainEqual('homeport.db')
-    await again.stop()
+    await restarted.stop()
 
-    // Restores in the same second each keep the data they replaced.
+    // Each restore keeps the data that it replaced, even two in the same second.
     for (const _ of [1, 2]) expect((await run(['restore', 'first.tar', '--yes'])).exitCode).toBe(0)
     const kept = (await readdir(join(folder, 'data'))).filter((name) => name.startsWith('before-'))
     expect(kept).toHaveLength(3)
@@ -71,7 +71,7 @@ test('14: changed and truncated archives are detected, and nothing is restored',
   expect((await homeport.run(['restore', path, '--verify'])).exitCode).toBe(0)
 }, 30_000)
 
-test('20: a killed backup leaves no file with the name of a backup', async () => {
+test('20: a killed backup leaves no incomplete backup file', async () => {
   await using homeport = await installExecutable()
   await makeBackup(homeport)
   const folder = join(homeport.folder, 'data', 'backups')
@@ -93,7 +93,7 @@ test('20: a killed backup leaves no file with the name of a backup', async () =>
   expect(await readdir(join(homeport.folder, 'data'))).not.toContain('backup.tmp')
 }, 20_000)
 
-test('22: prints one line when it refuses a file that is not a Homeport backup', async () => {
+test('22: a restore refuses a file that is not a Homeport backup, with one line of output', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await makeBackup(homeport)
@@ -117,7 +117,7 @@ test('a backup for a recipient can be read only with the secret key', async () =
   const recipient = await identityToRecipient(identity)
   const path = await makeBackup(homeport, { BACKUP_KEY: recipient })
   expect(path).toEndWith('.tar.age')
-  // The command needs no BACKUP_KEY: it uses the running server's.
+  // The command needs no BACKUP_KEY of its own: it uses the running server's.
   const server = await homeport.start({ BACKUP_KEY: recipient })
   expect((await run(['backup', '--out', 'by-hand.tar'])).exitCode).toBe(0)
   expect((await run(['restore', '--verify', 'by-hand.tar'])).stderr).toContain('BACKUP_KEY')
@@ -189,15 +189,15 @@ test('the next start completes a restore that was interrupted at any point', asy
 
 test('a start removes the leftovers of a killed backup, but not while a backup is being written', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-left-'))
-  const left = join(dataDir, 'backup.tmp')
-  await mkdir(left)
+  const leftovers = join(dataDir, 'backup.tmp')
+  await mkdir(leftovers)
   {
     using _writing = takeLock(join(dataDir, 'backup.lock'))
     await finishRestore(dataDir)
-    expect(existsSync(left)).toBe(true)
+    expect(existsSync(leftovers)).toBe(true)
   }
   await finishRestore(dataDir)
-  expect(existsSync(left)).toBe(false)
+  expect(existsSync(leftovers)).toBe(false)
   await rm(dataDir, { recursive: true })
 })
 

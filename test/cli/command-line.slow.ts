@@ -17,27 +17,27 @@ afterAll(() => homeport[Symbol.asyncDispose]())
 
 const README = join(import.meta.dir, '..', '..', 'README.md')
 
-/** A command line for a command: its name, and a value for each required argument. */
+/** The words that call a command: its name, and a value for each required argument. */
 function wordsFor({ name, arguments: args = '' }: Command): string[] {
   return [...name.split(' '), ...(args.match(/<[^>]*>/g) ?? []).map(() => 'ann')]
 }
 
-test('every command takes --yes and --json', async () => {
-  const taken: string[] = []
+test('every command accepts --yes and --json', async () => {
+  const accepted: string[] = []
   const program = createProgram(commands, async ({ name }, _args, builder) => {
-    if (builder.opts()['yes'] === true && builder.opts()['json'] === true) taken.push(name)
+    if (builder.opts()['yes'] === true && builder.opts()['json'] === true) accepted.push(name)
   })
   for (const command of commands) {
     const words = [...wordsFor(command), '--yes', '--json']
     await program.parseAsync(words, { from: 'user' })
   }
-  expect(taken).toEqual(commands.map(({ name }) => name))
+  expect(accepted).toEqual(commands.map(({ name }) => name))
 })
 
 test('commands that end sessions or remove an account ask for confirmation', async () => {
-  const asking = commands.filter((command) => 'risk' in command).map(({ name }) => name)
+  const riskyCommands = commands.filter((command) => 'risk' in command).map(({ name }) => name)
   for (const name of ['user sign-out', 'user delete', 'operators remove', 'operators reset'])
-    expect(asking).toContain(name)
+    expect(riskyCommands).toContain(name)
   await using homeport = await installExecutable()
   const { run } = homeport
   await run(['init'])
@@ -48,8 +48,8 @@ test('commands that end sessions or remove an account ask for confirmation', asy
     [['operators', 'reset', 'dana'], 'removes the passkeys, password and sessions of dana'],
     [['operators', 'remove', 'dana'], 'removes the operator dana'],
   ] as const) {
-    const asked = await run([...args])
-    expect([args, asked.exitCode, asked.stderr]).toEqual([
+    const unconfirmed = await run([...args])
+    expect([args, unconfirmed.exitCode, unconfirmed.stderr]).toEqual([
       args,
       2,
       expect.stringMatching(new RegExp(`${risk}.*Add --yes`)),
@@ -87,7 +87,7 @@ test('help for a command shows its usage', async () => {
   }
 })
 
-test('help names the options that every command takes', async () => {
+test('help lists the options that every command accepts', async () => {
   const { stdout } = await homeport.run(['help'])
   expect(stdout).toContain('Every command accepts --json')
 })
@@ -97,7 +97,7 @@ test('health prints JSON with --json when no server is running', async () => {
   expect([exitCode, JSON.parse(stdout)]).toEqual([1, { server: 'not running' }])
 })
 
-test('a command that the running server does not know says to restart it', async () => {
+test('a command unknown to the running server asks the operator to restart it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-older-'))
   await mkdir(dataDir, { recursive: true })
   // Servers of every version send this reply to an unknown command.
@@ -120,7 +120,7 @@ test('the README lists exactly the existing commands', async () => {
   expect(listed.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
 })
 
-test('the map of the README names every folder of src', async () => {
+test('the map in the README lists every directory of src', async () => {
   const text = await Bun.file(README).text()
   const map = text.slice(text.indexOf('\n## The map'), text.indexOf('\n## License'))
   const files = new Bun.Glob('src/**/*.{ts,tsx}').scan(join(import.meta.dir, '..', '..'))
@@ -138,14 +138,14 @@ test('the shell completes commands, their groups and their options', async () =>
   expect(await complete('user', 's')).toBe('show send-verification sign-out subscription')
   expect(await complete('events', 'list', '--limit', '5', '--conf')).toBe('--conflicting')
   expect(await complete('user', 'sign-out', '--y')).toBe('--yes')
-  for (const shell of ['zsh', 'fish'].filter((one) => Bun.which(one))) {
+  for (const shell of ['zsh', 'fish'].filter((name) => Bun.which(name))) {
     const printed = await homeport.run(['completion', shell])
     expect([shell, await checkSyntax(shell, printed.stdout)]).toEqual([shell, ''])
   }
   expect((await homeport.run(['completion', 'csh'])).stderr).toContain('one of bash, zsh, fish')
 })
 
-test('the manual page has every command and option', async () => {
+test('the manual page lists every command and option', async () => {
   const { stdout: page } = await homeport.run(['man'])
   const roff = (text: string) => text.replaceAll('-', '\\-')
   for (const { name, summary, options = [] } of commands) {

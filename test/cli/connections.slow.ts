@@ -27,7 +27,7 @@ test.each([
     const before = await cpuMs(server)
     await Bun.sleep(1_000)
     expect((await cpuMs(server)) - before).toBeLessThan(500)
-    // Only connections of the address with too many are closed, although this one has been idle longer.
+    // Only connections from the address with too many are closed, although `other` was idle longer.
     expect(other.readyState).toBe('open')
     other.destroy()
     for (const client of clients) client.destroy()

@@ -10,7 +10,7 @@ test.each([
   // The slash in the password is not percent-encoded.
   'postgres://root:1/s3cr3t@127.0.0.1/app',
   's3cr3t',
-])('prints no part of a password when %s cannot be used', async (url) => {
+])('prints no part of the password when %s cannot be used', async (url) => {
   await using homeport = await installExecutable()
   await homeport.run(['init'], ON_DISK)
   const environment = { ...ON_DISK, SECRET_KEY: 'the secret key of all tests here' }
@@ -27,7 +27,7 @@ test.each([
   expect([served.exitCode === 0, served.stderr.match(/s3c/)]).toEqual([false, null])
 })
 
-test('a copy reads its URL from a variable, and warns about a password on the command line', async () => {
+test('a copy can read its URL from an environment variable, and warns about a password in its arguments', async () => {
   await using homeport = await installExecutable()
   await homeport.run(['init'], ON_DISK)
   const copy = (to: string, environment = {}) =>

@@ -81,7 +81,7 @@ onPostgres(
 )
 
 onPostgres(
-  'no server starts on an interrupted copy back, and data changed since then is copied again',
+  'commands refuse an interrupted copy from PostgreSQL, and a new copy includes later changes',
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport
@@ -90,7 +90,7 @@ onPostgres(
     const { DATABASE_URL: url = '' } = homeport.environment
     const back = { ...ON_DISK, DATA_DIR: 'back' }
     await run(['db', 'copy', '--from', url], back)
-    // The state just before the copy back finishes.
+    // Recreates the state just before a copy finishes.
     const folder = join(homeport.folder, 'back')
     await mkdir(join(folder, 'copy.tmp'))
     for (const name of ['homeport.db', 'secrets'])
@@ -133,7 +133,7 @@ onPostgres(
     expect(await copy(url)).toMatchObject({ exitCode: 0 })
     expect((await copy(url)).stderr).toContain('the copy is complete, so set DATABASE_URL')
     expect((await copy(other)).stderr).toContain('The data was moved to')
-    // The state of a copy that was killed just before it finished.
+    // Recreates the state of a copy that was killed just before it finished.
     await markUnfinished(url)
     const served = await homeport.run(['status'])
     expect([served.exitCode, served.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
@@ -144,7 +144,7 @@ onPostgres(
 )
 
 onPostgres(
-  'no server starts on a restore with missing files, and repeating the restore completes it',
+  'no command runs on a restore with missing files, and repeating the restore completes it',
   async () => {
     await using homeport = await installExecutable()
     await using store = await startStore()

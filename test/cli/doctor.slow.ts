@@ -13,7 +13,7 @@ beforeAll(buildExecutable, 60_000)
 
 const HOUR = 60 * 60 * 1000
 
-onSqlite('the expected checks are those of a data directory')(
+onSqlite('the expected checks are specific to SQLite')(
   'doctor checks the running configuration of the server and prints no secrets',
   async () => {
     await using homeport = await installExecutable()
@@ -59,7 +59,7 @@ onSqlite('the expected checks are those of a data directory')(
   20_000,
 )
 
-onSqlite('the expected checks are those of a data directory')(
+onSqlite('the expected checks are specific to SQLite')(
   'doctor explains each problem and how to fix it',
   async () => {
     await using homeport = await installExecutable()
@@ -80,8 +80,8 @@ onSqlite('the expected checks are those of a data directory')(
       BACKUP_KEEEP: '3',
     })
     expect(exitCode).toBe(1)
-    const wrong = ['disk', 'folders', 'database', 'secrets', 'mail', 'clock', 'address']
-    for (const name of wrong) expect(stdout).toMatch(new RegExp(`✗ ${name} .*\\n {16}\\S`))
+    const failedChecks = ['disk', 'folders', 'database', 'secrets', 'mail', 'clock', 'address']
+    for (const name of failedChecks) expect(stdout).toMatch(new RegExp(`✗ ${name} .*\\n {16}\\S`))
     expect(stdout).toMatch(/! certificate .*ECONNREFUSED/)
     expect(stdout).toContain('Did you mean BACKUP_KEEP?')
     expect(stdout).toMatch(/(3599|360[01]) s off/)
@@ -90,7 +90,7 @@ onSqlite('the expected checks are those of a data directory')(
   20_000,
 )
 
-onSqlite('the expected checks are those of a data directory')(
+onSqlite('the expected checks are specific to SQLite')(
   'doctor, status and /metrics report a failing schedule, and doctor also reports refused deliveries',
   async () => {
     await using homeport = await installExecutable()
@@ -131,7 +131,7 @@ onSqlite('the expected checks are those of a data directory')(
   40_000,
 )
 
-onSqlite('the expected checks are those of a data directory')(
+onSqlite('the expected checks are specific to SQLite')(
   'doctor reports whether backups are scheduled, and a key that does not match its certificate',
   async () => {
     await using homeport = await installExecutable()
@@ -155,14 +155,14 @@ onSqlite('the expected checks are those of a data directory')(
 )
 
 test('doctor checks free inodes if the file system reports them', () => {
-  const judge = (inodes: number | null) => assessDisk({ bytes: 1e9, inodes }, 1_000)
-  expect(judge(0)).toMatchObject({
+  const assess = (inodes: number | null) => assessDisk({ bytes: 1e9, inodes }, 1_000)
+  expect(assess(0)).toMatchObject({
     state: 'failed',
     detail: '1000 MB and 0 inodes free',
   })
-  expect(judge(9_000).state).toBe('warning')
-  expect(judge(90_000).state).toBe('ok')
-  expect(judge(null).state).toBe('ok')
+  expect(assess(9_000).state).toBe('warning')
+  expect(assess(90_000).state).toBe('ok')
+  expect(assess(null).state).toBe('ok')
 })
 
 function serveFeed(at: Date) {

@@ -7,7 +7,7 @@ const never = new Promise<never>(() => {})
 test('29: running requests may finish; stuck ones are cut off at the time limit or a second signal', async () => {
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
-  for (const [work, again, outcome] of [
+  for (const [workMs, secondSignal, outcome] of [
     [50, never, null],
     [60_000, never, 'timeout'],
     [60_000, Promise.resolve(), 'second signal'],
@@ -16,7 +16,7 @@ test('29: running requests may finish; stuck ones are cut off at the time limit 
       hostname: '127.0.0.1',
       port: 0,
       fetch: async () => {
-        await Bun.sleep(work)
+        await Bun.sleep(workMs)
         return new Response('done')
       },
     })
@@ -25,7 +25,7 @@ test('29: running requests may finish; stuck ones are cut off at the time limit 
       .catch(() => 'cut')
     await Bun.sleep(20)
     const start = performance.now()
-    await drain(server, again, log, 200)
+    await drain(server, secondSignal, log, 200)
     expect(performance.now() - start).toBeLessThan(1_000)
     expect(await reply).toBe(outcome === null ? 'done' : 'cut')
     expect(lines.splice(0).some((line) => line.includes(`"${outcome}"`))).toBe(outcome !== null)

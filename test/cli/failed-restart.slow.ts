@@ -27,9 +27,9 @@ test('a process whose successor fails after the handover resumes serving', async
   const server = await homeport.start()
   const { pid } = server.process
   await deliver(server, 'E1')
-  using busy = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  using occupied = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   // The console's port is opened only after the database.
-  const environment = { CONSOLE: 'on', CONSOLE_PORT: String(busy.port) }
+  const environment = { CONSOLE: 'on', CONSOLE_PORT: String(occupied.port) }
   for (const id of ['E2', 'E3']) {
     const { exitCode, stderr } = await restartWith(homeport, environment)
     expect([exitCode, stderr]).toEqual([
@@ -47,7 +47,7 @@ test('a process whose successor fails after the handover resumes serving', async
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
-test('a restart with a file that is not a program keeps the old process and reports it', async () => {
+test('a restart with a file that is not a program fails, and the old process keeps serving', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
@@ -68,13 +68,13 @@ test('a restart with a file that is not a program keeps the old process and repo
 
 test('a failed start logs the reason', async () => {
   await using homeport = await installExecutable()
-  using busy = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { process } = await homeport.launch({ PORT: String(busy.port) })
+  using occupied = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { process } = await homeport.launch({ PORT: String(occupied.port) })
   expect(await process.exited).toBe(1)
   const line = (await Bun.file(join(homeport.folder, 'log')).text()).trim().split('\n').at(-1)
   expect(JSON.parse(line ?? '')).toMatchObject({
     level: 'fatal',
-    reason: expect.stringContaining(`Port ${busy.port} is in use`),
+    reason: expect.stringContaining(`Port ${occupied.port} is in use`),
   })
 }, 30_000)
 
@@ -85,8 +85,8 @@ async function restartWith(
 ) {
   const file = join(folder, 'homeport')
   if (!(await Bun.file(`${file}.old`).exists())) await rename(file, `${file}.old`)
-  const set = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`)
-  await Bun.write(file, ['#!/bin/sh', ...set, `exec ${file}.old "$@"`, ''].join('\n'))
+  const exportLines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`)
+  await Bun.write(file, ['#!/bin/sh', ...exportLines, `exec ${file}.old "$@"`, ''].join('\n'))
   await chmod(file, 0o755)
   const command = Bun.spawn([`${file}.old`, 'restart'], {
     cwd: folder,

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { newReleaseKey } from '../support/executable.ts'
 import { startReleaseServer } from '../support/release-server.ts'
 
-const NAMES = ['linux-x64', 'linux-arm64', 'macos-arm64'].map((one) => `homeport-9.0.0-${one}`)
+const PLATFORMS = ['linux-x64', 'linux-arm64', 'macos-arm64']
+const NAMES = PLATFORMS.map((platform) => `homeport-9.0.0-${platform}`)
 const PROGRAM = '#!/bin/sh\ntouch "$PREFIX/has-run"\necho 9.0.0\n'
 const RELEASE = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00:00:00.000Z' }
 

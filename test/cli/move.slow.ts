@@ -55,8 +55,8 @@ onPostgres(
     await homeport.run(['user', 'create', 'ann@example.com'])
     const back = { ...ON_DISK, DATA_DIR: 'back', TARGET_URL: url }
     const wrongKey = { ...back, SECRET_KEY: 'not the secret key of all tests here' }
-    const mistaken = await homeport.run(['db', 'copy', '--from', 'env:TARGET_URL'], wrongKey)
-    expect([mistaken.exitCode, mistaken.stderr]).toEqual([
+    const failedCopy = await homeport.run(['db', 'copy', '--from', 'env:TARGET_URL'], wrongKey)
+    expect([failedCopy.exitCode, failedCopy.stderr]).toEqual([
       1,
       expect.stringMatching(/^SECRET_KEY is not the one.*\n$/),
     ])
@@ -80,28 +80,28 @@ onPostgres(
   async () => {
     await using homeport = await installExecutable()
     await using inUse = await createTestDatabase()
-    const { DATABASE_URL: used = '' } = inUse.environment
-    const { DATABASE_URL: empty = '' } = homeport.environment
+    const { DATABASE_URL: usedUrl = '' } = inUse.environment
+    const { DATABASE_URL: emptyUrl = '' } = homeport.environment
     await homeport.run(['init'], ON_DISK)
     await homeport.run(['user', 'create', 'ann@example.com'], ON_DISK)
-    // As if other data had been copied into it before, so that this copy fails halfway.
-    await using sql = new SQL({ url: used, max: 1 })
+    // Marks the target as an unfinished copy of other data, so that this copy fails halfway.
+    await using sql = new SQL({ url: usedUrl, max: 1 })
     await sql`INSERT INTO shared_versions (name, version) VALUES ('copy', 0)`
-    const failed = await homeport.run(['db', 'copy', '--to', used], ON_DISK)
+    const failed = await homeport.run(['db', 'copy', '--to', usedUrl], ON_DISK)
     expect([failed.exitCode, failed.stderr]).toEqual([1, expect.stringContaining('copy again')])
     const started = await homeport.run(['serve'], ON_DISK)
     expect([started.exitCode, started.stderr]).toEqual([
       1,
       expect.stringMatching(/is unfinished: run .* again, or remove .*moved-to.txt to cancel/),
     ])
-    const overwritten = await homeport.run(['db', 'copy', '--from', used], ON_DISK)
+    const overwritten = await homeport.run(['db', 'copy', '--from', usedUrl], ON_DISK)
     expect(overwritten.stderr).toContain('already has data')
     await rm(join(homeport.folder, 'data', 'moved-to.txt'))
     expect((await homeport.run(['user', 'list'], ON_DISK)).stdout).toContain('ann@example.com')
-    await homeport.run(['db', 'copy', '--to', used], ON_DISK)
+    await homeport.run(['db', 'copy', '--to', usedUrl], ON_DISK)
     const copied = await homeport.run(['db', 'copy', '--to', 'env:TARGET_URL'], {
       ...ON_DISK,
-      TARGET_URL: empty,
+      TARGET_URL: emptyUrl,
     })
     expect([copied.stderr, copied.exitCode]).toEqual(['', 0])
     expect((await homeport.run(['user', 'list'])).stdout).toContain('ann@example.com')
@@ -110,7 +110,7 @@ onPostgres(
 )
 
 test.each(['--to', '--from'])(
-  'an unreachable database server is reported with its option %s',
+  'the error for an unreachable database server names the option %s',
   async (option) => {
     await using homeport = await installExecutable()
     await homeport.run(['init'], ON_DISK)

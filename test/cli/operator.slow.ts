@@ -8,18 +8,18 @@ import { deliver, register, requesterFor, uploadText } from '../support/requests
 
 beforeAll(buildExecutable, 60_000)
 
-test('commands run inside the server, or on their own if no server runs', async () => {
+test('commands run inside the server process, or in their own if no server is running', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   expect(await run(['init'])).toMatchObject({ exitCode: 0 })
   expect((await run(['settings', 'set', 'hardPaywall=true'])).exitCode).toBe(0)
   const server = await homeport.start()
-  const setting = async () =>
+  const getSettings = async () =>
     (await requesterFor(server)('GET', '/api/user/app_settings/v1')).body.response
-  expect((await setting()).hardPaywall).toBe(true)
+  expect((await getSettings()).hardPaywall).toBe(true)
   const set = await run(['settings', 'set', 'hardPaywall=false', 'ios.latestVersion=2.4.0'])
   expect(set).toMatchObject({ exitCode: 0, stderr: '' })
-  expect(await setting()).toMatchObject({ hardPaywall: false, ios: { latestVersion: '2.4.0' } })
+  expect(await getSettings()).toMatchObject({ hardPaywall: false, ios: { latestVersion: '2.4.0' } })
 
   const get = await run(['settings', 'get', 'ios.latestVersion', '--json'])
   expect(JSON.parse(get.stdout)).toEqual({ 'ios.latestVersion': '2.4.0' })
@@ -46,7 +46,7 @@ test('commands run inside the server, or on their own if no server runs', async 
   await server.stop()
 }, 30_000)
 
-test('78: only its owner can use the socket, and it survives garbage', async () => {
+test('78: only the owner can use the socket, and garbage does not stop the server', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const unix = join(homeport.folder, 'data', 'homeport.sock')
@@ -77,7 +77,7 @@ test('78: only its owner can use the socket, and it survives garbage', async () 
   await server.stop()
 }, 30_000)
 
-test('a data directory with a path of a hundred characters contains its socket, and commands find it', async () => {
+test('commands find the socket in a data directory whose path is over a hundred characters long', async () => {
   await using homeport = await installExecutable()
   const DATA_DIR = join(homeport.folder, 'd'.repeat(100), 'data')
   const server = await homeport.start({ DATA_DIR })
@@ -138,12 +138,12 @@ onSqlite('it damages or inspects the database file')(
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()
-    const refused = async () => {
+    const runServe = async () => {
       const { exitCode, stderr } = await homeport.run(['serve'], { PORT: '0' })
       expect(stderr.trim().split('\n')).toHaveLength(1)
       return [exitCode, stderr]
     }
-    expect(await refused()).toEqual([1, expect.stringContaining('Another homeport is using')])
+    expect(await runServe()).toEqual([1, expect.stringContaining('Another homeport is using')])
     await server.stop()
     const inUse = await homeport.start()
     const port = { PORT: String(inUse.port), DATA_DIR: join(homeport.folder, 'other') }
@@ -153,18 +153,18 @@ onSqlite('it damages or inspects the database file')(
 
     const database = join(homeport.folder, 'data', 'homeport.db')
     await Bun.write(database, '')
-    expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
+    expect(await runServe()).toEqual([1, expect.stringContaining('missing or empty')])
     expect((await stat(database)).size).toBe(0)
     await rm(database)
-    expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
+    expect(await runServe()).toEqual([1, expect.stringContaining('missing or empty')])
     await Bun.write(database, 'garbage '.repeat(1_000))
-    expect(await refused()).toEqual([1, expect.stringContaining('damaged')])
+    expect(await runServe()).toEqual([1, expect.stringContaining('damaged')])
   },
   30_000,
 )
 
 onSqlite('it damages or inspects the database file')(
-  '11: a damaged page is detected after the start, and the server stops with an error',
+  '11: a damaged page is detected after startup, and the server stops with an error',
   async () => {
     await using homeport = await installExecutable()
     await (await homeport.start()).stop()

@@ -15,16 +15,16 @@ beforeAll(buildExecutable, 60_000)
 
 const NAME = 'homeport-9.0.0-linux-x64'
 const NEWER = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00:00:00.000Z' }
-const open: AsyncDisposable[] = []
+const disposables: AsyncDisposable[] = []
 afterEach(async () => {
-  for (const one of open.splice(0)) await one[Symbol.asyncDispose]()
+  for (const disposable of disposables.splice(0)) await disposable[Symbol.asyncDispose]()
 })
 
-/** An executable that trusts a release server, whose program creates a marker file when it runs. */
+/** An executable and a release server that it trusts. A release that runs creates a marker file. */
 async function prepare() {
   const homeport = await installExecutable()
   const releases = await startReleaseServer()
-  open.push(homeport, releases)
+  disposables.push(homeport, releases)
   const marker = join(homeport.folder, 'has-run')
   const versionJson = JSON.stringify({ ...NEWER, schemaVersion: 99 })
   const program = `#!/bin/sh\ntouch '${marker}'\necho '${versionJson}'\n`
@@ -54,7 +54,7 @@ test('a signed release is installed from a URL', async () => {
 }, 30_000)
 
 type Prepared = Awaited<ReturnType<typeof prepare>>
-const REFUSED: [what: string, reason: string, tamper: (given: Prepared) => Promise<unknown>][] = [
+const REFUSED: [label: string, reason: string, tamper: (setup: Prepared) => Promise<unknown>][] = [
   [
     'over plain http',
     'over https:// only',
@@ -118,12 +118,12 @@ const REFUSED: [what: string, reason: string, tamper: (given: Prepared) => Promi
 ]
 
 test.each(REFUSED)('a release %s is refused before it runs', async (_, reason, tamper) => {
-  const given = await prepare()
-  const source = await tamper(given)
-  const url = typeof source === 'string' ? source : `${given.releases.url}/${NAME}`
-  const { stderr, exitCode } = await given.upgrade(url)
+  const setup = await prepare()
+  const source = await tamper(setup)
+  const url = typeof source === 'string' ? source : `${setup.releases.url}/${NAME}`
+  const { stderr, exitCode } = await setup.upgrade(url)
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
-  expect([await given.hasRun(), await given.isReplaced()]).toEqual([false, false])
+  expect([await setup.hasRun(), await setup.isReplaced()]).toEqual([false, false])
 })
 
 test('a flag allows an older release, but no flag allows an unsigned one from a URL', async () => {
@@ -150,8 +150,8 @@ test('a local file needs signed checksums beside it, or a flag', async () => {
   expect(await isReplaced()).toBe(true)
 }, 30_000)
 
-test('an executable without a release key says how to upgrade', async () => {
-  // Run from source, there is no key.
+test('an executable without a release key explains how to upgrade', async () => {
+  // A program that runs from source contains no key.
   await expect(readSignedFile('https://example.com/homeport')).rejects.toThrow('<file> --unsigned')
 })
 
@@ -168,7 +168,7 @@ sha256sum -c SHA256SUMS`
   expect(openssl).toContain(`${NAME}: OK`)
 })
 
-test('rejects checksums without a release version, whoever signed them', () => {
+test('rejects checksums without a release version, whatever key signed them', () => {
   const sums = new Map([[NAME, 'a'.repeat(64)]])
   const text = formatSums({ ...NEWER, sums }).replace(/^.*\n/, '')
   expect(verifySums(text, Buffer.alloc(64), [])).toBeNull()

@@ -54,7 +54,7 @@ test('a connection opened before a restart gets one more reply, from the new pro
   const { accessToken } = await register(server, 'ann@example.com')
   const requests = {
     metrics: 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n',
-    nothing: 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
+    emptyBody: 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
     // Large enough to be forwarded in pieces.
     upload: uploadRequest(2 * 2 ** 20, accessToken),
   }
@@ -84,7 +84,7 @@ test('a connection opened before a restart gets one more reply, from the new pro
   process.kill(pid, 'SIGTERM')
 }, 30_000)
 
-test('a restart with a file that cannot start leaves the old server running', async () => {
+test('a restart whose new executable cannot start leaves the old server running', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
@@ -102,9 +102,9 @@ test('a restart with a file that cannot start leaves the old server running', as
   await server.stop()
 }, 20_000)
 
-test('notifies systemd of main PID, readiness and watchdog, and of the new PID on restart', async () => {
+test('notifies systemd of its main PID, readiness and watchdog pings, and of the new PID on a restart', async () => {
   await using homeport = await installExecutable()
-  // Replaces systemd's own program and takes the same arguments.
+  // Stands in for systemd's own program and accepts the same arguments.
   const messageLog = join(homeport.folder, 'messageLog')
   const program = join(homeport.folder, 'systemd-notify')
   await writeFile(program, `#!/bin/sh\necho "$@" >> ${messageLog}\n`, { mode: 0o755 })
@@ -117,18 +117,18 @@ test('notifies systemd of main PID, readiness and watchdog, and of the new PID o
     WATCHDOG_USEC: '400000',
     PATH: `${homeport.folder}:/usr/bin:/bin`,
   })
-  const until = async (text: string) => {
+  const waitForMessage = async (text: string) => {
     for (let tries = 0; tries < 200 && !(await messages()).includes(text); tries++)
       await Bun.sleep(20)
     expect(await messages()).toContain(text)
   }
-  await until(`MAINPID=${server.process.pid} READY=1`)
-  await until('WATCHDOG=1')
+  await waitForMessage(`MAINPID=${server.process.pid} READY=1`)
+  await waitForMessage('WATCHDOG=1')
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
-  await until(`MAINPID=${pid} READY=1`)
+  await waitForMessage(`MAINPID=${pid} READY=1`)
   expect(await messages()).not.toContain('STOPPING=1')
   process.kill(pid, 'SIGTERM')
-  await until('STOPPING=1')
+  await waitForMessage('STOPPING=1')
 }, 20_000)
 
 test.skipIf(Bun.which('systemd-analyze') === null)(

@@ -38,7 +38,7 @@ onSqlite('PostgreSQL is tested below')(
     await using _ = homeport
     const names = commands.map(({ name }) => name.split(' ')[0])
     for (const [at, { name, arguments: args = '' }] of commands.entries()) {
-      // One command of each group, because a group opens the data in the same way.
+      // One command per group is enough, because its commands all open the data in the same way.
       if (SCHEMA_COMMANDS.test(name) || names.indexOf(name.split(' ')[0]) < at) continue
       const { stderr } = await homeport.run([
         ...name.split(' '),
@@ -83,7 +83,7 @@ test.skipIf(!isOnPostgres)(
 )
 
 onSqlite('snapshots are files')(
-  'rolls a migration back to its snapshot and keeps the later data aside',
+  'rolls a migration back to its snapshot and sets the later data aside',
   async () => {
     const { homeport, path } = await installWithOldSchema()
     await using _ = homeport
@@ -100,7 +100,7 @@ onSqlite('snapshots are files')(
     expect([back.exitCode, migration, countAppliedMigrations(path)]).toEqual([0, OLD + 1, OLD])
     expect(await Bun.file(aside).text()).toContain('7.7.7')
 
-    // The server continues on a copy, so the snapshot can be used again.
+    // The rolled-back database is a copy, so the snapshot can be used again.
     const before = await hashOfFile(snapshot)
     await run(['migrate'])
     await run(['settings', 'set', 'ios.latestVersion=8.8.8'])

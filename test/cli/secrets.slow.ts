@@ -28,19 +28,19 @@ onSqlite('PostgreSQL has no secret files')(
     for (const name of NAMES) {
       const path = join(folder, name)
       const good = await Bun.file(path).text()
-      const refused = async (how: string) => {
+      const expectRefusal = async (reason: string) => {
         const error = await checkSecrets(folder, Number.POSITIVE_INFINITY).catch((thrown) => thrown)
-        expect([name, error.message]).toEqual([name, expect.stringContaining(how)])
+        expect([name, error.message]).toEqual([name, expect.stringContaining(reason)])
         expect(error.message).toContain(name)
         expect(error.message).not.toContain(good.slice(0, 20))
-        // From here to the exit the code is the same for every secret, so test it once.
+        // The code from here to the exit is the same for every secret, so one test is enough.
         if (name !== NAMES[0]) return
         const start = performance.now()
         const { exitCode, stdout, stderr } = await homeport.run(['serve'], { PORT: '0' })
         expect(performance.now() - start).toBeLessThan(1_000)
-        expect([how, exitCode, stderr.trim().split('\n').length]).toEqual([how, 78, 1])
+        expect([reason, exitCode, stderr.trim().split('\n').length]).toEqual([reason, 78, 1])
         expect(stderr).toContain(name)
-        expect(stderr).toContain(how)
+        expect(stderr).toContain(reason)
         expect(stdout + stderr).not.toContain(good.slice(0, 20))
         expect(stderr).not.toContain('    at ')
       }
@@ -49,17 +49,17 @@ onSqlite('PostgreSQL has no secret files')(
         await chmod(path, 0o600)
       }
       await write('')
-      await refused('is empty')
+      await expectRefusal('is empty')
       await write(good.slice(0, good.length / 2))
-      await refused('is damaged')
+      await expectRefusal('is damaged')
       await write(good.replaceAll(/[0-9A-Za-z]/g, 'z'))
-      await refused('is damaged')
+      await expectRefusal('is damaged')
       await rename(path, `${path}.kept`)
-      await refused('is missing')
+      await expectRefusal('is missing')
       await rename(`${path}.kept`, path)
       await write(good)
       await chmod(path, 0o644)
-      await refused('other users have access')
+      await expectRefusal('other users have access')
       await chmod(path, 0o600)
     }
     const server = await homeport.start()
@@ -81,10 +81,10 @@ onSqlite('PostgreSQL has no secret files')(
     const kept = await Bun.file(join(folder, 'pseudonym.key')).text()
     for (const name of NAMES) if (name !== 'pseudonym.key') await rm(join(folder, name))
     expect((await homeport.run(['init'])).exitCode).toBe(78)
-    const made = await homeport.run(['init', '--new-secrets'])
-    expect(made).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(made.stdout).toContain('New seal.key: authenticator app codes')
-    expect(made.stdout).not.toContain('pseudonym.key')
+    const renewed = await homeport.run(['init', '--new-secrets'])
+    expect(renewed).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(renewed.stdout).toContain('New seal.key: authenticator app codes')
+    expect(renewed.stdout).not.toContain('pseudonym.key')
     expect(await Bun.file(join(folder, 'pseudonym.key')).text()).toBe(kept)
     for (const name of NAMES) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
     const again = await homeport.start()

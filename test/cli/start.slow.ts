@@ -43,12 +43,12 @@ test('status and health report the same as /ready, and exit 1 without a server',
   await register(server, 'ann@example.com')
   await deliver(server, 'E1')
   const PORT = String(server.port)
-  const { body: parts } = await requesterFor(server)('GET', '/ready')
+  const { body: components } = await requesterFor(server)('GET', '/ready')
   const status = await homeport.run(['status', '--json'])
   expect(status.exitCode).toBe(0)
   expect(JSON.parse(status.stdout)).toMatchObject({
     isReady: true,
-    ready: parts,
+    ready: components,
     users: 1,
     sessions: 1,
     events: 1,
@@ -56,7 +56,7 @@ test('status and health report the same as /ready, and exit 1 without a server',
   })
   expect((await homeport.run(['status'])).stdout).toContain('users      1, sessions 1')
   const health = await homeport.run(['health', '--json'], { PORT })
-  expect([health.exitCode, JSON.parse(health.stdout)]).toEqual([0, parts])
+  expect([health.exitCode, JSON.parse(health.stdout)]).toEqual([0, components])
   await server.stop()
   const stopped = await homeport.run(['status'])
   expect([stopped.exitCode, stopped.stdout]).toEqual([1, expect.stringContaining('not running')])
@@ -80,7 +80,7 @@ test('status exits 1 if there is no space for files', async () => {
 const asRoot = test.skipIf(process.getuid?.() !== 0 || isOnPostgres)
 
 asRoot(
-  'a command on data of another user says which user to run it as',
+  "a command on another user's data names the user to run it as",
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport
@@ -137,7 +137,7 @@ test('an import that empties a catalogue needs confirmation, and the log says wh
   expect(log).toContain('"command":"settings set","changed":{"ios.latestVersion":"2.4.0"}')
 }, 30_000)
 
-test('the server starts a new log when its file is moved, and SIGHUP does not stop the server', async () => {
+test('the server opens a new log file when the current one is moved, and SIGHUP does not stop it', async () => {
   await using homeport = await installExecutable()
   const path = join(homeport.folder, 'server.log')
   const server = await homeport.start({ LOG_FILE: path })

@@ -18,7 +18,7 @@ beforeAll(buildExecutable, 60_000)
 
 const DOMAIN = 'api.example.com'
 
-test('TLS_DOMAINS gets a certificate by ACME and uses it; plain requests are redirected to https', async () => {
+test('TLS_DOMAINS obtains a certificate through ACME and serves it; plain HTTP redirects to https', async () => {
   await using homeport = await installExecutable()
   const [port, httpPort] = [freePort(), freePort()]
   using acme = await startAcmeServer(httpPort)
@@ -32,9 +32,9 @@ test('TLS_DOMAINS gets a certificate by ACME and uses it; plain requests are red
   const end = Number(/^homeport_certificate_expiry_timestamp_seconds\S* (\S+)$/m.exec(metrics)?.[1])
   expect(end).toBe(served.validTo.getTime() / 1000)
 
-  // With a shorter host, the router and the checks would see different paths.
+  // With a shorter Host header, the router and the checks would parse different paths.
   const status = (host: string) =>
-    replyTo(port, acme.root, '/health', host).then((one) => one.status)
+    replyTo(port, acme.root, '/health', host).then((reply) => reply.status)
   expect([await status('a.b'), await status('ab')]).toEqual([200, 400])
 
   const plain = (host: string) =>
@@ -45,7 +45,7 @@ test('TLS_DOMAINS gets a certificate by ACME and uses it; plain requests are red
   }
   await server.stop()
 
-  // The stored certificate is used again.
+  // A new process uses the stored certificate.
   const again = await homeport.launch({ ...env, PORT: String(port) })
   expect((await waitForCertificate(port, acme.root)).serial).toBe(served.serial)
   expect([acme.state.issued, acme.state.accounts]).toEqual([1, 1])
@@ -151,20 +151,20 @@ test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a requ
   await install(first)
   const server = await homeport.launch({ ...paths, PORT: String(port) })
   await waitForCertificate(port, first.cert)
-  const asking = new AbortController()
-  const asked = Promise.all(
-    Array.from({ length: 8 }, () => requestUntilAborted(port, asking.signal)),
+  const controller = new AbortController()
+  const replies = Promise.all(
+    Array.from({ length: 8 }, () => requestUntilAborted(port, controller.signal)),
   )
   const stopRequests = requestSteadily(`https://127.0.0.1:${port}`, 200)
   await Bun.sleep(1_000)
   await install(second)
   await waitForCertificate(port, second.cert)
   await Bun.sleep(1_000)
-  asking.abort()
+  controller.abort()
   const { acknowledged, refused } = await stopRequests()
   expect(acknowledged.length).toBeGreaterThan(100)
   expect(refused).toEqual([])
-  const results = (await asked).flat()
+  const results = (await replies).flat()
   expect(results.length).toBeGreaterThan(100)
   const lost = results.filter((status) => status !== 200)
   if (migration.isOn) expect(lost).toEqual([])

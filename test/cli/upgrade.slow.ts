@@ -27,8 +27,8 @@ test('an upgrade from a URL is verified by its signature and takes over under lo
   // One more byte, so that the file differs.
   const bytes = Buffer.concat([await readFile(file), Buffer.from(' ')])
   await Bun.write(join(releases.folder, 'homeport-9'), bytes)
-  const { stdout: described } = await homeport.run(['version', '--json'])
-  await releases.publish(JSON.parse(described), await Bun.file(RELEASE_KEY).text())
+  const { stdout: versionOutput } = await homeport.run(['version', '--json'])
+  await releases.publish(JSON.parse(versionOutput), await Bun.file(RELEASE_KEY).text())
   const stopLoad = deliverSteadily(server, 500)
   const { stdout, stderr } = await homeport.run(
     ['upgrade', `${releases.url}/homeport-9`, '--json'],
@@ -50,13 +50,13 @@ onSqlite('on PostgreSQL only the start of the new version checks it')(
     await using homeport = await installExecutable()
     await homeport.run(['init'])
     const file = join(homeport.folder, 'homeport')
-    const { stdout: described } = await homeport.run(['version'])
+    const { stdout: versionOutput } = await homeport.run(['version'])
     const before = sha256(await readFile(file), 'hex')
     const wrong = { garbage: 'x', older: script('{"version":"0.0.9","schemaVersion":1}', 'exit 1') }
     for (const [name, content] of Object.entries(wrong))
       await Bun.write(join(homeport.folder, name), content)
     for (const [args, reason] of [
-      [['homeport', '--unsigned'], described.trim()],
+      [['homeport', '--unsigned'], versionOutput.trim()],
       [['garbage', '--unsigned'], 'not a homeport executable for this machine'],
       [['older', '--unsigned'], 'add --allow-downgrade'],
       [['older', '--unsigned', '--allow-downgrade'], 'older than the data'],
@@ -96,7 +96,7 @@ onSqlite('the snapshot is a file')(
     const server = await homeport.start()
     await deliver(server, 'E1')
     // Stops the old server, creates a migration's snapshot, overwrites the database, and crashes.
-    const dying = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
+    const crashingServe = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
 sleep 0.5
 mkdir -p data/snapshots
 cp data/homeport.db data/snapshots/before-migration-99-$(date +%s%3N).db
@@ -104,14 +104,14 @@ printf 'broken' > data/homeport.db
 exit 7`
     await Bun.write(
       join(homeport.folder, 'bad'),
-      script('{"version":"9.0.0","schemaVersion":99}', dying),
+      script('{"version":"9.0.0","schemaVersion":99}', crashingServe),
     )
     const { exitCode, stderr } = await homeport.run(['upgrade', 'bad', '--unsigned'], {
       PATH: '/usr/bin:/bin',
     })
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringContaining('The data as migrated by the new one is in'),
+      expect.stringContaining('The data that the new version migrated is in'),
     ])
     await server.stop()
     const again = await homeport.start()
@@ -122,7 +122,7 @@ exit 7`
   30_000,
 )
 
-test('prints no credentials of a URL that cannot be fetched', async () => {
+test('prints no credentials from a URL that cannot be fetched', async () => {
   await using homeport = await installExecutable()
   for (const scheme of ['http', 'https']) {
     const url = `${scheme}://ann:s3cr3t@127.0.0.1:1/homeport-9?signature=s3cr3t`
@@ -133,8 +133,8 @@ test('prints no credentials of a URL that cannot be fetched', async () => {
 }, 30_000)
 
 /** A program that prints a version and runs `serve` for any other command. */
-function script(described: string, serve: string): string {
-  return `#!/bin/sh\nif [ "$1" = version ]; then echo '${described}'; exit 0; fi\n${serve}\n`
+function script(versionOutput: string, serve: string): string {
+  return `#!/bin/sh\nif [ "$1" = version ]; then echo '${versionOutput}'; exit 0; fi\n${serve}\n`
 }
 
 async function servingPid({ folder }: Homeport): Promise<number> {

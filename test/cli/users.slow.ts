@@ -39,8 +39,8 @@ test('an operator finds users by id or address, verifies, signs out and deletes 
   )
   expect((await profile()).status).toBe(401)
 
-  const asked = await run(['user', 'delete', id])
-  expect([asked.exitCode, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes')])
+  const refused = await run(['user', 'delete', id])
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('Add --yes')])
   expect((await signIn(server, 'ann@example.com')).status).toBe(200)
   expect((await run(['user', 'delete', id, '--yes'])).exitCode).toBe(0)
   expect((await signIn(server, 'ann@example.com')).status).toBe(401)
@@ -53,12 +53,12 @@ test('an operator finds users by id or address, verifies, signs out and deletes 
   expect(log).toContain(`"command":"user delete","userId":"${id}"`)
 }, 30_000)
 
-test('an operator creates an account with a generated or a given password', async () => {
+test('an operator creates an account with a generated or a chosen password', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   const server = await homeport.start()
-  const made = await run(['user', 'create', 'ann@example.com', '--name', 'Ann', '--json'])
-  const { password } = JSON.parse(made.stdout)
+  const created = await run(['user', 'create', 'ann@example.com', '--name', 'Ann', '--json'])
+  const { password } = JSON.parse(created.stdout)
   const ask = requesterFor(server)
   const logIn = (email: string, secret: string) =>
     ask('POST', '/api/auth/login/v1', {
@@ -67,13 +67,13 @@ test('an operator creates an account with a generated or a given password', asyn
     })
   const { body } = await logIn('ann@example.com', password)
   expect(body.response.user.profile.name).toBe('Ann')
-  const again = await run(['user', 'create', 'ann@example.com'])
-  expect([again.exitCode, again.stderr]).toEqual([
+  const duplicate = await run(['user', 'create', 'ann@example.com'])
+  expect([duplicate.exitCode, duplicate.stderr]).toEqual([
     1,
     expect.stringContaining('"homeport user show'),
   ])
-  const given = await run(['user', 'create', 'bob@example.com', '--password-stdin'], {}, PASSWORD)
-  expect([given.exitCode, given.stdout.includes(PASSWORD)]).toEqual([0, false])
+  const chosen = await run(['user', 'create', 'bob@example.com', '--password-stdin'], {}, PASSWORD)
+  expect([chosen.exitCode, chosen.stdout.includes(PASSWORD)]).toEqual([0, false])
   expect((await logIn('bob@example.com', PASSWORD)).status).toBe(200)
   for (const email of ['ann@example.com', 'no address']) {
     expect((await run(['user', 'create', email])).exitCode).toBe(1)

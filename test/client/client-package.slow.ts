@@ -23,7 +23,7 @@ const STRICT = {
   outDir: 'out',
 }
 
-/** For tests that start the compiler, on a busy machine. */
+/** Long enough to start the compiler on a busy machine. */
 const COMPILER_TIMEOUT_MS = 60_000
 
 let app = ''
@@ -51,7 +51,7 @@ async function installPackage(folder: string) {
 }
 
 test.each(Object.entries(SETTINGS))(
-  'an app with strict settings (%s) compiles, and every result has exactly its named type',
+  'an app with strict settings (%s) compiles, and every result has exactly its declared type',
   async (name, settings) => {
     const compilerOptions = { ...STRICT, ...settings }
     await writeFile(
@@ -108,7 +108,7 @@ test('every file has a source map with its sources', async () => {
 })
 
 test('an app without sealing loads less than 8 kB and no cryptography', async () => {
-  const bundled = async (env: string) => {
+  const bundleApp = async (env: string) => {
     const entry = join(app, `${env}.js`)
     const options = JSON.stringify({ baseUrl: 'http://127.0.0.1:9', env })
     await writeFile(
@@ -119,7 +119,7 @@ test('an app without sealing loads less than 8 kB and no cryptography', async ()
     const built = await Bun.build({ entrypoints: [entry], ...buildOptions })
     return Promise.all(built.outputs.map((output) => output.text()))
   }
-  const chunks = await bundled('test')
+  const chunks = await bundleApp('test')
   const [entry = ''] = chunks
   const initialChunks = chunks.filter((chunk) => chunk === entry || !chunk.includes('ECDH-ES'))
   const size = initialChunks.reduce((sum, text) => sum + Bun.gzipSync(Buffer.from(text)).length, 0)
@@ -153,11 +153,11 @@ test('exports only the client, and documents every function', async () => {
     for (const [, body = ''] of text.matchAll(
       /^(?:export )?type \w+Functions = \{\n(.*?)\n\};/gms,
     )) {
-      // A method would be bivariant in its parameters, a property is not.
+      // Methods are bivariant in their parameters; properties are not.
       expect(body).not.toMatch(/^ {4}\w+\(/m)
-      for (const [, before = '', own = ''] of body.matchAll(/(.*)\n {4}(\w+): \(/g)) {
-        expect([own, before.trim()]).toEqual([own, expect.stringMatching(/\*\/$/)])
-        functions.push(own)
+      for (const [, before = '', member = ''] of body.matchAll(/(.*)\n {4}(\w+): \(/g)) {
+        expect([member, before.trim()]).toEqual([member, expect.stringMatching(/\*\/$/)])
+        functions.push(member)
       }
     }
   }

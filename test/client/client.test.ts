@@ -13,7 +13,7 @@ const ENV = { plain: 'test', sealed: 'production' }
 /** Documented operations that apps do not call: files have URLs, and the others are for servers. */
 const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent', 'receiveAppStoreNotification']
 
-test('the client has a function for every documented operation, and it requests the right route', async () => {
+test('the client has a function for every documented operation, and each requests the right route', async () => {
   await using app = await createTestApp()
   const { paths } = (await app.ask('GET', '/docs/json')).json as {
     paths: Record<string, Record<string, { operationId: string }>>
@@ -25,9 +25,9 @@ test('the client has a function for every documented operation, and it requests 
     })),
   )
   const forApps = routes.filter(({ name }) => !NOT_FOR_APPS.includes(name))
-  const own = ['isSignedIn', 'accessToken', 'onAuthChange']
+  const localNames = ['isSignedIn', 'accessToken', 'onAuthChange']
   const names = Object.keys(clientOf(app).client)
-  expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...own].toSorted())
+  expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...localNames].toSorted())
   for (const { name, route } of forApps) {
     expect([name, ...(await routesRequestedBy(name))]).toContain(route)
   }
@@ -35,9 +35,9 @@ test('the client has a function for every documented operation, and it requests 
 
 /** The routes that a function requests, signed out and signed in, when every request fails. */
 async function routesRequestedBy(name: string): Promise<string[]> {
-  const asked: string[] = []
+  const requested: string[] = []
   const fetch = async (url: string, init?: RequestInit) => {
-    asked.push(`${init?.method} ${new URL(url).pathname}`)
+    requested.push(`${init?.method} ${new URL(url).pathname}`)
     return Response.json({ code: 'not_found', message: 'Not found.' }, { status: 404 })
   }
   const session = { accessToken: 'a', refreshToken: 'r', expiresAt: Date.now() + 3_600_000 }
@@ -47,15 +47,15 @@ async function routesRequestedBy(name: string): Promise<string[]> {
     const call = client[name as keyof typeof client] as (input: unknown) => Promise<unknown>
     await call({ files: [] }).catch(() => {})
   }
-  return asked
+  return requested
 }
 
 describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
-  test('a user registers, edits the profile, uploads, reads and deletes the account', async () => {
+  test('a user registers, edits the profile, uploads files, reads app data and deletes the account', async () => {
     await using app = await createTestApp()
     const { client } = clientOf(app, { env: ENV[mode], device: 'Ann’s 📱 100 %', language: 'de' })
-    const made = await client.register({ ...LOGIN, name: 'Ann' })
-    expect(made.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
+    const registered = await client.register({ ...LOGIN, name: 'Ann' })
+    expect(registered.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
     expect((await client.readProfile()).email).toBe(EMAIL)
     expect((await client.changeProfile({ profile: { name: 'Zoë 🌊' } })).profile.name).toBe(
       'Zoë 🌊',
@@ -170,8 +170,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(await client.isSignedIn()).toBe(true)
     network.interceptor = {}
     await endSessions(app)
-    const over = await client.readProfile().catch((error) => error)
-    expect(over).toMatchObject({ status: 401, code: 'unauthenticated' })
+    const refused = await client.readProfile().catch((error) => error)
+    expect(refused).toMatchObject({ status: 401, code: 'unauthenticated' })
     expect([await client.isSignedIn(), signedOut.times]).toEqual([false, 1])
   })
 
@@ -253,7 +253,7 @@ async function endSessions({ services: { db } }: TestApp) {
 }
 
 test.each(['', null, 'null', 'undefined'])(
-  'env %j sends plain requests, like no env',
+  'env %j sends plain requests, as if env were absent',
   async (env) => {
     await using app = await createTestApp()
     const { client, network } = clientOf(app, { env })

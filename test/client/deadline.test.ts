@@ -14,7 +14,7 @@ afterEach(() => {
   delete globals['XMLHttpRequest']
 })
 
-/** A server that gives the next of `replies` to each request: a status, no reply, or 503 with Retry-After: 60. */
+/** Answers requests with `replies` in turn: a status, no reply, or 503 with Retry-After: 60. */
 function startServer(...replies: (number | 'silence' | 'later')[]) {
   const requested: string[] = []
   const server = Bun.serve({
@@ -132,7 +132,7 @@ test('an abort while a read waits for its next attempt prevents further requests
   expect(tries).toBe(1)
 })
 
-test('a caller that gives up a shared refresh does not affect other callers', async () => {
+test('a caller that gives up on a shared refresh does not affect other callers', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app, { env: 'test' })
   await client.startAsGuest()
@@ -188,7 +188,7 @@ test('a custom fetch is used for everything, even if XMLHttpRequest exists', asy
   expect(size).toBe('from the phone'.length)
 })
 
-test('a file that cannot be read is an ApiError', async () => {
+test('a file that cannot be read causes an ApiError', async () => {
   const fetch = async () => Response.json({})
   const api = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
   const gone = { name: 'gone.txt', data: { arrayBuffer: () => Promise.reject('gone') } as never }

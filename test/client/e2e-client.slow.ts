@@ -26,7 +26,7 @@ type Outcome = Record<string, unknown>
 
 beforeAll(buildExecutable, 60_000)
 
-test('133: the client works with the executable; sealed, nothing is readable on the wire or in the log', async () => {
+test('133: the client works with the executable; with sealing, wire and log contain nothing readable', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'debug' })
   await using plain = startRecordingProxy(server.url)
@@ -87,7 +87,7 @@ test('122: a sealed message is executed once, even after kill -9', async () => {
   ])
 }, 30_000)
 
-/** A web app on its own origin; `outcome` resolves to what its script reports. */
+/** Serves a web app on its own origin; `outcome` resolves to the report of its script. */
 function servePage(script: string) {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   const server = Bun.serve({

@@ -9,10 +9,10 @@ const PLAIN = { env: 'test' }
 
 test.each<[string, () => unknown]>([
   [
-    'a typed array of another realm',
+    'a typed array from another realm',
     () => runInNewContext('new Uint8Array([1, 116, 101]).subarray(1)'),
   ],
-  ['an ArrayBuffer of another realm', () => runInNewContext('new Uint8Array([116, 101]).buffer')],
+  ['an ArrayBuffer from another realm', () => runInNewContext('new Uint8Array([116, 101]).buffer')],
   ['a DataView', () => new DataView(new Uint8Array([116, 101]).buffer)],
 ])('%s is uploaded', async (_name, make) => {
   await using app = await createTestApp()
@@ -22,7 +22,7 @@ test.each<[string, () => unknown]>([
   expect(await client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 2 })
 })
 
-test('a blob: address is read as a file', async () => {
+test('a blob: URL is read as a file', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app, PLAIN)
   const uri = URL.createObjectURL(new Blob(['text']))
@@ -38,7 +38,7 @@ test('a blob: address is read as a file', async () => {
 })
 
 describe('timeout', () => {
-  test('Infinity never ends a call', async () => {
+  test('Infinity sets no time limit', async () => {
     await using app = await createTestApp()
     const { client } = clientOf(app, { ...PLAIN, timeout: Number.POSITIVE_INFINITY })
     expect((await client.startAsGuest()).tokenType).toBe('Bearer')
@@ -71,7 +71,7 @@ test('a missing argument rejects with a TypeError', async () => {
 })
 
 test.each([200, 401, 409, 429, 503])(
-  'logout succeeds on the device if an intermediary replies %d',
+  'logout succeeds on the device even if an intermediary replies %d',
   async (status) => {
     await using app = await createTestApp()
     const { client, network } = clientOf(app, PLAIN)
@@ -115,7 +115,7 @@ test.each([
   ['1.5', 2],
   ['7', 7],
   ['soon', null],
-])('Retry-After: %s is %j', async (header, retryAfter) => {
+])('parses Retry-After: %s as %j', async (header, retryAfter) => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app, PLAIN)
   network.interceptor = {

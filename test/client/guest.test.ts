@@ -18,7 +18,7 @@ describe('a guest whose address is taken', () => {
     expect((await client.listAttachments()).attachments).toHaveLength(1)
   })
 
-  test('keeps them with two-factor sign-in, and stays a guest until the second step', async () => {
+  test('keeps the files with two-factor sign-in, and stays a guest until the second step', async () => {
     await using app = await createTestApp()
     const ann = clientOf(app, PLAIN).client
     await ann.register(LOGIN)
@@ -36,7 +36,7 @@ describe('a guest whose address is taken', () => {
   })
 })
 
-test('a user whose session has ended signs in at once', async () => {
+test('a user whose session has ended can sign in again at once', async () => {
   await using app = await createTestApp()
   const { client } = clientOf(app, PLAIN)
   await client.register(LOGIN)
@@ -46,10 +46,10 @@ test('a user whose session has ended signs in at once', async () => {
 })
 
 async function guestWithFile(app: TestApp) {
-  const made = clientOf(app, PLAIN)
-  const { user } = await made.client.startAsGuest()
-  await made.client.uploadAttachments({ type: 'supportTicket', files: [FILE] })
-  return { ...made, user }
+  const connection = clientOf(app, PLAIN)
+  const { user } = await connection.client.startAsGuest()
+  await connection.client.uploadAttachments({ type: 'supportTicket', files: [FILE] })
+  return { ...connection, user }
 }
 
 describe('starting as a guest', () => {
@@ -58,10 +58,10 @@ describe('starting as a guest', () => {
     const { client } = clientOf(app, PLAIN)
     const first = await Promise.all([client.startAsGuest(), client.startAsGuest()])
     app.clock.advance(16 * 60_000)
-    const again = await client.startAsGuest()
-    const sessions = [...first, again]
+    const later = await client.startAsGuest()
+    const sessions = [...first, later]
     expect(new Set(sessions.map(({ user }) => user._id)).size).toBe(1)
-    const { accessToken, expiresIn } = again
+    const { accessToken, expiresIn } = later
     expect([accessToken, expiresIn > 0]).toEqual([await client.accessToken(), true])
   })
 
@@ -89,7 +89,7 @@ test('a guest stays signed in if an intermediary removes the token from POST req
   expect((await client.readProfile())._id).toBe(user._id)
 })
 
-test('the tokens of one server are neither sent to another nor cleared for it', async () => {
+test("the tokens of one server are neither sent to another nor cleared by the other's logout", async () => {
   await using app = await createTestApp()
   const storage = createMemoryStorage()
   const baseUrl = 'http://LOCALHOST'

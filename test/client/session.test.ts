@@ -33,18 +33,18 @@ describe('a refused session', () => {
     expect(signedOut.times).toBe(0)
   })
 
-  test('of a guest makes register and a social sign-in fail instead of creating an account', async () => {
+  test('of a guest makes register and social sign-in fail instead of creating an account', async () => {
     await using app = await createTestApp()
     const { client, signedOut } = clientOf(app, PLAIN)
     const social = { provider: 'google', idToken: 'x' } as const
-    const ways = [() => client.register(LOGIN), () => client.signInSocially(social)]
-    for (const [at, signUp] of ways.entries()) {
+    const signUps = [() => client.register(LOGIN), () => client.signInSocially(social)]
+    for (const [at, signUp] of signUps.entries()) {
       await client.startAsGuest()
       await endSessions(app)
       await expect(signUp()).rejects.toMatchObject({ code: 'session_ended', status: 401 })
       expect([await client.isSignedIn(), signedOut.times]).toEqual([false, at + 1])
     }
-    expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(ways.length)
+    expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(signUps.length)
     expect((await client.register(LOGIN)).user.email).toBe(LOGIN.email)
   })
 })
@@ -60,7 +60,7 @@ test('a guest whose token is removed in transit does not get a new account', asy
 })
 
 describe('two processes with one storage', () => {
-  test('use the session that the other one stored after their own was refused', async () => {
+  test('use the newer session that the other process stored, if their own is refused', async () => {
     await using app = await createTestApp()
     const storage = createMemoryStorage()
     const [first, second] = [clientOf(app, { ...PLAIN, storage }), clientOf(app, { storage })]
@@ -159,13 +159,13 @@ test('listeners in every tab are notified of session changes and their reasons',
   expect(heard[0]?.changes).toHaveLength(expected.length)
 })
 
-const broken: [string, Partial<Storage>, string][] = [
+const FAILING_STORAGES: [string, Partial<Storage>, string][] = [
   ['cannot be read', { getItem: () => fail() }, 'storage_failed'],
   ['cannot be written', { setItem: async () => fail() }, 'storage_failed'],
   ['cannot be cleared', { removeItem: () => fail() }, 'storage_failed'],
 ]
 
-test.each(broken)('a storage that %s causes an ApiError', async (_name, part, code) => {
+test.each(FAILING_STORAGES)('a storage that %s causes an ApiError', async (_name, part, code) => {
   await using app = await createTestApp()
   const { client } = clientOf(app, { ...PLAIN, storage: { ...createMemoryStorage(), ...part } })
   const calls = [() => client.register(LOGIN), () => client.readProfile(), () => client.logout()]
@@ -178,7 +178,7 @@ test.each(broken)('a storage that %s causes an ApiError', async (_name, part, co
 })
 
 test.each(['{', '"x"', '{}', '[]', '7', '{"accessToken":"x"}'])(
-  'a storage with the content %s signs no user in',
+  'a storage that contains %s does not sign a user in',
   async (text) => {
     await using app = await createTestApp()
     const storage = { ...createMemoryStorage(), getItem: () => text }
@@ -188,7 +188,7 @@ test.each(['{', '"x"', '{}', '[]', '7', '{"accessToken":"x"}'])(
   },
 )
 
-const NO_ENVELOPE = [
+const INVALID_REPLIES = [
   '{}',
   '[]',
   'null',
@@ -198,7 +198,7 @@ const NO_ENVELOPE = [
   '{"code":"ok","response":null}',
 ]
 
-test.each(NO_ENVELOPE)('does not accept %s from an intermediary as a success', async (text) => {
+test.each(INVALID_REPLIES)('does not accept %s from an intermediary as a success', async (text) => {
   await using app = await createTestApp()
   const network = networkTo(app)
   const { client } = clientOf(app, { ...PLAIN, fetch: network.fetch })

@@ -95,7 +95,7 @@ test.skipIf(CHROMIUM === null)(
   30_000,
 )
 
-test('reports a change even if the storage shows it late', async () => {
+test('reports a change even if the storage returns it late', async () => {
   await using app = await createTestApp()
   const [here, there] = [createMemoryStorage(), createMemoryStorage()]
   const late = {
@@ -140,7 +140,7 @@ test('tabs with separate storages are not notified of each other’s changes', a
   expect(heard).toEqual([])
 })
 
-/** The pages above, with the application behind them. */
+/** Serves the pages above, and passes API requests on to the app. */
 async function serveSite(app: TestApp) {
   const script = await bundle(join(import.meta.dir, '..', 'support', 'tab-page.ts'))
   const { promise, resolve } = Promise.withResolvers<Outcome>()

@@ -41,7 +41,7 @@ browserTest('a second editor sees the published changes and keeps their own', as
   await context.close()
 })
 
-browserTest('reapplies an edit to its question after a reorder', async () => {
+browserTest('reapplies an edit to the right question after a reorder', async () => {
   const { page: mine, newPage, context } = await world.open()
   const other = await newPage()
   for (const page of [mine, other]) await show(page, 'faqs')
@@ -58,7 +58,7 @@ browserTest('reapplies an edit to its question after a reorder', async () => {
   await mine.getByText('Published.').waitFor()
   const faqs = await readApp(FAQS)
   const answerTo = (question: string) =>
-    faqs.find((one: { question: string }) => one.question === question)?.answer
+    faqs.find((faq: { question: string }) => faq.question === question)?.answer
   expect(answerTo(first)).toBe('Ask the store.')
   expect(answerTo(second)).not.toBe('Ask the store.')
   await context.close()
@@ -185,7 +185,7 @@ independentTest('marks the missing texts of a second language', async () => {
   await context.close()
 })
 
-independentTest('names the field of an invalid value', async () => {
+independentTest('names the field that has an invalid value', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   await page.getByRole('group', { name: 'iOS' }).getByLabel('Latest version').fill('two')
@@ -196,8 +196,8 @@ independentTest('names the field of an invalid value', async () => {
   await context.close()
 })
 
-async function show(page: Page, place: string) {
-  await page.goto(`/console/${place}`)
+async function show(page: Page, path: string) {
+  await page.goto(`/console/${path}`)
   await waitUntilLoaded(page)
 }
 
@@ -216,7 +216,7 @@ async function publish(page: Page, note = '') {
   await page.getByText('Published.').waitFor()
 }
 
-/** Gives up after a second, so that the expectation fails instead of the wait. */
+/** Waits for at most a second, so that an expectation fails and not the wait. */
 async function until(isTrue: () => boolean) {
   for (let tries = 0; tries < 50 && !isTrue(); tries++) await Bun.sleep(20)
 }

@@ -49,14 +49,14 @@ const LOGIN = [
   'POST door/sign-in',
 ]
 
-test('lists every route that needs a fresh proof, an owner or no session', async () => {
+test('only the listed routes need a new proof, an owner or no session', async () => {
   await using app = await createTestApp()
   const all = routesOf(app)
-  const named = (list: typeof all) => list.map(({ name }) => name).toSorted()
+  const namesOf = (list: typeof all) => list.map(({ name }) => name).toSorted()
   expect(all.length).toBeGreaterThan(50)
-  expect(named(all.filter(({ tags }) => tags.includes('stepUp')))).toEqual(STEP_UP.toSorted())
-  expect(named(all.filter(({ tags }) => tags.includes('owner')))).toEqual(OWNER.toSorted())
-  expect(named(all.filter(({ isLogin }) => isLogin))).toEqual(LOGIN.toSorted())
+  expect(namesOf(all.filter(({ tags }) => tags.includes('stepUp')))).toEqual(STEP_UP.toSorted())
+  expect(namesOf(all.filter(({ tags }) => tags.includes('owner')))).toEqual(OWNER.toSorted())
+  expect(namesOf(all.filter(({ isLogin }) => isLogin))).toEqual(LOGIN.toSorted())
 })
 
 test('each route declares who may call it', async () => {
@@ -81,8 +81,8 @@ test('only login routes answer without a session', async () => {
     { cookie: cookie.replace('__Host-', '') },
   ]
   for (const headers of callers) {
-    const how = { headers: { ...SAME_ORIGIN, ...headers } }
-    await checkEach(app, routesOf(app), how, ({ isLogin }, { status, json }) => {
+    const request = { headers: { ...SAME_ORIGIN, ...headers } }
+    await checkEach(app, routesOf(app), request, ({ isLogin }, { status, json }) => {
       if (!isLogin) expect([status, json.code]).toEqual([401, 'unauthenticated'])
       else expect(json.code).not.toBe('unauthenticated')
     })
@@ -126,7 +126,7 @@ test.each([
   },
 )
 
-test('a reader views everything and changes only their own account', async () => {
+test('a reader can view everything and change only their own account', async () => {
   await using app = await createTestApp()
   const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
   await checkEach(
@@ -134,8 +134,8 @@ test('a reader views everything and changes only their own account', async () =>
     repeatable(app),
     headersOf(reader),
     ({ path, tags, isSafe, isLogin, isOwnAccount }, { status, json }) => {
-      const isSeen = (isSafe && !tags.includes('stepUp')) || path.includes('/preview/')
-      if (isSeen || isLogin || isOwnAccount) return expect(status).not.toBe(403)
+      const isReadable = (isSafe && !tags.includes('stepUp')) || path.includes('/preview/')
+      if (isReadable || isLogin || isOwnAccount) return expect(status).not.toBe(403)
       expect([status, json.message]).toEqual([403, 'Readers cannot do this.'])
     },
   )
@@ -230,14 +230,14 @@ test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(
   },
 )
 
-test('the public OpenAPI document leaves the console out', async () => {
+test('the public OpenAPI document omits the console', async () => {
   await using app = await createTestApp()
   const { json, text } = await app.ask('GET', '/docs/json')
   expect(Object.keys(json.paths)).not.toBeEmpty()
   expect(text).not.toContain('/console')
 })
 
-/** Every route of the console, its parameters filled in. */
+/** Every console route, with its parameters filled in. */
 function routesOf(app: TestApp) {
   const routes = app.app.routes as { method: string; path: string; hooks: Hooks }[]
   return routes
@@ -259,7 +259,7 @@ function routesOf(app: TestApp) {
 type Hooks = { detail?: { tags?: string[] } }
 type ConsoleRoute = ReturnType<typeof routesOf>[number]
 type Reply = Awaited<ReturnType<TestApp['ask']>>
-type How = { headers: Record<string, string> }
+type RequestHeaders = { headers: Record<string, string> }
 
 /** Routes that neither end the session nor stream. */
 function repeatable(app: TestApp) {
@@ -269,16 +269,16 @@ function repeatable(app: TestApp) {
 async function checkEach(
   app: TestApp,
   routes: ConsoleRoute[],
-  headers: How,
+  request: RequestHeaders,
   check: (route: ConsoleRoute, reply: Reply) => unknown,
 ) {
   for (const route of routes) {
-    const how = route.isSafe ? headers : { ...headers, json: {} }
-    check(route, await app.ask(route.method, route.path, how))
+    const options = route.isSafe ? request : { ...request, json: {} }
+    check(route, await app.ask(route.method, route.path, options))
   }
 }
 
-function headersOf({ cookie }: OperatorBrowser): How {
+function headersOf({ cookie }: OperatorBrowser): RequestHeaders {
   return { headers: { ...SAME_ORIGIN, cookie } }
 }
 

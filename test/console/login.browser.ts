@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
-const FIRST = 'homeport operators add your-name'
+const ADD_COMMAND = 'homeport operators add your-name'
 
 const world = useConsole({ args: [], isEmpty: true })
 
@@ -12,9 +12,9 @@ browserTest('explains how to create the first operator', async () => {
   const { page } = await world.openSignedOut()
   await page.goto('/')
   expect(page.url()).toBe(`${world.console.url}/`)
-  expect(await page.locator('code').allTextContents()).toContain(FIRST)
+  expect(await page.locator('code').allTextContents()).toContain(ADD_COMMAND)
   await page.goto('/console')
-  expect(await textOf(page.locator('pre'))).toBe(FIRST)
+  expect(await textOf(page.locator('pre'))).toBe(ADD_COMMAND)
   expect(await page.getByRole('button').count()).toBe(0)
   await page.context().close()
 })
@@ -91,7 +91,7 @@ independentTest('a reset signs the operator out until the new link is used', asy
   await page.getByRole('link', { name: 'People' }).click()
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   expect(await textOf(page.locator('.message.bad'))).toContain('passkey')
-  // A new fragment alone does not load the page again.
+  // Changing only the fragment would not reload the page.
   await page.goto('about:blank')
   await page.goto(link)
   await page.getByText('Hello erin.').waitFor()

@@ -38,18 +38,18 @@ independentTest('shows markup from users and providers as text on every screen',
     ['/console/audit', /<img/],
     ['/console/live'],
   ]
-  const wrong: string[] = []
+  const problems: string[] = []
   for (const [path, seen = /./] of places) {
     await page.goto(path)
     await waitUntilLoaded(page)
     await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
     if (!seen.test(await textOf(page.locator('main'))))
-      wrong.push(`${path} does not show the markup`)
-    if (await hasRun(page)) wrong.push(`${path} executes the markup`)
+      problems.push(`${path} does not show the markup`)
+    if (await hasRun(page)) problems.push(`${path} executes the markup`)
     const tooWide = await findOverflow(page)
-    if (tooWide) wrong.push(`${path} scrolls horizontally: ${tooWide}`)
+    if (tooWide) problems.push(`${path} scrolls horizontally: ${tooWide}`)
   }
-  expect(wrong).toEqual([])
+  expect(problems).toEqual([])
   expect(violationsIn(faults)).toEqual([])
   await context.close()
 })
@@ -98,7 +98,7 @@ independentTest('shows a page for an address that cannot be decoded', async () =
   await context.close()
 })
 
-independentTest('deletes a user only after their e-mail is typed', async () => {
+independentTest('deletes a user only after the operator types their e-mail address', async () => {
   const { page, context } = await world.open()
   const { users } = await world.ask('people?q=grace@example.com')
   await page.goto(`/console/people/${users[0].id}`)
@@ -124,10 +124,10 @@ independentTest('deletes a user only after their e-mail is typed', async () => {
 
 independentTest('asks for a new proof before a destructive action after 10 minutes', async () => {
   await using app = await createTestApp()
-  await using visit = await listen(app)
+  await using site = await listen(app)
   const { user } = await app.register('bob@example.com')
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
-  const { page, context, faults } = await world.openSignedOut({ baseURL: visit.url })
+  const { page, context, faults } = await world.openSignedOut({ baseURL: site.url })
   await page.goto(`/console#setup=${token}`)
   await page.getByRole('button', { name: 'Create a passkey' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -156,7 +156,7 @@ independentTest('asks for a new proof before a destructive action after 10 minut
 
 independentTest('opens a private file in a new tab after a proof', async () => {
   await using app = await createTestApp()
-  await using visit = await listen(app)
+  await using site = await listen(app)
   const { user, accessToken } = await app.register('bob@example.com')
   await app.ask('POST', '/api/user/attachments/v1?type=supportTicket', {
     token: accessToken,
@@ -164,7 +164,7 @@ independentTest('opens a private file in a new tab after a proof', async () => {
     headers: { 'content-type': 'image/jpeg', 'x-file-name': 'screen.jpg' },
   })
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
-  const { page, context } = await world.openSignedOut({ baseURL: visit.url })
+  const { page, context } = await world.openSignedOut({ baseURL: site.url })
   await page.goto(`/console#setup=${token}`)
   await page.getByRole('button', { name: 'Create a passkey' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -181,10 +181,10 @@ independentTest('opens a private file in a new tab after a proof', async () => {
 
 independentTest('downloads nothing without a proof', async () => {
   await using app = await createTestApp()
-  await using visit = await listen(app)
+  await using site = await listen(app)
   const { user } = await app.register('bob@example.com')
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
-  const { page, context } = await world.openSignedOut({ baseURL: visit.url })
+  const { page, context } = await world.openSignedOut({ baseURL: site.url })
   await page.goto(`/console#setup=${token}`)
   await page.getByRole('button', { name: 'Create a passkey' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -204,7 +204,7 @@ independentTest('downloads nothing without a proof', async () => {
   await context.close()
 })
 
-/** Writes markup, once, everywhere that users, providers or operators can. Returns a user's id. */
+/** Stores markup once in every field that users, providers or operators set. Returns a user id. */
 function sendMarkup(): Promise<string> {
   sent ??= sendAll()
   return sent
@@ -256,7 +256,7 @@ async function publish(kind: string, edit: (records: Records) => Records) {
   await world.ask(`${kind}/publish`, { base: version, note: MARKUP, content: edit(content) })
 }
 
-/** Whether the markup became an element or ran. */
+/** Whether the browser created an element from the markup, or executed it. */
 async function hasRun(page: Page): Promise<boolean> {
   const isElement = (await page.locator('img[src=x]').count()) > 0
   return isElement || (await page.title()) === 'owned'

@@ -27,26 +27,26 @@ browserTest('every screen is accessible in light and dark', async () => {
 
   async function visitNext() {
     const options = { viewport: { width: 375, height: 800 }, reducedMotion: 'reduce' as const }
-    const inside = await world.open(options)
-    const outside = await world.openSignedOut(options)
-    for (let shown = waiting.shift(); shown; shown = waiting.shift()) {
-      const { page, faults } = shown.isSignedOut ? outside : inside
-      const { name, expected } = shown
-      const wrong = await checkScreen(page, shown).catch((error) => [`failed to load: ${error}`])
+    const signedIn = await world.open(options)
+    const signedOut = await world.openSignedOut(options)
+    for (let testCase = waiting.shift(); testCase; testCase = waiting.shift()) {
+      const { page, faults } = testCase.isSignedOut ? signedOut : signedIn
+      const { name, expected } = testCase
+      const wrong = await checkScreen(page, testCase).catch((error) => [`failed to load: ${error}`])
       const unexpected = faults.splice(0).filter((fault) => !expected?.test(fault))
       findings.push(...[...wrong, ...unexpected].map((one) => `${name}: ${one}`.slice(0, 900)))
     }
-    await Promise.all([inside.context.close(), outside.context.close()])
+    await Promise.all([signedIn.context.close(), signedOut.context.close()])
   }
 
-  async function checkScreen(page: Page, shown: ScreenCase): Promise<string[]> {
+  async function checkScreen(page: Page, testCase: ScreenCase): Promise<string[]> {
     await page.setViewportSize({ width: 375, height: 800 })
-    await show(page, shown)
-    // Evaluated through the debugger, so that the page's CSP does not block it.
+    await show(page, testCase)
+    // The debugger evaluates the script, so that the page's CSP does not block it.
     if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
     const wrong: string[] = []
     for (const width of WIDTHS) {
-      if (shown.width !== undefined && shown.width !== width) continue
+      if (testCase.width !== undefined && testCase.width !== width) continue
       await page.setViewportSize({ width, height: 800 })
       const tooWide = await findOverflow(page)
       await page.emulateMedia({ colorScheme: 'light' })

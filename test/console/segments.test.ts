@@ -4,7 +4,7 @@ import { createTestApp } from '../support/app.ts'
 import { deliver, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
 
-/** Ids that a provider may send and that have a meaning in a path. */
+/** Ids that a provider may send and that have a special meaning in a URL path. */
 const IDS = ['..', '.', '%2E%2E', '%2e', '%252E%252E', '../..', 'a/b', 'a?b#c', '%', 'replay', '…']
 
 test.each(IDS)('opens and replays an event with the id %p', async (id) => {

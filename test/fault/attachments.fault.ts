@@ -12,7 +12,7 @@ beforeAll(buildExecutable, 60_000)
 
 const QUIET = { LOG_LEVEL: 'warn' }
 
-test('100: a decompression bomb of 256 megapixels is refused by its header within 100 ms', async () => {
+test('100: a decompression bomb of 256 megapixels is refused within 100 ms, based on its header', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -29,7 +29,7 @@ test('100: a decompression bomb of 256 megapixels is refused by its header withi
   await server.stop()
 }, 60_000)
 
-test('101, 102: ten concurrent 48-megapixel photos keep the API small and fast', async () => {
+test('101, 102: ten concurrent 48-megapixel photos leave the API lean and responsive', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -56,7 +56,7 @@ test('101, 102: ten concurrent 48-megapixel photos keep the API small and fast',
   await server.stop()
 }, 180_000)
 
-test('102: forty concurrent text files of 25 MiB keep the API small and fast', async () => {
+test('102: forty concurrent 25 MiB text files leave the API lean and responsive', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_BYTES: String(2 ** 31) })
   const users = await Promise.all(
@@ -64,8 +64,8 @@ test('102: forty concurrent text files of 25 MiB keep the API small and fast', a
   )
   const file = join(homeport.folder, 'a.log')
   await Bun.write(file, Buffer.alloc(25 * 1024 * 1024, 'a line of a log\n'))
-  const isHealthy = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
-  const stopWatching = watchServer(server, isHealthy, 10)
+  const checkHealth = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
+  const stopWatching = watchServer(server, checkHealth, 10)
   const sent = Array.from({ length: 40 }, (_, at) =>
     curlForm(server, users[at % 8]?.accessToken ?? '', file),
   )
@@ -80,7 +80,7 @@ test('102: forty concurrent text files of 25 MiB keep the API small and fast', a
   await server.stop()
 }, 180_000)
 
-test('111: an image of one row or one column is refused by its header', async () => {
+test('111: an image of one row or one column is refused based on its header', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -132,7 +132,7 @@ test('111: no image dimensions take more than ten seconds or much memory', async
 }, 120_000)
 
 test.each([1, 6])(
-  "102: other users' images take less than a second while %p guests flood",
+  "102: other users' images take less than a second while %p guests flood the server",
   async (guests) => {
     await using homeport = await installExecutable()
     const server = await homeport.start({ ...QUIET, TRUSTED_PROXIES: '127.0.0.1' })
@@ -191,7 +191,7 @@ test('107: a thousand mutated images neither crash the server nor leave files be
     counts[status] = (counts[status] ?? 0) + 1
   }
   for (let at = 0; at < 1_000; at += 4)
-    await Promise.all([0, 1, 2, 3].map((more) => send(at + more)))
+    await Promise.all([0, 1, 2, 3].map((offset) => send(at + offset)))
   console.log(`107: ${JSON.stringify(counts)}`)
   expect(Object.keys(counts).every((status) => ['200', '415', '422'].includes(status))).toBe(true)
   expect(await readdir(join(homeport.folder, 'data', 'files', 'tmp'))).toEqual([])
@@ -246,8 +246,8 @@ function curlForm({ url }: Server, token: string, file: string, ...more: string[
   const target = `${url}/api/user/attachments/v1?type=supportTicket`
   const silent = ['-s', '-o', '/dev/null', '-w', '%{http_code}']
   const authorization = ['-H', `Authorization: Bearer ${token}`]
-  const words = ['curl', ...silent, ...more, ...authorization, '-F', `f=@${file}`, target]
-  return new Response(Bun.spawn(words, { stdout: 'pipe' }).stdout).text()
+  const command = ['curl', ...silent, ...more, ...authorization, '-F', `f=@${file}`, target]
+  return new Response(Bun.spawn(command, { stdout: 'pipe' }).stdout).text()
 }
 
 /** An endless upload; it settles when it is aborted or the server exits. */

@@ -3,8 +3,8 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-/** Slow, because age makes each passphrase attempt slow. */
-test('a backup with a passphrase can be read only with it', async () => {
+/** Slow, because the age format makes each passphrase attempt slow on purpose. */
+test('a backup encrypted with a passphrase can be read only with that passphrase', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   await run(['init'])

@@ -93,9 +93,9 @@ test('82: a customer with 5,000 purchases is read and transferred without delayi
   await expectSameAfterRebuild(homeport)
 }, 300_000)
 
-type Sent = { type: string; at: number } & Record<string, unknown>
+type SentEvent = { type: string; at: number } & Record<string, unknown>
 
-function renewal(user: string, purchase: string, at: number): Sent {
+function renewal(user: string, purchase: string, at: number): SentEvent {
   return {
     type: 'RENEWAL',
     at,
@@ -110,16 +110,16 @@ function renewal(user: string, purchase: string, at: number): Sent {
   }
 }
 
-let ids = 0
+let nextId = 0
 
-async function deliver(server: Server, { at, ...fields }: Sent) {
-  const event = { id: `E-${ids++}`, event_timestamp_ms: START + at * HOUR, ...fields }
+async function deliver(server: Server, { at, ...fields }: SentEvent) {
+  const event = { id: `E-${nextId++}`, event_timestamp_ms: START + at * HOUR, ...fields }
   const reply = await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
   expect(reply.status).toBe(200)
   await reply.bytes()
 }
 
-async function deliverAll(server: Server, events: Sent[]) {
+async function deliverAll(server: Server, events: SentEvent[]) {
   for (let at = 0; at < events.length; at += 32) {
     await Promise.all(events.slice(at, at + 32).map((event) => deliver(server, event)))
   }

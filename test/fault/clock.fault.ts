@@ -9,13 +9,13 @@ import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
 const withFaketime = test.skipIf(FAKETIME === null)
 const PROFILE = '/api/user/profile/v1'
-const STEP = 30_000
+const TOTP_STEP_MS = 30_000
 const DAY = 24 * 60 * 60 * 1000
 
 beforeAll(buildExecutable, 60_000)
 
 withFaketime(
-  '34: after clock jumps of days and decades tokens follow the clock, nothing fails, and jobs run once',
+  '34: after clock jumps of days and decades, tokens follow the clock, nothing fails, and jobs run once',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -87,22 +87,22 @@ withFaketime(
     const codeAt = async (timestamp: number) => (await TOTP.generate(secret, { timestamp })).otp
     const code = await codeAt(Date.now())
     await ask('/api/auth/two_factor/v1/confirm', { code })
-    const pass = async (used: string) => {
+    const submitCode = async (used: string) => {
       const reply = await (await signIn(server, 'ann@example.com')).json()
       const { challengeToken } = (reply as { response: { challengeToken: string } }).response
       return (await ask('/api/auth/login/v1/two_factor', { challengeToken, code: used })).status
     }
-    const next = await codeAt(Date.now() + STEP)
-    expect(await pass(next)).toBe(200)
+    const next = await codeAt(Date.now() + TOTP_STEP_MS)
+    expect(await submitCode(next)).toBe(200)
     await clock.set('-60')
-    for (const used of [code, next]) expect(await pass(used)).toBe(401)
+    for (const used of [code, next]) expect(await submitCode(used)).toBe(401)
     expect(await server.stop()).toBe(0)
   },
   30_000,
 )
 
 withFaketime(
-  'two starts with a clock 120 days ahead delete no guest',
+  'two starts with the clock 120 days ahead do not delete a guest',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -136,7 +136,7 @@ async function waitForSample() {
 }
 
 withFaketime(
-  'after a jump of a year the nightly backup is written within a minute, and no guest is deleted',
+  'after a jump of a year, the nightly backup is written within a minute, and no guest is deleted',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)

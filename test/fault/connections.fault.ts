@@ -131,7 +131,7 @@ function closeAll(sockets: Socket[]) {
   for (const socket of sockets) socket.destroy()
 }
 
-/** Time in ms until the server has closed all of them. */
+/** Time in ms until the server has closed all sockets, or until `limit`. */
 async function waitUntilClosed(sockets: Socket[], limit: number): Promise<number> {
   const start = performance.now()
   for (const socket of sockets) socket.resume()
@@ -142,7 +142,7 @@ async function waitUntilClosed(sockets: Socket[], limit: number): Promise<number
   return took
 }
 
-/** Everything received until the connection closes, or within two seconds. */
+/** Everything received until the connection closes, for at most two seconds. */
 function exchangeRaw({ port }: Server, request: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let text = ''

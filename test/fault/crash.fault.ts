@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Acknowledged, findLostRecords, writeAll } from '../support/acknowledged.ts'
+import { type Acknowledged, findLostRecords, startWrites } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, signIn } from '../support/requests.ts'
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   if (group) await rmdir(group.folder)
 })
 
-test(`1: ${KILLS} kills under load lose nothing acknowledged, and the server is ready within 2 s`, async () => {
+test(`1: ${KILLS} kills under load lose no acknowledged data, and the server is ready within 2 s`, async () => {
   await using homeport = await installExecutable()
   const dataDir = join(homeport.folder, 'data')
   let token = ''
@@ -41,12 +41,12 @@ test(`1: ${KILLS} kills under load lose nothing acknowledged, and the server is 
     const server = await homeport.start(ENV)
     slowest = Math.max(slowest, performance.now() - start)
     if (token === '') ({ accessToken: token } = await register(server, 'ann@example.com'))
-    const load = writeAll(server, token, `kill${cycle}`)
+    const load = startWrites(server, token, `kill${cycle}`)
     await Bun.sleep(50 + Math.random() * 450)
     load.stop()
     await server.stop('SIGKILL')
     await load.done
-    written += expectAll(load.acknowledged, dataDir)
+    written += expectAllStored(load.acknowledged, dataDir)
   }
   console.log(
     `1: ${written} acknowledged over ${KILLS} kills, none lost; slowest start ${Math.round(slowest)} ms`,
@@ -55,13 +55,13 @@ test(`1: ${KILLS} kills under load lose nothing acknowledged, and the server is 
 }, 600_000)
 
 withDisk(
-  `2: ${POWER_CUTS} power cuts under load lose nothing acknowledged`,
+  `2: ${POWER_CUTS} power cuts under load lose no acknowledged data`,
   async () => {
     await using homeport = await installExecutable()
     let written = 0
     for (let cycle = 0; cycle < POWER_CUTS; cycle++) {
       const { acknowledged, dataDir } = await cutPower(homeport, `cut${cycle}`, [])
-      written += expectAll(acknowledged, dataDir)
+      written += expectAllStored(acknowledged, dataDir)
     }
     console.log(`2: ${written} acknowledged over ${POWER_CUTS} power cuts, none lost`)
   },
@@ -87,7 +87,7 @@ withStrace(
 )
 
 withStrace(
-  '4: when fsync fails the server exits, acknowledges nothing more and loses nothing acknowledged',
+  '4: when fsync fails, the server exits, acknowledges nothing more and loses no acknowledged data',
   async () => {
     await using homeport = await installExecutable()
     const failing = injectFsync('error=EIO:when=60+')
@@ -106,24 +106,24 @@ withStrace(
     expect(performance.now() - failedAt).toBeLessThan(5_000)
     await homeport.waitForLogLine('the disk lost data that was written')
     const dataDir = join(homeport.folder, 'data')
-    expectAll({ events, emails: [], keys: [] }, dataDir)
+    expectAllStored({ events, emails: [], keys: [] }, dataDir)
   },
   30_000,
 )
 
 withMemoryLimit(
-  '32: when memory runs out, the server is killed and loses nothing acknowledged',
+  '32: when memory runs out, the server is killed and loses no acknowledged data',
   async () => {
     await using homeport = await installExecutable()
-    const enter = ['sh', '-c', `echo $$ > ${group?.folder}/cgroup.procs && exec "$0" "$@"`]
-    const server = await homeport.start(ENV, enter)
+    const joinGroup = ['sh', '-c', `echo $$ > ${group?.folder}/cgroup.procs && exec "$0" "$@"`]
+    const server = await homeport.start(ENV, joinGroup)
     const { accessToken } = await register(server, 'ann@example.com')
-    const load = writeAll(server, accessToken, 'memory')
+    const load = startWrites(server, accessToken, 'memory')
     await Bun.sleep(500)
-    const { folder, limit, usage } = group as Group
+    const { folder, limit, usage } = group as ControlGroup
     const used = Number(await Bun.file(join(folder, usage)).text())
     await Bun.write(join(folder, limit), String(used + 8 * MB))
-    // Each hashes a password, which needs memory.
+    // Each sign-in hashes a password, which needs memory.
     const signIns = Array.from({ length: 64 }, () =>
       signIn(server, 'ann@example.com').catch(() => null),
     )
@@ -135,19 +135,19 @@ withMemoryLimit(
     await Promise.all([load.done, ...signIns])
     expect(signal).toBe('SIGKILL')
     const start = performance.now()
-    const again = await homeport.start(ENV)
+    const restarted = await homeport.start(ENV)
     expect(performance.now() - start).toBeLessThan(2_000)
-    await again.stop()
-    const written = expectAll(load.acknowledged, join(homeport.folder, 'data'))
+    await restarted.stop()
+    const written = expectAllStored(load.acknowledged, join(homeport.folder, 'data'))
     console.log(`32: killed with ${written} acknowledged, none lost`)
   },
   60_000,
 )
 
-/** The start of a command that runs a program with its fsyncs replaced. */
-function injectFsync(what: string): string[] {
+/** The start of a command that runs a program with `fault` injected into its fsyncs. */
+function injectFsync(fault: string): string[] {
   const quiet = ['-f', '-qq', '-o', '/dev/null']
-  return ['strace', ...quiet, '-e', `inject=fsync,fdatasync:${what}`]
+  return ['strace', ...quiet, '-e', `inject=fsync,fdatasync:${fault}`]
 }
 
 /** An unreadable disk counts as a loss. */
@@ -160,8 +160,8 @@ function describeLoss(acknowledged: Acknowledged, dataDir: string): string {
   }
 }
 
-/** Expects everything acknowledged to exist, and returns how much that is. */
-function expectAll(acknowledged: Acknowledged, dataDir: string): number {
+/** Expects all acknowledged records to be stored, and returns their number. */
+function expectAllStored(acknowledged: Acknowledged, dataDir: string): number {
   expect(findLostRecords(acknowledged, dataDir)).toEqual({
     lost: [],
     rowsWithoutFile: [],
@@ -170,14 +170,14 @@ function expectAll(acknowledged: Acknowledged, dataDir: string): number {
   return Object.values(acknowledged).flat().length
 }
 
-/** Lets the server write to a new disk under `wrapper`, and drops everything not synced. */
+/** Runs the server under `wrapper` on a new disk, then drops all data that was not synced. */
 async function cutPower(homeport: Homeport, name: string, wrapper: string[]) {
   const [image, mounted] = [join(FOLDER, 'image'), join(FOLDER, 'mounted')]
   Bun.spawnSync(['umount', mounted])
   await Bun.$`cp --sparse=always ${disk} ${image} && mount -o loop ${image} ${mounted}`.quiet()
   const server = await homeport.start({ ...ENV, DATA_DIR: join(mounted, 'data') }, wrapper)
   const { accessToken } = await register(server, 'ann@example.com')
-  const load = writeAll(server, accessToken, name)
+  const load = startWrites(server, accessToken, name)
   await Bun.sleep(100 + Math.random() * 400)
   const pids = wrapper.length === 0 ? [server.process.pid] : childrenOf(server.process.pid)
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
@@ -207,10 +207,10 @@ async function makeDisk(): Promise<string | null> {
   return made.exitCode === 0 ? path : null
 }
 
-type Group = { folder: string; limit: string; usage: string }
+type ControlGroup = { folder: string; limit: string; usage: string }
 
 /** A control group with a memory limit, in either version of the kernel's interface. */
-async function makeGroup(): Promise<Group | null> {
+async function makeGroup(): Promise<ControlGroup | null> {
   for (const [parent, limit, usage] of [
     ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes', 'memory.usage_in_bytes'],
     ['/sys/fs/cgroup', 'memory.max', 'memory.current'],

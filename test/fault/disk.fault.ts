@@ -11,7 +11,7 @@ const MB = 1e6
 const disks: string[] = []
 const probe = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', await makeFolder()])
 /** Mounting small disks needs root. */
-const onOwnDisk = test.skipIf(probe.exitCode !== 0)
+const onSmallDisk = test.skipIf(probe.exitCode !== 0)
 
 /** Only ext4 lets the test report a damaged file system to the kernel. */
 const onFailingDisk = test.skipIf(probe.exitCode !== 0 || !existsSync('/sys/fs/ext4'))
@@ -24,8 +24,8 @@ afterAll(async () => {
   }
 })
 
-onOwnDisk(
-  '5: on a full disk writes get 503 or 507 and reads work; the server recovers once there is space',
+onSmallDisk(
+  '5: on a full disk, writes get 503 or 507 and reads work; the server recovers once space is free',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -72,8 +72,8 @@ onOwnDisk(
   60_000,
 )
 
-onOwnDisk(
-  '5: on a full disk the checkpoint process prints nothing; the server reports the failure',
+onSmallDisk(
+  '5: on a full disk, the checkpoint process prints nothing; the server reports the failure',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -93,7 +93,7 @@ onOwnDisk(
   60_000,
 )
 
-onOwnDisk(
+onSmallDisk(
   '6: twenty uploads to a disk too small for them leave complete files or none',
   async () => {
     await using homeport = await installExecutable()
@@ -122,8 +122,8 @@ onOwnDisk(
   60_000,
 )
 
-onOwnDisk(
-  '7: forty concurrent uploads keep the minimum of free space, and webhooks work',
+onSmallDisk(
+  '7: forty concurrent uploads respect the minimum free space, and webhooks work',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('400m')
@@ -149,9 +149,9 @@ onOwnDisk(
       const token = users[at % users.length]?.accessToken ?? ''
       return upload(server, token, 24 * MB, 400)
     })
-    const hooks: number[] = []
+    const webhookStatuses: number[] = []
     for (let at = 0; at < 40; at++) {
-      hooks.push((await deliver(server, `E-${at}`)).status)
+      webhookStatuses.push((await deliver(server, `E-${at}`)).status)
       await Bun.sleep(25)
     }
     const statuses = (await Promise.all(uploads)).map(({ status }) => status)
@@ -160,7 +160,7 @@ onOwnDisk(
     console.log(
       `7: ${statuses.filter((status) => status === 200).length} stored, ${statuses.filter((status) => status === 507).length} × 507, lowest free ${(lowestFree / MB).toFixed(1)} MB`,
     )
-    expect(hooks.every((status) => status === 200)).toBe(true)
+    expect(webhookStatuses.every((status) => status === 200)).toBe(true)
     expect(statuses.every((status) => status === 200 || status === 507)).toBe(true)
     expect(lowestFree).toBeGreaterThan(minFree - 2 * MB)
     await server.stop()
@@ -169,7 +169,7 @@ onOwnDisk(
 )
 
 onFailingDisk(
-  '8: on a disk that becomes read-only writes get 503, reads work, and nothing is lost',
+  '8: on a disk that becomes read-only, writes get 503, reads work, and nothing is lost',
   async () => {
     await using homeport = await installExecutable()
     const folder = await makeFolder()
@@ -199,17 +199,17 @@ onFailingDisk(
     await server.stop()
     await Bun.$`umount ${mounted}; e2fsck -fy ${image}`.quiet().nothrow()
     await mount()
-    const again = await homeport.start(environment)
-    expect((await deliver(again, 'E1')).code).toBe('duplicate')
-    expect((await deliver(again, 'F1')).code).toBe('ok')
-    await again.stop()
+    const restarted = await homeport.start(environment)
+    expect((await deliver(restarted, 'E1')).code).toBe('duplicate')
+    expect((await deliver(restarted, 'F1')).code).toBe('ok')
+    await restarted.stop()
     await rm(image)
   },
   60_000,
 )
 
-onOwnDisk(
-  'the start reports a full or read-only disk in one sentence',
+onSmallDisk(
+  'startup reports a full or read-only disk in one sentence',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('4m')
@@ -259,20 +259,20 @@ async function fill(disk: string) {
   ])
 }
 
-/** Sends a text file, spread over at least `over` ms. The server may refuse it before the end. */
-async function upload({ url }: Server, token: string, size: number, over = 0) {
-  const parts = over === 0 ? 1 : 20
+/** Sends a text file over at least `duration` ms. The server may refuse it before the end. */
+async function upload({ url }: Server, token: string, size: number, duration = 0) {
+  const parts = duration === 0 ? 1 : 20
   const part = Buffer.alloc(size / parts, 'x')
   const pieces = async function* () {
     for (let at = 0; at < parts; at++) {
       yield part
-      if (over > 0) await Bun.sleep(over / parts)
+      if (duration > 0) await Bun.sleep(duration / parts)
     }
   }
   const reply = await fetch(`${url}/api/user/attachments/v1?type=supportTicket`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
-    body: over === 0 ? part : (pieces() as never),
+    body: duration === 0 ? part : (pieces() as never),
   })
   await reply.bytes()
   return reply

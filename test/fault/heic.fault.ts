@@ -6,11 +6,11 @@ import { watchWorkers } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('111: HEIC images of any dimensions stay within the limits of other images', async () => {
+test('111: HEIC images of any dimensions stay within the same limits as other images', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'warn' })
   const { accessToken: token } = await register(server, 'ann@example.com')
-  for (const [what, heic] of [
+  for (const [kind, heic] of [
     ['12 megapixels', heicOf({ grid: [8, 12] })],
     ['48 megapixels', heicOf({ grid: [16, 23] })],
     ['62 megapixels', heicOf({ grid: [15, 32] })],
@@ -22,7 +22,7 @@ test('111: HEIC images of any dimensions stay within the limits of other images'
     const took = (performance.now() - start) / 1000
     const peak = await stopWatching()
     console.log(
-      `111: HEIC, ${what}: ${reply.status} after ${took.toFixed(1)} s, worker ${Math.round(peak / 1e6)} MB`,
+      `111: HEIC, ${kind}: ${reply.status} after ${took.toFixed(1)} s, worker ${Math.round(peak / 1e6)} MB`,
     )
     expect([200, 422]).toContain(reply.status)
     expect(took).toBeLessThan(11)

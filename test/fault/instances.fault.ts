@@ -4,10 +4,9 @@ import { buildExecutable } from '../support/executable.ts'
 import { findLostWrites, startMixedLoad } from '../support/mixed-load.ts'
 import { startTwoExecutables } from '../support/two-executables.ts'
 
-type Two = Awaited<ReturnType<typeof startTwoExecutables>>
+type TwoInstances = Awaited<ReturnType<typeof startTwoExecutables>>
 
 const NOTHING_LOST = { events: [], emails: [], keys: [], rowsWithoutFile: [], names: [] }
-/** In ms. */
 const MAX_REPLY_MS = 12_000
 const MAX_RECOVERY_MS = 5_000
 
@@ -16,9 +15,9 @@ const TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION']
 beforeAll(buildExecutable, 60_000)
 
 test('killing connections every 0.7 s for a minute loses nothing', async () => {
-  await using two = await startTwoExecutables()
-  const { postgres } = two
-  await underLoad(two, 'killed connections', 64, async () => {
+  await using instances = await startTwoExecutables()
+  const { postgres } = instances
+  await underLoad(instances, 'killed connections', 64, async () => {
     for (const start = Date.now(); Date.now() - start < 60_000; await Bun.sleep(700)) {
       await postgres.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
@@ -28,9 +27,9 @@ test('killing connections every 0.7 s for a minute loses nothing', async () => {
 }, 180_000)
 
 test('restarting the PostgreSQL server three times under load loses nothing', async () => {
-  await using two = await startTwoExecutables()
-  const { postgres } = two
-  await underLoad(two, 'restarts', 64, async () => {
+  await using instances = await startTwoExecutables()
+  const { postgres } = instances
+  await underLoad(instances, 'restarts', 64, async () => {
     for (const signal of ['SIGINT', 'SIGQUIT', 'SIGINT'] as const) {
       await Bun.sleep(3_000)
       await postgres.stop(signal)
@@ -40,10 +39,10 @@ test('restarting the PostgreSQL server three times under load loses nothing', as
   })
 }, 180_000)
 
-test('while the PostgreSQL server is unresponsive for 10 s requests get 503 in time', async () => {
-  await using two = await startTwoExecutables()
-  const { postgres } = two
-  await underLoad(two, 'silence', 64, async () => {
+test('while the PostgreSQL server is unresponsive for 10 s, requests get 503 in time', async () => {
+  await using instances = await startTwoExecutables()
+  const { postgres } = instances
+  await underLoad(instances, 'unresponsive server', 64, async () => {
     await Bun.sleep(2_000)
     await postgres.signalAll('SIGSTOP')
     await Bun.sleep(10_000)
@@ -52,7 +51,7 @@ test('while the PostgreSQL server is unresponsive for 10 s requests get 503 in t
 }, 180_000)
 
 test('events of one purchase get 200 or 503 during stalls', async () => {
-  await using two = await startTwoExecutables()
+  await using instances = await startTwoExecutables()
   const statuses: Record<string, number> = {}
   const sent: Promise<void>[] = []
   let isOver = false
@@ -63,9 +62,9 @@ test('events of one purchase get 200 or 503 during stalls', async () => {
   })()
   for (let stall = 0; stall < 4; stall++) {
     await Bun.sleep(1_000)
-    await two.postgres.signalAll('SIGSTOP')
+    await instances.postgres.signalAll('SIGSTOP')
     await Bun.sleep(10_000)
-    await two.postgres.signalAll('SIGCONT')
+    await instances.postgres.signalAll('SIGCONT')
   }
   await Bun.sleep(3_000)
   isOver = true
@@ -87,7 +86,7 @@ test('events of one purchase get 200 or 503 during stalls', async () => {
       purchased_at_ms: at,
       expiration_at_ms: 4_102_444_800_000,
     }
-    const url = two.urls[sent.length % 2]
+    const url = instances.urls[sent.length % 2]
     const { status } = await fetch(`${url}/api/webhooks/billing/v1`, {
       method: 'POST',
       headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
@@ -98,14 +97,14 @@ test('events of one purchase get 200 or 503 during stalls', async () => {
 }, 180_000)
 
 test('200 clients on pools of 3 connections are all answered', async () => {
-  await using two = await startTwoExecutables({ DATABASE_POOL: '3' })
-  await underLoad(two, 'full pools', 200, () => Bun.sleep(20_000), false)
+  await using instances = await startTwoExecutables({ DATABASE_POOL: '3' })
+  await underLoad(instances, 'full pools', 200, () => Bun.sleep(20_000), false)
 }, 180_000)
 
 test('killing an instance loses nothing, and the other keeps serving', async () => {
-  await using two = await startTwoExecutables()
-  const [killed, other] = two.servers
-  const load = await startMixedLoad(two.urls, 64)
+  await using instances = await startTwoExecutables()
+  const [killed, other] = instances.servers
+  const load = await startMixedLoad(instances.urls, 64)
   await Bun.sleep(3_000)
   await killed?.stop('SIGKILL')
   const before = load.seen.ok
@@ -115,19 +114,21 @@ test('killing an instance loses nothing, and the other keeps serving', async () 
   expect(served).toBeGreaterThan(100)
   expect((await fetch(`${other?.url}/ready`)).status).toBe(200)
   expect(load.seen.unavailable).toBe(0)
-  expect(load.wrong.slice(0, 10)).toEqual([])
+  expect(load.problems.slice(0, 10)).toEqual([])
   const { rowsWithoutFile: _, ...lost } = await findLostWrites(
     load,
-    two.postgres,
-    two.databaseUrl,
-    two.filesDir,
+    instances.postgres,
+    instances.databaseUrl,
+    instances.filesDir,
   )
   expect(lost).toEqual({ events: [], emails: [], keys: [], names: [] })
 }, 60_000)
 
-/** Causes `fault` under load. The servers must recover in time, with nothing wrong or lost. */
+/**
+ * Causes `fault` under load. The servers must recover in time, reply correctly and lose no data.
+ */
 async function underLoad(
-  { urls, postgres, databaseUrl, filesDir }: Two,
+  { urls, postgres, databaseUrl, filesDir }: TwoInstances,
   name: string,
   clients: number,
   fault: () => Promise<void>,
@@ -145,7 +146,7 @@ async function underLoad(
   )
   const lost = await findLostWrites(load, postgres, databaseUrl, filesDir)
   expect(lost).toEqual(NOTHING_LOST)
-  expect(load.wrong.slice(0, 10)).toEqual([])
+  expect(load.problems.slice(0, 10)).toEqual([])
   expect(load.seen.unreachable).toBe(0)
   expect(load.seen.longest).toBeLessThan(MAX_REPLY_MS)
   if (mustRecover) expect(recovery).toBeLessThan(MAX_RECOVERY_MS)

@@ -143,7 +143,7 @@ test('97: 500 events per second for a minute all get 200 within 100 ms', async (
   }
 }, 180_000)
 
-/** Median time of `ask` for either name, in ms. */
+/** Median time of `ask` for each name, in ms. */
 async function compareTimes(rounds: number, ask: (name: string) => Promise<void>, pause = 0) {
   const times = { known: [] as number[], unknown: [] as number[] }
   for (let at = 0; at < rounds; at++) {
@@ -167,8 +167,8 @@ function login(server: Server, email: string, password: string) {
   return post(server, 'login', { email, password })
 }
 
-function post({ url }: Server, path: string, body: unknown, rest = '') {
-  return fetch(`${url}/api/auth/${path}/v1${rest}`, {
+function post({ url }: Server, path: string, body: unknown, suffix = '') {
+  return fetch(`${url}/api/auth/${path}/v1${suffix}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -26,14 +26,14 @@ test.each([
   ['sealed', (at: number) => ask('GET', `/nothing/${at}`, { env: `e${at}`, payload: keyOf(at) })],
 ] as const)(
   '100,000 distinct values leak no memory: %s',
-  async (name, make) => {
+  async (name, createRequest) => {
     await using homeport = await installExecutable()
     const server = await homeport.start({ RATE_LIMITS: 'off', LOG_LEVEL: 'warn' })
     await importSettings(homeport)
-    await sendAll(server, WARM_UP, 0, make)
+    await sendAll(server, WARM_UP, 0, createRequest)
     await Bun.sleep(QUIET_MS)
     const before = await residentMemory(server.process.pid)
-    await sendAll(server, REQUESTS, WARM_UP, make)
+    await sendAll(server, REQUESTS, WARM_UP, createRequest)
     const busy = await residentMemory(server.process.pid)
     await Bun.sleep(QUIET_MS)
     const after = await residentMemory(server.process.pid)
@@ -73,13 +73,13 @@ async function sendAll(
   { url }: Server,
   count: number,
   first: number,
-  make: (at: number) => TestRequest,
+  createRequest: (at: number) => TestRequest,
 ) {
   let next = first
   await Promise.all(
     Array.from({ length: CONCURRENCY }, async () => {
       while (next < first + count) {
-        const { path, ...request } = make(next++)
+        const { path, ...request } = createRequest(next++)
         await (await fetch(`${url}${path}`, request)).arrayBuffer()
       }
     }),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
 import { migrate } from '../../src/platform/db/sqlite/migrate.ts'
 import { openDatabase } from '../../src/platform/db/sqlite/open.ts'
-import { findLostRecords, writeAll } from '../support/acknowledged.ts'
+import { findLostRecords, startWrites } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register } from '../support/requests.ts'
 
@@ -25,7 +25,7 @@ test('10: a database with a garbage header is refused with advice and left uncha
   expect(await Bun.file(path).bytes()).toEqual(bytes)
 }, 20_000)
 
-test("13: without a killed server's write-ahead log the start finds an older, consistent state", async () => {
+test('13: a killed server that lost its write-ahead log starts with older, consistent data', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   for (let at = 0; at < 50; at++) await deliver(server, `E${at}`)
@@ -36,11 +36,11 @@ test("13: without a killed server's write-ahead log the start finds an older, co
     RATES_PROVIDER: 'off',
     MIN_FREE_BYTES: '0',
   })
-  const again = await homeport.start().catch(() => null)
-  console.log(`13: doctor exited with ${exitCode}, the server ${again ? 'starts' : 'refuses'}`)
-  if (again === null) return
-  expect((await deliver(again, 'E0')).status).toBe(200)
-  await again.stop()
+  const restarted = await homeport.start().catch(() => null)
+  console.log(`13: doctor exited with ${exitCode}, the server ${restarted ? 'starts' : 'refuses'}`)
+  if (restarted === null) return
+  expect((await deliver(restarted, 'E0')).status).toBe(200)
+  await restarted.stop()
   expect(findLostRecords({ events: ['E0'], emails: [], keys: [] }, dataDir).integrity).toEqual([
     'ok',
   ])
@@ -59,7 +59,7 @@ test('18: a write-ahead log kept large by a long-running reader shrinks within a
   for (let at = 0; (await size()) < 300 * MB; at++) await deliver(server, `E${at}`, note)
   reader.run('COMMIT')
   reader.close()
-  const load = writeAll(server, accessToken, 'after')
+  const load = startWrites(server, accessToken, 'after')
   const start = performance.now()
   while ((await size()) > 64 * MB && performance.now() - start < 60_000) await Bun.sleep(200)
   load.stop()
@@ -105,7 +105,7 @@ test('30: two stop signals of any kind end the server at once with consistent da
   for (let round = 0; round < 30; round++) {
     const server = await homeport.start({ RATE_LIMITS: 'off' })
     const { accessToken } = await register(server, `ann${round}@example.com`)
-    const load = writeAll(server, accessToken, `r${round}`)
+    const load = startWrites(server, accessToken, `r${round}`)
     await Bun.sleep(100)
     const signal = (['SIGTERM', 'SIGINT', 'SIGHUP'] as const)[round % 3] ?? 'SIGTERM'
     server.process.kill(signal)

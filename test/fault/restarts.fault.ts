@@ -16,7 +16,7 @@ const routes = [
 ] as const
 
 test.each(routes)(
-  '20 restarts lose no request of an agent that keeps connections open: %s',
+  '20 restarts lose no request of a keep-alive client: %s',
   async (route, startProxy) => {
     await using migration = await migrateSockets()
     await using homeport = await installExecutable()
@@ -32,7 +32,7 @@ test.each(routes)(
     console.log(
       `${route}: ${RESTARTS} restarts, ${all} requests, ${connections} connections, ${refused.length} lost, sockets migrate: ${migration.isOn}`,
     )
-    for (const one of refused.slice(0, 20)) console.log(`  ${one}`)
+    for (const request of refused.slice(0, 20)) console.log(`  ${request}`)
     process.kill(pid, 'SIGTERM')
     expect(refused).toEqual([])
     expect(connections).toBeLessThan(all / 2)

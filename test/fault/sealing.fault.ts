@@ -59,9 +59,9 @@ test('130: refusing a message takes the same time whatever is wrong inside it', 
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
   const kinds: Record<string, () => string> = {
-    'a different tag': () => changed(seal({}), -1),
-    'different content': () => changed(seal({}), -40),
-    'a different nonce': () => changed(seal({}), seal({}).indexOf('..') + 4),
+    'a different tag': () => withChangedCharacter(seal({}), -1),
+    'different content': () => withChangedCharacter(seal({}), -40),
+    'a different nonce': () => withChangedCharacter(seal({}), seal({}).indexOf('..') + 4),
     'a different path': () => seal({ head: { htu: '/elsewhere' } }),
     'a different token': () => seal({ head: { ath: 'x' } }),
     'no head': () => seal({ plaintext: 'x' }),
@@ -77,7 +77,7 @@ test('130: refusing a message takes the same time whatever is wrong inside it', 
   const medians = Object.entries(times).map(([kind, list]) => [kind, median(list)] as const)
   for (const [kind, ms] of medians) console.log(`130: ${kind}: ${ms.toFixed(3)} ms`)
   const figures = medians.map(([, ms]) => ms)
-  // The required figure is 0.5 ms, but the whole decryption takes only a fifth of that.
+  // The requirement is 0.5 ms, but the whole decryption takes only a fifth of that.
   expect(Math.max(...figures) - Math.min(...figures)).toBeLessThan(0.05)
 }, 120_000)
 
@@ -88,14 +88,14 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
   await client.register({ email: 'ann@example.com', password: PASSWORD })
   const stopWatching = watchServer(server, async () => {}, 20)
   const data = randomFillSync(new Uint8Array(10 * 1024 * 1024))
-  // A PDF by its first bytes, so that it is stored unchanged.
+  // Begins like a PDF, so that the upload is stored unchanged.
   data.set(new TextEncoder().encode('%PDF-1.7\n'))
   const upload = () =>
     client.uploadAttachments({ type: 'supportTicket', files: [{ name: 'a.pdf', data }] })
   const took = await timed(async () => expect(await upload()).toHaveLength(1))
   const many = await Promise.allSettled(Array.from({ length: 12 }, upload))
   const stored = many.filter(({ status }) => status === 'fulfilled').length
-  const [url = ''] = (await upload()).map((one) => one.url)
+  const [url = ''] = (await upload()).map((file) => file.url)
   expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(Buffer.from(data))).toBe(true)
   for (const length of [2 ** 30, null]) {
     const reply = await fetch(`${server.url}/api/user/attachments/v1?type=supportTicket`, {
@@ -182,7 +182,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-function changed(message: string, at: number): string {
+function withChangedCharacter(message: string, at: number): string {
   const index = at < 0 ? message.length + at : at
   const other = message[index] === 'A' ? 'Q' : 'A'
   return message.slice(0, index) + other + message.slice(index + 1)

@@ -7,7 +7,7 @@ const SOURCES = [
   'src/platform/encryption/opener.ts',
   'src/{lib,usecases}/**/*.ts',
 ]
-/** Texts for operators, stores and billing providers, texts with their own keys, and examples. */
+/** Files whose texts are examples, keyed, or for operators, stores or billing providers. */
 const EXCLUDED_FILES =
   /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/(stores\/)?routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A string literal, and the property or function that receives it. */
@@ -18,10 +18,10 @@ const UNTRANSLATED = ['description:', 'summary:', 'malformed(']
 const USER_TEXT = /^(?:[A-Z].* .*\.|(?:must|is|was) .*)$/s
 const NUMBER = /\d[\d,.]*\d|\d/g
 
-/** Texts that a user sees only if an app or a server is misconfigured; `…` is a value. */
+/** Texts that a user sees only if an app or a server is misconfigured; `…` stands for a value. */
 const FOR_DEVELOPERS = [
   'Another process of the app has just refreshed this session: use the tokens that it stored.',
-  'Another upload had this Idempotency-Key: use a new one for each upload.',
+  'This Idempotency-Key was used for another upload. Use a new key for each upload.',
   'Send the body as Content-Type: application/json.',
   'Send the body without a Content-Encoding.',
   'Sign-in with … is not set up on this server.',
@@ -62,7 +62,7 @@ test('every translated sentence occurs in the code', async () => {
   expect(stale).toEqual([])
 })
 
-/** The string literals of the sources, each with a pattern in which any text fits a placeholder. */
+/** The sources’ string literals, each with a pattern in which a placeholder matches any text. */
 async function sentences(): Promise<{ text: string; pattern: RegExp }[]> {
   const found: { text: string; pattern: RegExp }[] = []
   const paths = SOURCES.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync()])

@@ -3,7 +3,7 @@ import { readEvent } from '../../src/features/billing/inbox/event.ts'
 import { assessPurchases, entitlementsOf } from '../../src/features/billing/purchases/access.ts'
 import { type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
 import { bodyOf, type EventFixture, ms } from '../support/billing.ts'
-import { accessByModel, type Logged } from '../support/billing-model.ts'
+import { accessByModel, type LoggedEvent } from '../support/billing-model.ts'
 import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
 
 const USERS = ['ann', 'bob', 'eve']
@@ -21,23 +21,23 @@ testInstances(
     await using instances = await createTestInstances()
     const { balancer, both, here, clock } = instances
     clock.now = new Date(ms(200))
-    const fixture = times(DELIVERIES - 30).map(anyEvent)
+    const fixture = times(DELIVERIES - 30).map(randomEvent)
     const deliveries = [...fixture, ...fixture.slice(0, 30)].sort(() => Math.random() - 0.5)
     const start = performance.now()
-    const took: number[] = []
+    const durations: number[] = []
     const statuses = await mapConcurrently(deliveries, async (event) => {
       const sentAt = performance.now()
       const { status } = await balancer.ask('POST', '/api/webhooks/billing/v1', {
         token: WEBHOOK_TOKEN,
         json: bodyOf(event),
       })
-      took.push(performance.now() - sentAt)
+      durations.push(performance.now() - sentAt)
       return status
     })
     const seconds = (performance.now() - start) / 1000
     const refused = statuses.filter((status) => status !== 200)
     console.log(
-      `${Math.round(DELIVERIES / seconds)} per second, ${refused.length} refused, longest ${Math.round(Math.max(...took))} ms`,
+      `${Math.round(DELIVERIES / seconds)} per second, ${refused.length} refused, longest ${Math.round(Math.max(...durations))} ms`,
     )
     expect(refused).toEqual([])
     for (const { services } of both) await services.backlog.drain()
@@ -49,8 +49,8 @@ testInstances(
   60_000,
 )
 
-/** A random event that likely conflicts with others: there are few users and few purchases. */
-function anyEvent(at: number): EventFixture {
+/** A random event that is likely to conflict with others: users and purchases are few. */
+function randomEvent(at: number): EventFixture {
   const type = randomOf(TYPES)
   const day = () => Math.floor(Math.random() * 60)
   if (type === 'TRANSFER') {
@@ -83,7 +83,7 @@ function randomOf<T>(list: T[]): T {
   return list[Math.floor(Math.random() * list.length)] as T
 }
 
-function logged(fixture: EventFixture): Logged {
+function logged(fixture: EventFixture): LoggedEvent {
   const event = readEvent(bodyOf(fixture), Buffer.from(''))
   if (!event) throw new Error('the fixture has no event')
   return { ...event, orderedAt: ms(fixture.at) }

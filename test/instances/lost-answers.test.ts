@@ -18,9 +18,9 @@ testInstances(
     await app.services.outbox.flush()
     proxy.dropReplyTo('COMMIT')
     expect((await send()).status).toBe(503)
-    const again = await send()
-    expect(again.status).toBe(200)
-    expect((await fetchFile(app, again.json.response[0].url)).status).toBe(200)
+    const second = await send()
+    expect(second.status).toBe(200)
+    expect((await fetchFile(app, second.json.response[0].url)).status).toBe(200)
     const { db } = app.services
     const rows = await db.read.select().from(db.tables.attachments)
     expect(rows.map(({ key }) => key)).toEqual(await filesOf(app))
@@ -73,7 +73,7 @@ testInstances('reports rotated keys even when the reply to the rotation is lost'
   expect(ring.published()[0]?.kid).not.toBe(before?.kid)
 })
 
-/** A test app behind a proxy that can drop replies of the database. */
+/** A test app that reaches its database through a proxy that can drop replies. */
 async function createLossyApp() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await createTestDatabase())

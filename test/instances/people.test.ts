@@ -7,7 +7,7 @@ import { startSmtp, tokenIn } from '../support/smtp.ts'
 const EMAIL = 'ann@example.com'
 const TWO_FACTOR = '/api/auth/two_factor/v1'
 
-testInstances('one of 20 registrations with the same e-mail succeeds', async () => {
+testInstances('exactly one of 20 registrations with the same e-mail succeeds', async () => {
   await using instances = await createTestInstances()
   const replies = await mapConcurrently(times(20), () =>
     post(instances.balancer, 'register/v1', { email: EMAIL, password: PASSWORD }),
@@ -45,10 +45,10 @@ testInstances('an e-mail link works once, regardless of the instance', async () 
   )
   expect(verified.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
   await post(instances.balancer, 'password/v1/forgot', { email: EMAIL })
-  const resetting = tokenIn(await smtp.next(EMAIL))
+  const resetToken = tokenIn(await smtp.next(EMAIL))
   const reset = await mapConcurrently(times(20), (at) =>
     post(instances.balancer, 'password/v1/reset', {
-      token: resetting,
+      token: resetToken,
       newPassword: `another good one ${at}`,
     }),
   )

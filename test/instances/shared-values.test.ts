@@ -106,14 +106,14 @@ testInstances(
   20_000,
 )
 
-testInstances('e-mails that take long to deliver are also sent once', async () => {
+testInstances('e-mails that take a long time to deliver are also sent once', async () => {
   await using instances = await createTestInstances()
   const { here, there, clock } = instances
   const sent: unknown[] = []
   for (const { services } of instances.both) {
     services.outbox.deliverWith(async (message) => {
       sent.push((message as unknown as { number: number }).number)
-      // A mail server may take that long to answer.
+      // A mail server may take this long to answer.
       if (services === here.services) clock.advance(9 * SECOND)
       if (sent.length === 15) await there.services.outbox.flush()
     })
@@ -161,9 +161,9 @@ testInstances('a sealed message accepted by one instance is refused by the other
   expect((await post('PATCH', PROFILE, message)).status).toBe(200)
   const again = await elsewhere.post('PATCH', PROFILE, message)
   expect([again.status, again.json.code]).toEqual([409, 'encryption_replay'])
-  const atOnce = await messagesFor(balancer)
+  const balanced = await messagesFor(balancer)
   const parallel = patchName(accessToken, 'Bob')
-  const replies = await mapConcurrently(times(20), () => atOnce.post('PATCH', PROFILE, parallel))
+  const replies = await mapConcurrently(times(20), () => balanced.post('PATCH', PROFILE, parallel))
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
 })
 
@@ -173,17 +173,17 @@ testInstances('keys rotated on one instance are known to the other within 2 s', 
   const { accessToken: token } = await here.register()
   const old = await messagesFor(there)
   const message = old.seal({ head: { htu: SETTINGS } })
-  expect(await publishedBy(there)).toEqual(await publishedBy(here))
+  expect(await publishedKeyIds(there)).toEqual(await publishedKeyIds(here))
   for (const ring of ['encryptionKeys', 'signingKeys'] as const) {
     await here.services[ring].rotate(false)
   }
   await waitForSameKeys(here, there)
-  expect(await publishedBy(there)).toHaveLength(4)
+  expect(await publishedKeyIds(there)).toHaveLength(4)
   for (const ring of ['encryptionKeys', 'signingKeys'] as const) {
     await here.services[ring].rotate(true)
   }
   await waitForSameKeys(here, there)
-  expect(await publishedBy(there)).toHaveLength(2)
+  expect(await publishedKeyIds(there)).toHaveLength(2)
   expect((await there.ask('GET', PROFILE, { token })).status).toBe(401)
   expect((await old.get(SETTINGS, message)).json.code).toBe('encryption_unknown_key')
 })
@@ -194,7 +194,9 @@ testInstances(
     await using instances = await createTestInstances()
     for (const _round of times(5)) {
       const changes = instances.both.map(({ services }) => services.signingKeys.rotate(true))
-      const failed = (await Promise.allSettled(changes)).filter((one) => one.status === 'rejected')
+      const failed = (await Promise.allSettled(changes)).filter(
+        ({ status }) => status === 'rejected',
+      )
       expect(failed.length).toBeLessThan(2)
       await waitForSameKeys(instances.here, instances.there)
     }
@@ -204,16 +206,16 @@ testInstances(
   20_000,
 )
 
-/** Waits until both show the same keys. */
+/** Waits until both instances publish the same keys. */
 async function waitForSameKeys(here: TestApp, there: TestApp) {
   const start = performance.now()
-  while (!Bun.deepEquals(await publishedBy(here), await publishedBy(there))) {
+  while (!Bun.deepEquals(await publishedKeyIds(here), await publishedKeyIds(there))) {
     expect(performance.now() - start).toBeLessThan(2 * SECOND + SLACK)
     await Bun.sleep(20)
   }
 }
 
-async function publishedBy({ services }: TestApp): Promise<string[]> {
+async function publishedKeyIds({ services }: TestApp): Promise<string[]> {
   const reply = await createApp(services).handle(
     new Request('http://localhost/.well-known/jwks.json'),
   )

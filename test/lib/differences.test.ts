@@ -44,16 +44,16 @@ test('finds no differences between equal values', () => {
   )
 })
 
-test('finds every difference, and the same ones swapped in the other direction', () => {
+test('finds every difference, and in the other direction the same ones with swapped values', () => {
   const property = fc.property(json, json, (before, after) => {
-    const there = differencesBetween(before, after)
-    const back = differencesBetween(after, before)
-    const swapped = back.map(({ path, before: left, after: right }) => {
+    const forward = differencesBetween(before, after)
+    const backward = differencesBetween(after, before)
+    const swapped = backward.map(({ path, before: left, after: right }) => {
       return { path, before: right, after: left }
     })
     const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
-    expect(there.toSorted(byPath)).toEqual(swapped.toSorted(byPath))
-    if (!Bun.deepEquals(before, after)) expect(there).not.toBeEmpty()
+    expect(forward.toSorted(byPath)).toEqual(swapped.toSorted(byPath))
+    if (!Bun.deepEquals(before, after)) expect(forward).not.toBeEmpty()
   })
   fc.assert(property)
 })

@@ -10,7 +10,7 @@ const outbox = { name: 'outbox', schedule: ['* * * * *'] }
 const backup = { name: 'backup', schedule: ['15 2 * * *'] }
 const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
 
-/** Jobs from noon on, checked every minute as a server does. */
+/** Jobs from noon on. Like a server, `pass` checks every minute which are due. */
 function start(lastKnown: number | null = null) {
   const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
   const jobs = createDueJobs([outbox, backup, guests], {
@@ -18,7 +18,7 @@ function start(lastKnown: number | null = null) {
     steady: () => clock.steady,
     lastKnown: lastKnown === null ? null : clock.wall + lastKnown,
   })
-  return { pass, take, set }
+  return { pass, take, jump }
 
   function take(): string[] {
     return jobs.take().due.map(({ name }) => name)
@@ -37,7 +37,7 @@ function start(lastKnown: number | null = null) {
     return due
   }
 
-  function set(difference: number) {
+  function jump(difference: number) {
     clock.wall += difference
   }
 }
@@ -49,15 +49,15 @@ test('runs every job once at each of its times', () => {
 })
 
 test('runs each job that a clock jump skipped exactly once', () => {
-  const { pass, take, set } = start()
-  set(20 * HOUR)
+  const { pass, take, jump } = start()
+  jump(20 * HOUR)
   expect(take()).toEqual(['outbox', 'backup', 'guests'])
   expect(pass(HOUR)).toEqual([])
 })
 
 test('after a jump of a year, runs nightly jobs within a minute and deleting ones after an hour', () => {
-  const { pass, take, set } = start()
-  set(YEAR)
+  const { pass, take, jump } = start()
+  jump(YEAR)
   expect(take()).toEqual(['outbox', 'backup'])
   expect(pass(59 * MINUTE)).toEqual([])
   expect(pass(MINUTE)).toEqual(['guests'])
@@ -65,18 +65,18 @@ test('after a jump of a year, runs nightly jobs within a minute and deleting one
 })
 
 test('deletes nothing in a night that the clock reached by a jump within the last hour', () => {
-  const { pass, take, set } = start()
-  set(YEAR + 15 * HOUR + 30 * MINUTE)
+  const { pass, take, jump } = start()
+  jump(YEAR + 15 * HOUR + 30 * MINUTE)
   expect(take()).toEqual(['outbox', 'backup'])
   expect(pass(30 * MINUTE)).toEqual([])
 })
 
 test('deletes nothing when the clock is set back in time, and runs normally the next night', () => {
-  const { pass, take, set } = start()
-  set(YEAR)
+  const { pass, take, jump } = start()
+  jump(YEAR)
   take()
   pass(30 * MINUTE)
-  set(-YEAR)
+  jump(-YEAR)
   expect(take()).toEqual([])
   expect(pass(DAY)).toEqual(['backup', 'guests'])
 })
@@ -98,15 +98,15 @@ test('reports how far the clock jumped, but not a busy minute', () => {
 })
 
 test('deletes nothing in the first hour when started months after the last recorded time', () => {
-  const { pass, set, take } = start(-120 * DAY)
-  set(15 * HOUR + 39 * MINUTE)
+  const { pass, jump, take } = start(-120 * DAY)
+  jump(15 * HOUR + 39 * MINUTE)
   expect(take()).toEqual(['outbox', 'backup'])
   expect(pass(59 * MINUTE)).toEqual([])
 })
 
 test('after months of downtime, deletes by age once the clock has been steady for an hour', () => {
-  const { pass, set, take } = start(-120 * DAY)
-  set(15 * HOUR + 39 * MINUTE)
+  const { pass, jump, take } = start(-120 * DAY)
+  jump(15 * HOUR + 39 * MINUTE)
   take()
   expect(pass(HOUR)).toEqual(['guests'])
   expect(pass(DAY)).toEqual(['backup', 'guests'])

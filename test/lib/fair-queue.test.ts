@@ -5,10 +5,10 @@ const LARGE = 48_000_000
 const SMALL = 1_000_000
 const never = new AbortController().signal
 
-/** A queue with one place, and one reserved for small jobs; `end` ends the oldest job. */
+/** A queue with two slots, one of them reserved for small jobs; `end` ends the oldest job. */
 function makeQueue(more = {}) {
   const onFull = () => new Error('full')
-  const rules = { places: 2, small: 8_000_000, queueLimit: 64, queueShare: 16, onFull, ...more }
+  const rules = { slots: 2, small: 8_000_000, queueLimit: 64, queueShare: 16, onFull, ...more }
   const take = createFairQueue(rules)
   const running: Disposable[] = []
   const served: string[] = []
@@ -17,9 +17,9 @@ function makeQueue(more = {}) {
   /** `holder` is a user at an address: `ann@home`. */
   async function ask(holder: string, cost: number, signal = never) {
     const [user, ip = ''] = holder.split('@')
-    const place = await take(user ? [ip, user] : [ip], cost, signal)
+    const slot = await take(user ? [ip, user] : [ip], cost, signal)
     served.push(holder)
-    running.push(place)
+    running.push(slot)
   }
 
   async function end() {
@@ -58,15 +58,15 @@ test('counts a user once, from any number of addresses', async () => {
 })
 
 test('charges a job by its cost', async () => {
-  const { ask, end, served } = makeQueue({ places: 1, queueShare: 64 })
+  const { ask, end, served } = makeQueue({ slots: 1, queueShare: 64 })
   for (let at = 0; at < 4; at++) void ask('@large', 8_000_000)
   for (let at = 0; at < 20; at++) void ask('@small', SMALL)
   for (let at = 0; at < 18; at++) await end()
   expect(served.filter((holder) => holder === '@large')).toHaveLength(3)
 })
 
-test('a holder that had a turn does not starve behind new ones', async () => {
-  const { ask, end, served } = makeQueue({ places: 1 })
+test('a holder that has had a turn does not starve behind new holders', async () => {
+  const { ask, end, served } = makeQueue({ slots: 1 })
   void ask('@ann', SMALL)
   await Bun.sleep(0)
   for (let at = 0; at < 10; at++) void ask(`@stranger ${at}`, SMALL)
@@ -80,7 +80,7 @@ test('a holder that had a turn does not starve behind new ones', async () => {
 })
 
 test('charges a job for its actual time when that exceeds its estimated cost', async () => {
-  const { ask, end, served } = makeQueue({ places: 1, costPerMs: SMALL })
+  const { ask, end, served } = makeQueue({ slots: 1, costPerMs: SMALL })
   void ask('@slow', SMALL)
   await Bun.sleep(20)
   void ask('@slow', SMALL)
@@ -89,7 +89,7 @@ test('charges a job for its actual time when that exceeds its estimated cost', a
   expect(served).toEqual(['@slow', ...Array(5).fill('@quick'), '@slow'])
 })
 
-test('reserves a place for small jobs', async () => {
+test('reserves a slot for small jobs', async () => {
   const { ask, served } = makeQueue()
   for (let at = 0; at < 3; at++) void ask(`@${at}`, LARGE)
   await ask('ann@home', SMALL)

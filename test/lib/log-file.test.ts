@@ -14,8 +14,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-test('rotates a full log between lines and keeps a limited number of old ones', async () => {
-  const limits = { fullBytes: 100, kept: 2 }
+test('rotates a full log between lines and keeps a limited number of old log files', async () => {
+  const limits = { maxBytes: 100, keptFiles: 2 }
   for (let number = 0; number < 60; number++) createLogFile(path, limits).write(line(number))
   expect((await readdir(folder)).toSorted()).toEqual(['log', 'log.1', 'log.2'])
   const text = await Promise.all(['log.2', 'log.1', 'log'].map(read))
@@ -25,14 +25,14 @@ test('rotates a full log between lines and keeps a limited number of old ones', 
 })
 
 test('keeps no old log if the limit is 0', async () => {
-  const log = createLogFile(path, { fullBytes: 100, kept: 0 })
+  const log = createLogFile(path, { maxBytes: 100, keptFiles: 0 })
   for (let number = 0; number < 25; number++) log.write(line(number))
   expect(await readdir(folder)).toEqual(['log'])
   expect(await read('log')).toBe([20, 21, 22, 23, 24].map(line).join(''))
 })
 
 test('opens a new file after the log was renamed or removed', async () => {
-  const log = createLogFile(path, { fullBytes: 100, kept: 2 })
+  const log = createLogFile(path, { maxBytes: 100, keptFiles: 2 })
   log.write(line(1))
   renameSync(path, `${path}.moved`)
   log.write(line(2))
@@ -44,7 +44,7 @@ test('opens a new file after the log was renamed or removed', async () => {
 })
 
 test('uses the actual size of a log that another program also writes or truncates', async () => {
-  const log = createLogFile(path, { fullBytes: 100, kept: 2 })
+  const log = createLogFile(path, { maxBytes: 100, keptFiles: 2 })
   log.write(line(1))
   truncateSync(path)
   for (let number = 0; number < 10; number++) log.write(line(number))
@@ -55,7 +55,7 @@ test('uses the actual size of a log that another program also writes or truncate
 })
 
 test('keeps writing to a full log that cannot be moved aside', async () => {
-  const log = createLogFile(path, { fullBytes: 20, kept: 1 })
+  const log = createLogFile(path, { maxBytes: 20, keptFiles: 1 })
   log.write(line(1))
   log.write(line(2))
   // Not even root can replace a directory with a file.
@@ -64,8 +64,8 @@ test('keeps writing to a full log that cannot be moved aside', async () => {
   expect(await read('log')).toBe([1, 2, 3, 4].map(line).join(''))
 })
 
-test('keeps writing to a renamed log when no new one can be made', async () => {
-  const log = createLogFile(path, { fullBytes: 100, kept: 1 })
+test('keeps writing to a renamed log when no new one can be created', async () => {
+  const log = createLogFile(path, { maxBytes: 100, keptFiles: 1 })
   log.write(line(1))
   renameSync(path, `${path}.moved`)
   await mkdir(path)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createLog, plainLines } from '../../src/lib/log.ts'
+import { createLineWriter, createLog } from '../../src/lib/log.ts'
 import { createTextFormat } from '../../src/lib/text-log.ts'
 
 const TEXT = 'a\u009b31m\u0085b\u202ec\u2066d\u2028e ü 漢'
@@ -9,7 +9,7 @@ test('escapes C1, bidi and line separator characters in JSON and in text', () =>
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
   log.warn({ origin: TEXT }, TEXT)
-  plainLines(log)('info', { requestId: TEXT })
+  createLineWriter(log)('info', { requestId: TEXT })
   expect(lines.map((line) => line.split(ESCAPED).length - 1)).toEqual([2, 1])
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { origin: TEXT, msg: TEXT },

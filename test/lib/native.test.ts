@@ -58,7 +58,7 @@ async function nativeFolder(dataOwner?: number) {
     try {
       loadNative([{ embedded, path: 'lib/addon.node', hash }])
     } catch (error) {
-      // The invalid library is detected last.
+      // Loading reaches the invalid library only after all checks of the directory.
       if (!/file too short|invalid ELF/.test(String(error))) throw error
     }
   }

@@ -30,7 +30,7 @@ test('two tasks run at once, two wait in order, and a fifth is refused', async (
   expect(started).toEqual([0, 1, 2, 3, 4])
 })
 
-test('work that has waited for too long leaves the queue', async () => {
+test('work that has waited too long leaves the queue', async () => {
   const runLimited = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 20, onFull: full })
   const { promise, resolve } = Promise.withResolvers<void>()
   const first = runLimited(() => promise)
@@ -55,7 +55,7 @@ test('refuses work at once if it would wait too long, judging by past durations'
   const { promise, resolve } = Promise.withResolvers<void>()
   const running = runLimited(() => promise)
   const waiting = runLimited(async () => 'done')
-  // The second would wait for 80 seconds; the refusal comes before any timer could fire.
+  // This work would wait for 80 seconds; the refusal comes before any timer could fire.
   const refused = runLimited(async () => {}).catch(({ message }) => message)
   expect(await Promise.race([refused, Bun.sleep(0).then(() => 'waits')])).toBe('full')
   resolve()

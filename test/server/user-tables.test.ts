@@ -21,21 +21,21 @@ const USER_COLUMNS = Object.entries(SQLITE_TABLES).flatMap(([name, table]) => {
   const column = keys.find((key) =>
     columns.some((one) => one === getTableColumns(table)[key as never]),
   )
-  const named = column ?? keys.find((key) => /user|owner|member|account|authorId/i.test(key))
-  return named === undefined
+  const userColumn = column ?? keys.find((key) => /user|owner|member|account|authorId/i.test(key))
+  return userColumn === undefined
     ? []
-    : [{ name: name as TableName, column: named, isKey: column !== undefined }]
+    : [{ name: name as TableName, column: userColumn, isKey: column !== undefined }]
 })
 const OWNED = USER_COLUMNS.filter(({ isKey }) => isKey)
 
-test('every table that names a user declares its deletion, export and merging', async () => {
+test('every table that refers to a user declares its deletion, export and merging', async () => {
   await using app = await createTestApp()
   const expected = ['users', ...USER_COLUMNS.map(({ name }) => name)]
   expect(expected.length).toBeGreaterThan(10)
   expect(Object.keys(userDataOf(app)).toSorted()).toEqual(expected.toSorted())
 })
 
-test('a table that is not deleted, exported or merged says why', async () => {
+test('a table that is not deleted, exported or merged states why', async () => {
   await using app = await createTestApp()
   for (const [name, { deletion, export: members, merging }] of Object.entries(userDataOf(app))) {
     for (const part of [deletion, members, merging]) {
@@ -52,12 +52,14 @@ test('a table that is not deleted, exported or merged says why', async () => {
 
 test('only tables with a foreign key rely on it for deletion', async () => {
   await using app = await createTestApp()
-  const left = Object.entries(userDataOf(app)).filter(([, one]) => one.deletion === byForeignKey)
+  const cascading = Object.entries(userDataOf(app)).filter(
+    ([, table]) => table.deletion === byForeignKey,
+  )
   const keyed = OWNED.map(({ name }) => String(name))
-  expect(left.map(([name]) => name).filter((name) => !keyed.includes(name))).toEqual([])
+  expect(cascading.map(([name]) => name).filter((name) => !keyed.includes(name))).toEqual([])
 })
 
-test('deleting an account leaves no row that names the user', async () => {
+test('deleting an account leaves no row that refers to the user', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   await fillTables(app, user._id)
@@ -100,7 +102,7 @@ function userDataOf({ services }: TestApp): Record<string, UserTable> {
   return Object.assign({}, ...services.parts.map(({ userData }) => userData))
 }
 
-/** Inserts a row of the user into every table with a foreign key to users. */
+/** Inserts a row for the user into every table with a foreign key to users. */
 async function fillTables({ services: { db } }: TestApp, userId: string) {
   for (const { name, column } of OWNED) {
     const columns = Object.entries(getTableColumns(SQLITE_TABLES[name]))

@@ -8,11 +8,14 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const TYPES = ['RENEWAL', 'RENEWAL', 'CANCELLATION', 'UNCANCELLATION', 'BILLING_ISSUE']
 
-/** The billing provider: delivers each event until it is acknowledged. `events` are the ids of acknowledged ones. */
+/**
+ * The billing provider: delivers each event until it is acknowledged. `events` holds the ids of the
+ * acknowledged events.
+ */
 export function createBilling(client: Client, users: Users) {
-  const { wrong, askWithRetries } = client
+  const { problems, askWithRetries } = client
   const events = new Set<string>()
-  // Long ago, so that no clock places an event in the future.
+  // Long ago, so that no event is in the future of a clock that is behind.
   const start = Date.now() - 100 * DAY
   let lastEvent: ReturnType<typeof eventOf> | null = null
   let isUp = Promise.withResolvers<void>()
@@ -40,7 +43,7 @@ export function createBilling(client: Client, users: Users) {
     if (!lastEvent) return
     const { code } = await post(lastEvent)
     if (code !== 'duplicate')
-      wrong.push(`${lastEvent.id} was delivered twice, but the second delivery got ${code}`)
+      problems.push(`${lastEvent.id} was delivered twice, but the second delivery got ${code}`)
   }
 
   async function readSubscription(user: User) {
@@ -51,7 +54,7 @@ export function createBilling(client: Client, users: Users) {
     const found = purchase ? [Date.parse(purchase.expiresAt), purchase.willRenew] : [null, false]
     const { expiresAt, willRenew, events } = user.purchase
     if (found[0] !== expiresAt || found[1] !== willRenew)
-      wrong.push(
+      problems.push(
         `${user.email} has ${found}, expected ${expiresAt},${willRenew} after ${events} events`,
       )
   }
@@ -72,8 +75,8 @@ export function createBilling(client: Client, users: Users) {
   async function send(event: ReturnType<typeof eventOf>) {
     const { code, isRepeated } = await post(event)
     if (code === 'duplicate' && !isRepeated)
-      wrong.push(`${event.id} is new, but was called a duplicate`)
-    if (events.has(event.id)) wrong.push(`${event.id} was sent twice by this program`)
+      problems.push(`${event.id} is new, but was called a duplicate`)
+    if (events.has(event.id)) problems.push(`${event.id} was sent twice by this program`)
     events.add(event.id)
     lastEvent = event
   }

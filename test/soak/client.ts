@@ -23,13 +23,13 @@ const RETRY_TIMEOUT = 120_000
 const UNAVAILABLE = [0, 429, 503, 507]
 
 /**
- * Clients that retry every unanswered or temporarily refused request. `wrong` collects
+ * Clients that retry every unanswered or temporarily refused request. `problems` collects
  * what should never happen, and `failures` counts refused and unanswered requests.
  */
 export function createClient(url: string) {
-  const wrong: string[] = []
-  const seen = { failures: 0, lastFailureAt: 0, lastFailure: '' }
-  return { wrong, seen, ask, askWithRetries }
+  const problems: string[] = []
+  const stats = { failures: 0, lastFailureAt: 0, lastFailure: '' }
+  return { problems, stats, ask, askWithRetries }
 
   async function ask({ method, path, token, json, body, headers }: Request): Promise<Reply> {
     const isAbsolute = path.startsWith('http')
@@ -43,7 +43,7 @@ export function createClient(url: string) {
       body: json === undefined ? (body ?? null) : JSON.stringify(json),
       signal: AbortSignal.timeout(REQUEST_TIMEOUT),
     }).catch((error: Error) => {
-      if (error.name === 'TimeoutError') wrong.push(`${method} ${path} hangs`)
+      if (error.name === 'TimeoutError') problems.push(`${method} ${path} hangs`)
     })
     const bytes = await response?.bytes().catch(() => null)
     if (!response || !bytes) return { status: 0, json: null, bytes: new Uint8Array(), tag: '' }
@@ -56,17 +56,17 @@ export function createClient(url: string) {
     }
   }
 
-  /** The first conclusive reply; `isRepeated` says that an earlier attempt may have taken effect. */
+  /** The first conclusive reply; `isRepeated` means an earlier attempt may have taken effect. */
   async function askWithRetries(request: Request): Promise<Reply & { isRepeated: boolean }> {
     const startedAt = performance.now()
     for (let pause = FIRST_PAUSE, isRepeated = false; ; pause *= 2, isRepeated = true) {
       const reply = await ask(request)
       if (!UNAVAILABLE.includes(reply.status)) return { ...reply, isRepeated }
-      seen.failures++
-      seen.lastFailureAt = performance.now()
-      seen.lastFailure = `${request.method} ${request.path}: ${reply.status}`
+      stats.failures++
+      stats.lastFailureAt = performance.now()
+      stats.lastFailure = `${request.method} ${request.path}: ${reply.status}`
       if (performance.now() - startedAt > RETRY_TIMEOUT) {
-        wrong.push(`${request.method} ${request.path} got ${reply.status} for two minutes`)
+        problems.push(`${request.method} ${request.path} got ${reply.status} for two minutes`)
         return { ...reply, isRepeated }
       }
       await Bun.sleep(Math.min(pause, MAX_PAUSE))

@@ -15,7 +15,7 @@ export type Fault = {
 const DURATION = 5_000
 const LONG_DURATION = 15_000
 
-/** All faults possible on this machine, and why others are not. */
+/** All faults that can be injected on this machine, and why the others cannot. */
 export function faultsOf(world: World, billing: Billing) {
   const { engine, disk, clock, postgres } = world
   let isAhead = false
@@ -32,7 +32,7 @@ export function faultsOf(world: World, billing: Billing) {
   const missing: string[] = []
   if (disk) faults.push({ name: 'full disk', run: () => fillDisk(disk) })
   else missing.push('full disk: only root can mount a separate file system')
-  if (clock) faults.push({ name: 'clock jump', run: jump })
+  if (clock) faults.push({ name: 'clock jump', run: jumpClock })
   else missing.push("clock jump: Debian's libfaketime is not installed")
   if (postgres) {
     faults.push(
@@ -104,7 +104,7 @@ export function faultsOf(world: World, billing: Billing) {
   }
 
   /** Alternately two hours ahead and two hours back. */
-  async function jump() {
+  async function jumpClock() {
     isAhead = !isAhead
     await clock?.set(isAhead ? '+2h' : '-2h')
     await Bun.sleep(LONG_DURATION)
@@ -137,6 +137,6 @@ export function faultsOf(world: World, billing: Billing) {
   }
 }
 
-function expectZero(exitCode: number, what: string) {
-  if (exitCode !== 0) throw new Error(`${what} ended with ${exitCode}`)
+function expectZero(exitCode: number, program: string) {
+  if (exitCode !== 0) throw new Error(`${program} ended with ${exitCode}`)
 }

@@ -10,7 +10,7 @@ const LOG_SIZE = 20_000
 
 /** Logs, which are stored unchanged, and images, which the server converts. */
 export async function createFiles(client: Client, users: Users) {
-  const { wrong, askWithRetries } = client
+  const { problems, askWithRetries } = client
   const photo = await noise(400, 300).jpeg({ quality: 80 }).toBuffer()
   return { uploadLog, uploadPicture, read, remove }
 
@@ -61,6 +61,6 @@ export async function createFiles(client: Client, users: Users) {
     if (!users.succeeded(file, 'a file')) return
     const expected = user.files.get(key)
     const hash = Bun.CryptoHasher.hash('sha256', file.bytes, 'hex')
-    if (expected && expected !== hash) wrong.push(`${key} differs from the upload`)
+    if (expected && expected !== hash) problems.push(`${key} differs from the upload`)
   }
 }

@@ -8,8 +8,8 @@ type Parts = { client: Client; users: Users; billing: Billing }
 export type Comparisons = Awaited<ReturnType<typeof verifyAcknowledged>>
 
 /**
- * Compares everything acknowledged with the database, the disk and the server's replies: nothing may be
- * lost, duplicated or added. Stops the server at the end.
+ * Compares all acknowledged writes with the database, the disk and the server's replies: nothing
+ * may be lost, duplicated or added. Stops the server at the end.
  */
 export async function verifyAcknowledged(world: World, allUsers: User[], parts: Parts) {
   const { client, users, billing } = parts
@@ -31,14 +31,14 @@ export async function verifyAcknowledged(world: World, allUsers: User[], parts: 
   // A rebuild must give every purchase the same state.
   const rebuilt = await world.run('events', 'rebuild', '--json')
   const { changed } = JSON.parse(rebuilt.stdout) as { changed: string[] }
-  if (changed.length > 0) client.wrong.push(`${changed.length} purchases differ from a rebuild`)
+  if (changed.length > 0) client.problems.push(`${changed.length} purchases differ from a rebuild`)
   const doctor = await world.run('doctor')
-  if (doctor.exitCode !== 0) client.wrong.push(`doctor: ${doctor.stdout}`)
+  if (doctor.exitCode !== 0) client.problems.push(`doctor: ${doctor.stdout}`)
   const exitCode = await world.stop('SIGTERM')
-  if (exitCode !== 0) client.wrong.push(`the server ended with ${exitCode}`)
+  if (exitCode !== 0) client.problems.push(`the server ended with ${exitCode}`)
   if (world.engine === 'sqlite') {
     const [first] = (await world.query('PRAGMA integrity_check')).flat()
-    if (first !== 'ok') client.wrong.push(`the database is damaged: ${first}`)
+    if (first !== 'ok') client.problems.push(`the database is damaged: ${first}`)
   }
   return comparisons
 }
@@ -49,7 +49,7 @@ function compare(acknowledged: Iterable<string>, found: string[]) {
   return {
     acknowledged: expected.size,
     lost: [...expected.difference(stored)],
-    twice: found.length - stored.size,
+    duplicates: found.length - stored.size,
     unknown: [...stored.difference(expected)],
   }
 }

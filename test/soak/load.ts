@@ -20,7 +20,7 @@ export async function startLoad(
   { rate, users: count }: { rate: number; users: number },
 ) {
   const { client, users, billing, files } = parts
-  const { wrong } = client
+  const { problems } = client
   const actions: Action[] = [
     { kind: 'settings', share: 26, run: readSettings },
     { kind: 'profile', share: 12, run: users.readProfile },
@@ -40,12 +40,12 @@ export async function startLoad(
   ]
   const totalShare = actions.reduce((sum, { share }) => sum + share, 0)
   const times = new Map<string, number[]>(actions.map(({ kind }) => [kind, []]))
-  const seen = { done: 0, skipped: 0 }
+  const stats = { done: 0, skipped: 0 }
   let settingsTag = ''
   const idle: User[] = []
   while (idle.length < count) {
     const user = await users.register()
-    if (!user) throw new Error(`no user can register: ${wrong[0]}`)
+    if (!user) throw new Error(`no user can register: ${problems[0]}`)
     idle.push(user)
   }
   const allUsers = [...idle]
@@ -53,7 +53,7 @@ export async function startLoad(
   const startedAt = performance.now()
   let due = 0
   const timer = setInterval(startDue, 5)
-  return { allUsers, times, seen, stop }
+  return { allUsers, times, stats, stop }
 
   /** Resolves once all started actions are done. */
   async function stop() {
@@ -65,20 +65,20 @@ export async function startLoad(
     for (; (due / rate) * 1_000 <= performance.now() - startedAt; due++) {
       const user = running.size < MAX_CONCURRENT ? takeIdleUser() : undefined
       if (user) start(pick(), user, startedAt + (due / rate) * 1_000)
-      else seen.skipped++
+      else stats.skipped++
     }
   }
 
   function start({ kind, run }: Action, user: User, dueAt: number) {
-    const doing = run(user)
-      .catch((error) => wrong.push(`${kind}: ${error}`))
+    const execution = run(user)
+      .catch((error) => problems.push(`${kind}: ${error}`))
       .then(() => {
         times.get(kind)?.push(performance.now() - dueAt)
-        seen.done++
+        stats.done++
         idle.push(user)
-        running.delete(doing)
+        running.delete(execution)
       })
-    running.add(doing)
+    running.add(execution)
   }
 
   function takeIdleUser(): User | undefined {

@@ -5,20 +5,20 @@ const MAX_LISTED = 20
 
 /** The outcome as Markdown, also for docs/measurements.md. */
 export function report(outcome: Outcome): string {
-  const { engine, minutes, rate, seen, failures, isClean, wrong, errors } = outcome
+  const { engine, minutes, rate, stats, failures, isClean, problems, errors } = outcome
   return [
     `\n## ${minutes.toFixed(0)} minutes on ${engine}, ${rate} actions per second`,
-    `${seen.done} actions done, ${seen.skipped} skipped because too many waited; ${failures} requests were refused or unanswered, and retried.`,
+    `${stats.done} actions done, ${stats.skipped} skipped because too many waited; ${failures} requests were refused or unanswered, and retried.`,
     table(['acknowledged', 'count', 'lost', 'duplicated', 'never sent'], comparisonRows(outcome)),
     table(
-      ['fault', 'times', 'requests refused', 'longest time from its end to the last one'],
+      ['fault', 'times', 'requests refused', 'longest time from its end to the last refusal'],
       faultRows(outcome),
     ),
     table(['action', 'count', 'p50 ms', 'p99 ms', 'longest s'], timeRows(outcome)),
     table(['process', 'median', 'growth per hour within a process'], sampleRows(outcome)),
     table(['error in the log', 'times'], [...errors]),
-    `Wrong: ${wrong.length}.`,
-    ...wrong.slice(0, MAX_LISTED).map((text) => `- ${text}`),
+    `Problems: ${problems.length}.`,
+    ...problems.slice(0, MAX_LISTED).map((text) => `- ${text}`),
     isClean ? 'The ledger is clean.' : 'THE LEDGER IS NOT CLEAN.',
   ].join('\n\n')
 }
@@ -26,29 +26,30 @@ export function report(outcome: Outcome): string {
 function comparisonRows({ comparisons }: Outcome) {
   const { events, users, files, filesOnDisk } = comparisons
   const rows = { events, users, files, 'files on disk, by rows': filesOnDisk }
-  return Object.entries(rows).map(([name, { acknowledged, lost, twice, unknown }]) => [
+  return Object.entries(rows).map(([name, { acknowledged, lost, duplicates, unknown }]) => [
     name,
     acknowledged,
     lost.length,
-    twice,
+    duplicates,
     unknown.length,
   ])
 }
 
 function faultRows({ faultResults }: Outcome) {
-  return [...Map.groupBy(faultResults, ({ name }) => name)].map(([name, seen]) => [
+  return [...Map.groupBy(faultResults, ({ name }) => name)].map(([name, results]) => [
     name,
-    seen.length,
-    seen.reduce((sum, { failures }) => sum + failures, 0),
-    `${Math.round(Math.max(...seen.map(({ recovery }) => recovery)))} ms`,
+    results.length,
+    results.reduce((sum, { failures }) => sum + failures, 0),
+    `${Math.round(Math.max(...results.map(({ recovery }) => recovery)))} ms`,
   ])
 }
 
 function timeRows({ times }: Outcome) {
   return [...times].map(([kind, all]) => {
     const sorted = all.toSorted((a, b) => a - b)
-    const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
-    return [kind, all.length, at(0.5).toFixed(1), at(0.99).toFixed(0), (at(1) / 1000).toFixed(1)]
+    const quantile = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
+    const [p50, p99, longest] = [quantile(0.5), quantile(0.99), quantile(1)]
+    return [kind, all.length, p50.toFixed(1), p99.toFixed(0), (longest / 1000).toFixed(1)]
   })
 }
 

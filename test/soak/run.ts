@@ -20,16 +20,19 @@ export type SoakOptions = {
   pause: number
   signal: AbortSignal
   logProgress: (text: string) => void
-  /** Only these faults. */
+  /** Injects only these faults. */
   only?: string[]
 }
 
-/** `failures` counts refused and unanswered requests; `recovery` is the time of the last one after the fault's end, in ms. */
+/**
+ * `failures` counts refused and unanswered requests; `recovery` is the time from the fault's end to
+ * the last of them, in ms.
+ */
 export type FaultResult = { name: string; failures: number; recovery: number }
 
 export type Outcome = Awaited<ReturnType<typeof runSoak>>
 
-const SAMPLE_EVERY = 5_000
+const SAMPLE_INTERVAL_MS = 5_000
 const MINUTE = 60_000
 const ROUNDS = 4
 
@@ -59,16 +62,18 @@ export async function runSoak(options: SoakOptions) {
   await load.stop()
   const elapsed = (performance.now() - startedAt) / MINUTE
   const samples = sampling.stop()
-  logProgress('the load is over; verifying everything acknowledged')
+  logProgress('the load is over; verifying all acknowledged writes')
   const comparisons = await verifyAcknowledged(world, load.allUsers, { client, users, billing })
-  const errors = await world.errorsLogged()
+  const errors = await world.countLoggedErrors()
   const isClean =
-    client.wrong.length === 0 &&
-    Object.values(comparisons).every(({ lost, twice }) => lost.length === 0 && twice === 0) &&
+    client.problems.length === 0 &&
+    Object.values(comparisons).every(
+      ({ lost, duplicates }) => lost.length === 0 && duplicates === 0,
+    ) &&
     [comparisons.events, comparisons.users, comparisons.files].every(
       ({ unknown }) => unknown.length === 0,
     )
-  const { seen, times } = load
+  const { stats, times } = load
   return {
     engine,
     minutes: elapsed,
@@ -78,39 +83,43 @@ export async function runSoak(options: SoakOptions) {
     isClean,
     faultResults,
     samples,
-    seen,
+    stats,
     times,
     errors,
-    wrong: client.wrong,
-    failures: client.seen.failures,
+    problems: client.problems,
+    failures: client.stats.failures,
   }
 
   async function injectFault(fault: Fault): Promise<FaultResult> {
-    const before = client.seen.failures
+    const before = client.stats.failures
     if (fault.endsProcess) sampling.pauseSampling()
-    await fault.run().catch((error) => client.wrong.push(`${fault.name}: ${error.message}`))
+    await fault.run().catch((error) => client.problems.push(`${fault.name}: ${error.message}`))
     if (fault.endsProcess) sampling.resumeSampling()
     const endedAt = performance.now()
     // Requests refused during the fault are retried within two seconds.
     await Bun.sleep(Math.min(pause / 6, 5_000))
-    const recovery = Math.max(0, client.seen.lastFailureAt - endedAt)
-    return { name: fault.name, failures: client.seen.failures - before, recovery }
+    const recovery = Math.max(0, client.stats.lastFailureAt - endedAt)
+    return { name: fault.name, failures: client.stats.failures - before, recovery }
   }
 
   async function progress({ name, failures, recovery }: FaultResult): Promise<string> {
     const minute = ((performance.now() - startedAt) / MINUTE).toFixed(1)
     const { memory, descriptors } = await measure(world.pid())
+    const { problems } = client
     return [
       `minute ${minute}: ${name}`,
       `${failures} requests refused, the last ${Math.round(recovery)} ms after its end`,
-      `${load.seen.done} actions done, ${load.seen.skipped} skipped`,
+      `${load.stats.done} actions done, ${load.stats.skipped} skipped`,
       `${Math.round(memory / 1e6)} MB, ${descriptors} descriptors`,
-      `${client.wrong.length} wrong${client.wrong.length > 0 ? `: ${client.wrong.at(-1)}` : ''}`,
+      `${problems.length} problems${problems.length > 0 ? `: ${problems.at(-1)}` : ''}`,
     ].join('; ')
   }
 }
 
-/** Faults that end the process come in one round of four, so that a process lives long enough to judge its memory. */
+/**
+ * Faults that end the process occur in only one round of four, so that a process lives long enough
+ * to judge its memory.
+ */
 function* scheduleFaults(faults: Fault[]): Generator<Fault> {
   const nonFatal = faults.filter(({ endsProcess }) => !endsProcess)
   for (;;) {
@@ -124,7 +133,7 @@ function startSampling(world: World, startedAt: number) {
   const samples: Sample[] = []
   let generation = 0
   let processStartedAt: number | null = startedAt
-  const timer = setInterval(take, SAMPLE_EVERY)
+  const timer = setInterval(takeSample, SAMPLE_INTERVAL_MS)
   return {
     pauseSampling: () => {
       processStartedAt = null
@@ -139,12 +148,12 @@ function startSampling(world: World, startedAt: number) {
     },
   }
 
-  async function take() {
+  async function takeSample() {
     if (processStartedAt === null) return
-    const [now, of] = [performance.now(), generation]
+    const [now, measuredGeneration] = [performance.now(), generation]
     const age = (now - processStartedAt) / MINUTE
     const measured = await measure(world.pid()).catch(() => null)
-    if (measured && of === generation)
+    if (measured && measuredGeneration === generation)
       samples.push({ ...measured, generation, age, minute: (now - startedAt) / MINUTE })
   }
 }

@@ -36,11 +36,11 @@ export function slopeOf(samples: Sample[], value: (sample: Sample) => number): S
     return generation.map((point) => ({ x: point.x - x, y: point.y - y }))
   })
   const spread = sum(centred.map(({ x }) => x * x))
-  const freedom = centred.length - generations.length - 1
-  if (spread === 0 || freedom < 1) return null
+  const degreesOfFreedom = centred.length - generations.length - 1
+  if (spread === 0 || degreesOfFreedom < 1) return null
   const perHour = sum(centred.map(({ x, y }) => x * y)) / spread
   const squaredResiduals = sum(centred.map(({ x, y }) => (y - perHour * x) ** 2))
-  return { perHour, error: Math.sqrt(squaredResiduals / freedom / spread) }
+  return { perHour, error: Math.sqrt(squaredResiduals / degreesOfFreedom / spread) }
 }
 
 function median(values: number[]): number {

@@ -8,7 +8,7 @@ import { type Sample, slopeOf } from './slopes.ts'
 beforeAll(buildExecutable, 60_000)
 
 test.skipIf(isOnPostgres)(
-  'a few seconds of load and a kill lose nothing acknowledged',
+  'a few seconds of load and a kill lose no acknowledged writes',
   async () => {
     const outcome = await runSoak({
       engine: 'sqlite',
@@ -20,7 +20,7 @@ test.skipIf(isOnPostgres)(
       only: ['kill -9'],
       logProgress: () => {},
     })
-    expect(outcome.wrong).toEqual([])
+    expect(outcome.problems).toEqual([])
     expect(outcome.isClean).toBe(true)
     expect(outcome.faultResults.map(({ name }) => name)).toContain('kill -9')
     expect(outcome.comparisons.events.acknowledged).toBeGreaterThan(10)

@@ -5,7 +5,7 @@ import { runSoak } from './run.ts'
 
 /**
  * `bun run soak [--minutes 20] [--engine sqlite|postgres] [--rate 40]`: a mixed load with one fault
- * per minute, then a check of everything acknowledged. Exits with 1 if anything is wrong.
+ * per minute, then a check of all acknowledged writes. Exits with 1 if anything is wrong.
  */
 const { values } = parseArgs({
   options: {

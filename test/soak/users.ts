@@ -18,9 +18,12 @@ export type Users = ReturnType<typeof createUsers>
 
 const PROFILE = '/api/user/profile/v1'
 
-/** Users who register, sign in, change their names and delete their accounts. `emails` are those of existing users. */
+/**
+ * Users who register, sign in, change their names and delete their accounts. `emails` holds the
+ * addresses of existing users.
+ */
 export function createUsers(client: Client) {
-  const { wrong, askWithRetries } = client
+  const { problems, askWithRetries } = client
   const emails = new Set<string>()
   let registered = 0
   return { emails, register, signIn, refresh, readProfile, rename, deleteAccount, askAs, succeeded }
@@ -30,10 +33,10 @@ export function createUsers(client: Client) {
     const json = { email, password: PASSWORD }
     const reply = await askWithRetries({ method: 'POST', path: '/api/auth/register/v1', json })
     const isKnown = reply.isRepeated && reply.status === 409
-    const made = isKnown ? await login(email) : reply
-    if (!succeeded(made, 'a registration')) return null
+    const sessionReply = isKnown ? await login(email) : reply
+    if (!succeeded(sessionReply, 'a registration')) return null
     emails.add(email)
-    const { user, accessToken, refreshToken } = made.json.response
+    const { user, accessToken, refreshToken } = sessionReply.json.response
     return {
       id: user._id,
       email,
@@ -61,7 +64,8 @@ export function createUsers(client: Client) {
     const reply = await askAs(user, { method: 'GET', path: PROFILE })
     if (!succeeded(reply, 'a profile')) return
     const { name } = reply.json.response.profile
-    if (name !== user.name) wrong.push(`${user.email} has the name ${name}, expected ${user.name}`)
+    if (name !== user.name)
+      problems.push(`${user.email} has the name ${name}, expected ${user.name}`)
   }
 
   async function rename(user: User) {
@@ -71,16 +75,16 @@ export function createUsers(client: Client) {
     if (succeeded(reply, 'a change of name')) user.name = name
   }
 
-  /** The token is void once an earlier attempt took effect. */
+  /** The token is invalid if an earlier attempt took effect. */
   async function deleteAccount(user: User) {
     const reply = await askWithRetries({ method: 'DELETE', path: PROFILE, token: user.token })
     const isGone = reply.isRepeated && reply.status === 401
     if (isGone || succeeded(reply, 'a deletion')) emails.delete(user.email)
     const again = await login(user.email)
-    if (again.status !== 401) wrong.push(`${user.email} was deleted but can sign in`)
+    if (again.status !== 401) problems.push(`${user.email} was deleted but can sign in`)
   }
 
-  /** Sends a request with the access token, refreshing an expired one first. */
+  /** Sends a request with the access token. If it has expired, refreshes it and sends again. */
   async function askAs(user: User, request: Omit<Request, 'token'>) {
     const reply = await askWithRetries({ ...request, token: user.token })
     if (reply.json?.code !== 'token_expired') return reply
@@ -99,9 +103,9 @@ export function createUsers(client: Client) {
     user.refreshToken = json.response.refreshToken
   }
 
-  function succeeded({ status, json }: Reply, what: string): boolean {
+  function succeeded({ status, json }: Reply, operation: string): boolean {
     if (status === 200) return true
-    wrong.push(`${what} got ${status} ${JSON.stringify(json)}`)
+    problems.push(`${operation} got ${status} ${JSON.stringify(json)}`)
     return false
   }
 }

@@ -60,7 +60,7 @@ export async function openWorld(engine: Engine) {
     url: server.url,
     folder,
     dataDir,
-    disk: disk.isOwn ? disk.path : null,
+    disk: disk.isMounted ? disk.path : null,
     postgres,
     rates,
     clock,
@@ -71,7 +71,7 @@ export async function openWorld(engine: Engine) {
     query,
     lock,
     storedFiles,
-    errorsLogged,
+    countLoggedErrors,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 
@@ -116,7 +116,7 @@ export async function openWorld(engine: Engine) {
   }
 
   /** Counts of the server's logged errors, by cause. */
-  async function errorsLogged(): Promise<Map<string, number>> {
+  async function countLoggedErrors(): Promise<Map<string, number>> {
     const counts = new Map<string, number>()
     for (const name of await readdir(folder)) {
       if (!name.startsWith('server.log')) continue
@@ -139,5 +139,5 @@ async function mountDisk(folder: string) {
     await Bun.$`truncate -s ${DISK_SIZE} ${image} && mkfs.ext4 -q -m 0 ${image} && mount -o loop ${image} ${path}`
       .quiet()
       .nothrow()
-  return { path, isOwn: mounted.exitCode === 0 && existsSync(path) }
+  return { path, isMounted: mounted.exitCode === 0 && existsSync(path) }
 }

@@ -8,8 +8,11 @@ import { deliver, postJson, uploadText } from './requests.ts'
 /** The ids of writes that the server acknowledged, which must never be lost. */
 export type Acknowledged = { events: string[]; emails: string[]; keys: string[] }
 
-/** Continuously delivers events, registers users and uploads files until stopped; `name` makes the ids unique. */
-export function writeAll(server: Server, token: string, name: string) {
+/**
+ * Continuously delivers events, registers users and uploads files until stopped. `name` makes the
+ * ids unique.
+ */
+export function startWrites(server: Server, token: string, name: string) {
   const acknowledged: Acknowledged = { events: [], emails: [], keys: [] }
   let isOver = false
   const writers = [...Array(6).fill(deliverEvents), registerUsers, ...Array(2).fill(uploadFiles)]
@@ -46,23 +49,23 @@ export function writeAll(server: Server, token: string, name: string) {
   }
 }
 
-/** Acknowledged records missing from an unused data directory, and problems of its database. */
+/** Acknowledged records missing from a stopped server's data, and problems in its database. */
 export function findLostRecords({ events, emails, keys }: Acknowledged, dataDir: string) {
   using client = new Database(join(dataDir, 'homeport.db'))
   const columnSet = (sql: string) => new Set(client.query(sql).values().flat())
-  const [eventIds, addresses, stored] = [
+  const [eventIds, userEmails, stored] = [
     columnSet('SELECT event_id FROM billing_events'),
     columnSet('SELECT email FROM users'),
     columnSet('SELECT key FROM attachments'),
   ]
-  const isThere = (key: string) => existsSync(join(dataDir, 'files', key.slice(0, 1), key))
+  const fileExists = (key: string) => existsSync(join(dataDir, 'files', key.slice(0, 1), key))
   return {
     lost: [
       ...events.filter((id) => !eventIds.has(id)),
-      ...emails.filter((email) => !addresses.has(email)),
-      ...keys.filter((key) => !stored.has(key) || !isThere(key)),
+      ...emails.filter((email) => !userEmails.has(email)),
+      ...keys.filter((key) => !stored.has(key) || !fileExists(key)),
     ],
-    rowsWithoutFile: [...stored].filter((key) => !isThere(String(key))),
+    rowsWithoutFile: [...stored].filter((key) => !fileExists(String(key))),
     integrity: client.query('PRAGMA integrity_check').values().flat(),
   }
 }

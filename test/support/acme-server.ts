@@ -17,7 +17,8 @@ x509.cryptoProvider.set(crypto)
 
 /**
  * An ACME certificate authority (RFC 8555). It checks the nonce, signature and URL of every message, and requests
- * challenges on local port `httpPort`. `state.lifetime` of new certificates is in ms; if `failing`, it refuses all requests.
+ * challenges on local port `httpPort`. `state.lifetime` is the lifetime of new certificates in ms;
+ * while `state.failing`, it refuses all requests.
  */
 export async function startAcmeServer(httpPort: number) {
   const state = { failing: false, lifetime: 90 * 24 * 3_600_000, issued: 0, accounts: 0 }
@@ -118,8 +119,8 @@ export async function startAcmeServer(httpPort: number) {
     const request = new x509.Pkcs10CertificateRequest(Buffer.from(csr, 'base64url'))
     const extension = request.extensions.find(({ type }) => type === ALTERNATIVE_NAMES)
     const names = extension ? new x509.SubjectAlternativeNameExtension(extension.rawData) : null
-    const same = String(names?.names.items.map(({ value }) => value)) === String(order.domains)
-    if (order.status !== 'ready' || !names || !same || !(await request.verify())) return
+    const matches = String(names?.names.items.map(({ value }) => value)) === String(order.domains)
+    if (order.status !== 'ready' || !names || !matches || !(await request.verify())) return
     const certificate = await x509.X509CertificateGenerator.create({
       subject: `CN=${order.domains[0]}`,
       issuer: root.subject,
@@ -148,8 +149,8 @@ export async function startAcmeServer(httpPort: number) {
   }
 
   function challengeOf(id: string, { status, token }: Order) {
-    const own = { pending: 'pending', invalid: 'invalid' }[status] ?? 'valid'
-    return { type: 'http-01', url: `${base}/chal/${id}`, status: own, token }
+    const challengeStatus = { pending: 'pending', invalid: 'invalid' }[status] ?? 'valid'
+    return { type: 'http-01', url: `${base}/chal/${id}`, status: challengeStatus, token }
   }
 
   function reply(body: unknown, status = 200, headers: Record<string, string> = {}) {

@@ -29,7 +29,7 @@ export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: stri
 /** How requests are sent: plain, or sealed the way the client seals them. */
 export type Mode = 'plain' | 'sealed'
 
-type World = {
+type TestAppOptions = {
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
@@ -73,7 +73,7 @@ async function copyTemplate(dataDir: string) {
  */
 export async function createTestApp(
   environment: Record<string, string> = {},
-  { mode = 'plain', shared, ...world }: World = {},
+  { mode = 'plain', shared, ...rest }: TestAppOptions = {},
 ) {
   const database = shared?.database ?? (await createTestDatabase())
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
@@ -113,7 +113,7 @@ export async function createTestApp(
   return opened
 
   function open() {
-    return openData(config, log, { now: () => clock.now, passwordCost: CHEAP_HASHING, ...world })
+    return openData(config, log, { now: () => clock.now, passwordCost: CHEAP_HASHING, ...rest })
   }
 
   /** Stops the services and starts them again, as a new process would with the stored data. */

@@ -7,7 +7,7 @@ import type { installExecutable } from './executable.ts'
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Entries = Map<string, Uint8Array<ArrayBuffer>>
 
-/** Writes a backup of new, almost empty data without a server. Returns its path. */
+/** Writes a backup of a new, almost empty database without a server, and returns its path. */
 export async function makeBackup(
   { run, folder }: Homeport,
   environment: Record<string, string> = {},

@@ -4,7 +4,7 @@ import type { BillingEvent } from '../../src/features/billing/inbox/event.ts'
  * A naive second implementation of the rules in `docs/billing.md`. It shares no code with the server, and computes
  * each user's active entitlements per environment at `now` from the whole log.
  */
-export type Logged = BillingEvent & { orderedAt: number }
+export type LoggedEvent = BillingEvent & { orderedAt: number }
 
 const DAY = 86_400_000
 const PURCHASE_TYPES = [
@@ -19,14 +19,14 @@ const PURCHASE_TYPES = [
 ].map((types) => types.split(' '))
 
 export function accessByModel(
-  log: Logged[],
+  log: LoggedEvent[],
   users: string[],
   now: number,
 ): Record<string, string[]> {
   const sorted = [...log].sort((a, b) => compareEvents(a, b))
   const groups = identityGroups(log)
   const groupOf = (id: string) => groups.find((group) => group.has(id)) ?? new Set([id])
-  const purchases = new Map<string, Logged[]>()
+  const purchases = new Map<string, LoggedEvent[]>()
   for (const event of sorted) {
     if (event.type === 'TRANSFER' || !isAboutPurchase(event)) continue
     const key = `${event.environment}/${event.originalTransactionId}`
@@ -35,11 +35,11 @@ export function accessByModel(
   const result: Record<string, string[]> = {}
   for (const user of users) {
     for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      const own = [...purchases].filter(
+      const userPurchases = [...purchases].filter(
         ([key, events]) =>
           key.startsWith(environment) && ownerGroup(events, sorted, groupOf)?.has(user),
       )
-      const active = own.filter(([, events]) => accessEndsAt(events) > now)
+      const active = userPurchases.filter(([, events]) => accessEndsAt(events) > now)
       const names = active.flatMap(([, events]) => grantedEntitlements(events))
       result[`${user} ${environment}`] = [...new Set(names)].sort()
     }
@@ -47,12 +47,13 @@ export function accessByModel(
   return result
 }
 
-function isAboutPurchase({ type }: Logged) {
+function isAboutPurchase({ type }: LoggedEvent) {
   return PURCHASE_TYPES.flat().includes(type)
 }
 
-function compareEvents(a: Logged, b: Logged) {
-  const rank = (event: Logged) => PURCHASE_TYPES.findIndex((types) => types.includes(event.type))
+function compareEvents(a: LoggedEvent, b: LoggedEvent) {
+  const rank = (event: LoggedEvent) =>
+    PURCHASE_TYPES.findIndex((types) => types.includes(event.type))
   if (a.orderedAt !== b.orderedAt) return a.orderedAt < b.orderedAt ? -1 : 1
   if ((a.purchasedAt ?? 0) !== (b.purchasedAt ?? 0))
     return (a.purchasedAt ?? 0) < (b.purchasedAt ?? 0) ? -1 : 1
@@ -61,7 +62,7 @@ function compareEvents(a: Logged, b: Logged) {
 }
 
 /** Ids that share an event are one group; groups that share an id are joined. */
-function identityGroups(log: Logged[]): Set<string>[] {
+function identityGroups(log: LoggedEvent[]): Set<string>[] {
   let groups = log
     .filter((event) => event.type !== 'TRANSFER')
     .map(
@@ -85,7 +86,11 @@ function identityGroups(log: Logged[]): Set<string>[] {
   return groups
 }
 
-function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Set<string>) {
+function ownerGroup(
+  events: LoggedEvent[],
+  log: LoggedEvent[],
+  groupOf: (id: string) => Set<string>,
+) {
   let owner: Set<string> | null = null
   for (const event of log) {
     if (events.includes(event)) owner = groupOf(event.appUserId ?? '')
@@ -104,16 +109,16 @@ function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Se
 }
 
 /** The last purchase event, or else the first event, determines the entitlements. */
-function lastPurchaseEvent(events: Logged[]): Logged {
+function lastPurchaseEvent(events: LoggedEvent[]): LoggedEvent {
   const purchases = events.filter(({ type }) => PURCHASE_TYPES[0]?.includes(type))
-  return (purchases.at(-1) ?? events[0]) as Logged
+  return (purchases.at(-1) ?? events[0]) as LoggedEvent
 }
 
-function eventsSincePurchase(events: Logged[]): Logged[] {
+function eventsSincePurchase(events: LoggedEvent[]): LoggedEvent[] {
   return events.slice(events.indexOf(lastPurchaseEvent(events)))
 }
 
-function grantedEntitlements(events: Logged[]): string[] {
+function grantedEntitlements(events: LoggedEvent[]): string[] {
   let names = lastPurchaseEvent(events).entitlementIds
   for (const event of eventsSincePurchase(events)) {
     if (event.type === 'REFUND_REVERSED' && event.entitlementIds.length > 0)
@@ -122,11 +127,11 @@ function grantedEntitlements(events: Logged[]): string[] {
   return names
 }
 
-function accessEndsAt(events: Logged[]): number {
+function accessEndsAt(events: LoggedEvent[]): number {
   const start = lastPurchaseEvent(events)
   let date = start.expiresAt ?? Number.POSITIVE_INFINITY
   let grace = 0
-  let cut = Number.POSITIVE_INFINITY
+  let cutoff = Number.POSITIVE_INFINITY
   for (const event of eventsSincePurchase(events)) {
     const isOld =
       start.purchasedAt !== null &&
@@ -140,16 +145,16 @@ function accessEndsAt(events: Logged[]): number {
     if (event.type === 'SUBSCRIPTION_EXTENDED') date = Math.max(date, event.expiresAt ?? 0)
     if (event.type === 'REFUND_REVERSED') {
       date = event.expiresAt ?? Number.POSITIVE_INFINITY
-      cut = Number.POSITIVE_INFINITY
+      cutoff = Number.POSITIVE_INFINITY
     }
     if (event.type === 'CANCELLATION' && !isOld) {
       if (reason === 'CUSTOMER_SUPPORT')
-        cut = Math.min(event.orderedAt, event.expiresAt ?? event.orderedAt)
+        cutoff = Math.min(event.orderedAt, event.expiresAt ?? event.orderedAt)
       else if (reason !== 'BILLING_ERROR') date = event.expiresAt ?? date
     }
-    if (event.type === 'EXPIRATION' && !isOld) cut = Math.min(cut, event.orderedAt)
+    if (event.type === 'EXPIRATION' && !isOld) cutoff = Math.min(cutoff, event.orderedAt)
   }
-  return Math.min(Math.max(date, grace), cut)
+  return Math.min(Math.max(date, grace), cutoff)
 }
 
 export const MODEL_DAY = DAY

@@ -77,7 +77,7 @@ export async function receive({ services }: TestApp, fixture: EventFixture): Pro
   return services.billing.receive(delivery)
 }
 
-/** Every order of a list. */
+/** Yields every permutation of a list. */
 export function* permutations<T>(list: T[]): Generator<T[]> {
   if (list.length <= 1) yield list
   for (const [at, first] of list.entries()) {

@@ -53,12 +53,12 @@ export function openView() {
 
 /** Clicks an element once it exists, even if it is outside the viewport. */
 export async function press(view: Bun.WebView, selector: string) {
-  await untilShown(view, selector)
+  await waitForElement(view, selector)
   await view.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 }
 
 /** Waits up to 5 s for an element, and returns its text. */
-export async function untilShown(view: Bun.WebView, selector: string): Promise<string> {
+export async function waitForElement(view: Bun.WebView, selector: string): Promise<string> {
   for (let tries = 0; tries < 250; tries++) {
     const text = await view.evaluate(
       `document.querySelector(${JSON.stringify(selector)})?.innerText ?? null`,
@@ -66,5 +66,5 @@ export async function untilShown(view: Bun.WebView, selector: string): Promise<s
     if (text !== null) return String(text)
     await Bun.sleep(20)
   }
-  throw new Error(`the page never shows ${selector}`)
+  throw new Error(`the page did not show ${selector}`)
 }

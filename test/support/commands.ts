@@ -13,7 +13,7 @@ export async function typeCommand(
   args: string[] = [],
   options: Options = {},
 ) {
-  const command = dataCommands.find((one) => one.name === name)
+  const command = dataCommands.find((candidate) => candidate.name === name)
   if (!command) throw new Error(`there is no command ${name}`)
   const input = (await command.input?.(args, options)) ?? null
   // Input and outcome are sent over a socket as JSON.

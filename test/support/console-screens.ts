@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import type { useConsole } from './console.ts'
 import { PLAIN_HOST, waitUntilLoaded } from './console-browser.ts'
 
-type World = ReturnType<typeof useConsole>
+type ConsoleContext = ReturnType<typeof useConsole>
 
 /** A screen in one of its states. `prepare` brings the page from its address to that state. */
 export type ScreenCase = {
@@ -10,7 +10,7 @@ export type ScreenCase = {
   path: string
   prepare?: (page: Page) => Promise<unknown>
   isSignedOut?: true
-  /** The only width at which it exists. */
+  /** The only width at which the screen exists. */
   width?: number
   /** An error of the browser console that is expected. */
   expected?: RegExp
@@ -23,7 +23,7 @@ const HOURS = 3_600_000
 const METRICS = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
 
 /** Every screen, dialog and empty state. */
-export async function screensOf({ ask, console, open }: World): Promise<ScreenCase[]> {
+export async function screensOf({ ask, console, open }: ConsoleContext): Promise<ScreenCase[]> {
   const { users } = await ask('people?q=ann@example.com')
   const { events } = await ask('events?outcome=failed')
   const ann = `/console/people/${users[0].id}`
@@ -45,8 +45,8 @@ export async function screensOf({ ask, console, open }: World): Promise<ScreenCa
     { name: 'custom setting', path: '/console/settings', prepare: addRule },
     { name: 'open plan', path: '/console/plans', prepare: press('Edit pro_year') },
     { name: 'open question', path: '/console/faqs', prepare: press(/^Edit/) },
-    { name: 'audit, opened', path: '/console/audit', prepare: openAll },
-    { name: 'timers', path: '/console', prepare: openAll },
+    { name: 'audit, expanded', path: '/console/audit', prepare: openAll },
+    { name: 'scheduled jobs', path: '/console', prepare: openAll },
     { name: 'charts', path: '/console/metrics', prepare: drawCharts },
     { name: 'step-up', path: '/console/audit', prepare: askForProof },
     { name: 'review', path: '/console/settings', prepare: reviewChange },
@@ -67,7 +67,7 @@ export async function screensOf({ ask, console, open }: World): Promise<ScreenCa
       isSignedOut: true,
     },
     { name: 'set-up', path: setUp, isSignedOut: true },
-    { name: 'set-up by password', path: setUp, prepare: choosePassword, isSignedOut: true },
+    { name: 'set-up with a password', path: setUp, prepare: choosePassword, isSignedOut: true },
     { name: 'recovery codes', path: setUp, prepare: showCodes, isSignedOut: true },
     { name: 'used link', path: '/console#setup=used', isSignedOut: true, expected: FAILED_REQUEST },
     {
@@ -80,7 +80,7 @@ export async function screensOf({ ask, console, open }: World): Promise<ScreenCa
 }
 
 /** The paths in the navigation, so that new screens are tested without being listed here. */
-async function navigationOf(open: World['open']): Promise<string[]> {
+async function navigationOf(open: ConsoleContext['open']): Promise<string[]> {
   const { page, context } = await open()
   await page.goto('/console')
   await waitUntilLoaded(page)
@@ -115,7 +115,7 @@ async function drawCharts(page: Page) {
   const now = Date.now()
   const samples = Array.from({ length: 120 }, (_, at) => ({
     at: new Date(now - 2 * HOURS + at * 60_000).toISOString(),
-    ...Object.fromEntries(METRICS.map((name, line) => [name, (at % 17) * 10 ** line])),
+    ...Object.fromEntries(METRICS.map((name, index) => [name, (at % 17) * 10 ** index])),
   }))
   await page.route('**/console/api/metrics*', (route) => route.fulfill(apiReply(samples)))
   await page.reload()

@@ -20,7 +20,7 @@ export function browserTest(name: string, run: () => Promise<void>) {
   test.skipIf(CHROMIUM === null)(name, run, TEST_TIMEOUT_MS)
 }
 
-/** A browser test that can run at the same time as its neighbours. */
+/** A browser test that can run in parallel with the others of its file. */
 export function independentTest(name: string, run: () => Promise<void>) {
   test.concurrent.skipIf(CHROMIUM === null)(name, () => withSlot(run), TEST_TIMEOUT_MS)
 }
@@ -74,8 +74,8 @@ export function useConsole({
     const opened = await openSignedOut(options)
     const [name = '', value = ''] = world().cookie.split('=')
     // Localhost receives secure cookies over http too, but they can be set only for https.
-    const place = { url: 'https://localhost', secure: true, httpOnly: true }
-    await opened.context.addCookies([{ name, value, sameSite: 'Strict', ...place }])
+    const attributes = { url: 'https://localhost', secure: true, httpOnly: true }
+    await opened.context.addCookies([{ name, value, sameSite: 'Strict', ...attributes }])
     return opened
   }
 
@@ -117,7 +117,7 @@ export async function startConsole({ args = [], environment = {} }: StartOptions
     server = await homeport.start({ ...settings, PORT: String(port) }, [], args)
   }
 
-  /** Adds or resets an operator by command and returns the printed link. */
+  /** Runs the command that adds or resets an operator, and returns the printed link. */
   async function linkFor(name: string, command: 'add' | 'reset' = 'add'): Promise<string> {
     const confirmation = command === 'reset' ? ['--yes'] : []
     const { stdout, stderr } = await homeport.run(['operators', command, name, ...confirmation])
@@ -130,8 +130,8 @@ export async function startConsole({ args = [], environment = {} }: StartOptions
   async function signUp(name: string): Promise<{ cookie: string }> {
     const token = (await linkFor(name)).split('=').at(-1)
     const { passkey } = (await ask('door/link', { token })).response
-    const made = createPasskey(url).register(passkey)
-    const reply = await send('door/set-up', { token, passkey: made, passkeyName: 'Laptop' })
+    const credential = createPasskey(url).register(passkey)
+    const reply = await send('door/set-up', { token, passkey: credential, passkeyName: 'Laptop' })
     return { cookie: cookieIn(reply.headers.get('set-cookie')) }
   }
 

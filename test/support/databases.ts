@@ -19,7 +19,7 @@ export function onSqlite(_reason: string) {
   return test.skipIf(isOnPostgres)
 }
 
-/** The database of an application on SQLite. */
+/** The SQLite database of an application. */
 export function sqliteClientOf({ services }: { services: { db: object } }): Database {
   return (services.db as { client: Database }).client
 }

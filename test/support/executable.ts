@@ -8,10 +8,10 @@ import { WEBHOOK_TOKEN } from './app.ts'
 import { createTestDatabase } from './databases.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
-/** Not `dist/homeport`: this build accepts releases that tests sign. */
+/** Separate from `dist/homeport`, because this build accepts releases signed by tests. */
 const FOLDER = join(ROOT, 'dist', 'test')
 const EXECUTABLE = join(FOLDER, 'homeport')
-/** The private key of those releases, created by each build. */
+/** The private key that signs releases in tests; each build creates a new one. */
 export const RELEASE_KEY = join(FOLDER, 'release-key.pem')
 /** A build lock older than this, in ms, was left by an interrupted build. */
 const STALE_LOCK_MS = 60_000
@@ -82,7 +82,7 @@ async function linkExecutable(path: string) {
   await link(copy, path)
 }
 
-/** The executable alone in an empty folder, as after an installation. */
+/** Installs the executable in a new, empty folder. */
 export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
   await linkExecutable(join(folder, 'homeport'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** The library of Debian's package `libfaketime`, or null if it is not installed. */
 export const FAKETIME = await findFaketime()
 
-/** A clock for one program, set by its offset: `+1d`, or `-60` in seconds. */
+/** A fake clock for one program, set by its offset: `+1d`, or `-60` for seconds. */
 export function fakeClock(folder: string) {
   const file = join(folder, 'clock')
   const environment = {
@@ -15,8 +15,8 @@ export function fakeClock(folder: string) {
   }
   return { environment, set, [Symbol.asyncDispose]: () => set('+0') }
 
-  async function set(difference: string) {
-    await writeFile(file, `${difference}\n`)
+  async function set(offset: string) {
+    await writeFile(file, `${offset}\n`)
   }
 }
 

@@ -64,7 +64,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
   const random = randomFrom(seed)
   const document = (await app.ask('GET', '/docs/json')).json
   const operations = operationsOf(document)
-  const check = checkerOf(document)
+  const check = createChecker(document)
   const outcome: Outcome = { sent: 0, statuses: {}, faults: [] }
   let user = await app.register()
   for (; outcome.sent < count; outcome.sent++) {
@@ -80,7 +80,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
       pick(HOSTILE_STRINGS),
     ])
     const target =
-      path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(plain(pick(HOSTILE_STRINGS)))) +
+      path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(toText(pick(HOSTILE_STRINGS)))) +
       queryOf(spec)
     const { headers, body } = bodyOf(spec)
     const authorization =
@@ -93,7 +93,7 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
     const reply = await app.app.handle(request)
     const text = await reply.text()
     outcome.statuses[reply.status] = (outcome.statuses[reply.status] ?? 0) + 1
-    const fault = faultOf(spec, reply, text)
+    const fault = findFault(spec, reply, text)
     if (fault)
       outcome.faults.push(
         `${method} ${target.slice(0, 200)} ${String(body).slice(0, 200)}: ${fault}`,
@@ -102,29 +102,29 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
   }
   return outcome
 
-  function faultOf(spec: Json, { status, headers }: Response, text: string): string | null {
+  function findFault(spec: Json, { status, headers }: Response, text: string): string | null {
     if (status >= 500) return `${status} ${text.slice(0, 200)}`
-    const described = spec.responses[status]
-    if (!described) return `${status} is not in the document: ${text.slice(0, 200)}`
+    const responseSpec = spec.responses[status]
+    if (!responseSpec) return `${status} is not in the document: ${text.slice(0, 200)}`
     const isJson = headers.get('content-type')?.startsWith('application/json')
-    return isJson ? check(described, JSON.parse(text)) : null
+    return isJson ? check(responseSpec, JSON.parse(text)) : null
   }
 
   function queryOf({ parameters = [] }: Json): string {
-    const given = parameters.filter((one: Json) => one.in === 'query' && random() < 0.6)
-    const pairs = given.map(({ name, schema }: Json) => [name, plain(valueFor(schema))])
-    if (random() < 0.1) pairs.push([plain(pick(HOSTILE_STRINGS)), plain(pick(HOSTILE_STRINGS))])
+    const chosen = parameters.filter((item: Json) => item.in === 'query' && random() < 0.6)
+    const pairs = chosen.map(({ name, schema }: Json) => [name, toText(valueFor(schema))])
+    if (random() < 0.1) pairs.push([toText(pick(HOSTILE_STRINGS)), toText(pick(HOSTILE_STRINGS))])
     const query = new URLSearchParams(pairs).toString()
     return query === '' ? '' : `?${query}`
   }
 
   function bodyOf({ requestBody }: Json): { headers: Record<string, string>; body?: string } {
     if (!requestBody)
-      return random() < 0.9 ? { headers: {} } : { headers: {}, body: plain(pick(VALUES)) }
+      return random() < 0.9 ? { headers: {} } : { headers: {}, body: toText(pick(VALUES)) }
     const [type = '', { schema }] = pick(Object.entries<Json>(requestBody.content))
     const contentType = random() < 0.9 ? type : pick(TYPES)
-    const made = valueFor(schema)
-    const body = random() < 0.9 ? JSON.stringify(made) : plain(pick(VALUES))
+    const valid = valueFor(schema)
+    const body = random() < 0.9 ? JSON.stringify(valid) : toText(pick(VALUES))
     return { headers: contentType === '' ? {} : { 'content-type': contentType }, body: body ?? '' }
   }
 
@@ -142,12 +142,12 @@ export async function fuzz(app: TestApp, count: number, seed: number): Promise<O
       'origin',
       'content-encoding',
     ])
-    return { [name]: headerSafe(plain(pick(VALUES))) }
+    return { [name]: headerSafe(toText(pick(VALUES))) }
   }
 
-  /** Mostly a valid value for the schema, sometimes another one. */
-  function valueFor(given: Json): unknown {
-    const schema = resolve(given)
+  /** Usually a valid value for the schema, sometimes an arbitrary one. */
+  function valueFor(schemaOrRef: Json): unknown {
+    const schema = resolve(schemaOrRef)
     if (random() < 0.08) return pick(VALUES)
     const choices = schema.anyOf ?? schema.oneOf ?? schema.allOf
     if (choices) return valueFor(pick(choices))
@@ -189,18 +189,18 @@ function operationsOf({ paths }: Json): Operation[] {
 }
 
 /** Returns a function that compares a reply with its description and returns the fault, or null. */
-function checkerOf({ components }: Json) {
+function createChecker({ components }: Json) {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'document', components })
   const compiled = new Map<Json, ValidateFunction>()
-  return (described: Json, reply: unknown): string | null => {
-    const schema = described.content?.['application/json']?.schema
+  return (responseSpec: Json, reply: unknown): string | null => {
+    const schema = responseSpec.content?.['application/json']?.schema
     if (!schema) return 'no JSON is described'
-    let validate = compiled.get(described)
+    let validate = compiled.get(responseSpec)
     if (!validate) {
       const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components')
       validate = ajv.compile(JSON.parse(text))
-      compiled.set(described, validate)
+      compiled.set(responseSpec, validate)
     }
     return validate(reply)
       ? null
@@ -208,7 +208,7 @@ function checkerOf({ components }: Json) {
   }
 }
 
-function plain(value: unknown): string {
+function toText(value: unknown): string {
   return (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()
 }
 

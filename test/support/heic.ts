@@ -33,8 +33,8 @@ export function heicOf(shape: HeicShape): Buffer {
     fullBox('ispe', 0, uint32(TILE_WIDTH), uint32(TILE_HEIGHT)),
     fullBox('ispe', 0, uint32(width), uint32(height)),
   ]
-  const shown = grid ? [3] : [1, 3]
-  const add = (property: Buffer) => shown.push(properties.push(property))
+  const primaryProperties = grid ? [3] : [1, 3]
+  const add = (property: Buffer) => primaryProperties.push(properties.push(property))
   if (shape.iccProfile) add(box('colr', Buffer.from('prof'), shape.iccProfile))
   if (shape.turns !== undefined) add(box('irot', Buffer.of(shape.turns)))
   if (shape.mirror !== undefined) add(box('imir', Buffer.of(shape.mirror)))
@@ -49,8 +49,8 @@ export function heicOf(shape: HeicShape): Buffer {
       uint32(width),
       uint32(height),
     ])
-    items.push({ type: 'grid', data, properties: shown, references: ['dimg', tiles] })
-  } else items.push({ type: 'hvc1', data: pixels, properties: shown })
+    items.push({ type: 'grid', data, properties: primaryProperties, references: ['dimg', tiles] })
+  } else items.push({ type: 'hvc1', data: pixels, properties: primaryProperties })
   const primary = items.length
   if (exif) {
     const data = Buffer.concat([uint32(6), Buffer.from('Exif\0\0'), exif])
@@ -73,13 +73,16 @@ function metaOf(items: Item[], primary: number, properties: Buffer[], dataOffset
   const info = items.map(({ type }, at) =>
     fullBox('infe', 2, uint16(at + 1), uint16(0), Buffer.from(`${type}\0`)),
   )
-  const references = items.flatMap(({ references: own }, at) => {
-    if (!own) return []
-    const [type, to] = own
+  const references = items.flatMap(({ references: reference }, at) => {
+    if (!reference) return []
+    const [type, to] = reference
     return [box(type, uint16(at + 1), uint16(to.length), ...to.map(uint16))]
   })
-  const associations = items.map(({ properties: own }, at) =>
-    Buffer.concat([uint16(at + 1), Buffer.of(own.length, ...own.map((one) => one | 0x80))]),
+  const associations = items.map(({ properties: indexes }, at) =>
+    Buffer.concat([
+      uint16(at + 1),
+      Buffer.of(indexes.length, ...indexes.map((index) => index | 0x80)),
+    ]),
   )
   const locations = items.map(({ data }, at) =>
     Buffer.concat([

@@ -13,13 +13,13 @@ const CLIENTS = 64
 /** Two applications that share a database, a clock and a folder of files. */
 export async function createTestInstances(
   environment: Record<string, string> = {},
-  world: Omit<Parameters<typeof createTestApp>[1], 'shared'> = {},
+  options: Omit<Parameters<typeof createTestApp>[1], 'shared'> = {},
 ) {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await createTestDatabase())
   const clock = createClock()
   const open = async () =>
-    opening.use(await createTestApp(environment, { ...world, shared: { database, clock } }))
+    opening.use(await createTestApp(environment, { ...options, shared: { database, clock } }))
   const [here, there] = [await open(), await open()]
   await shareFiles(here, there)
   const both = [here, there] as const
@@ -37,15 +37,15 @@ export async function createTestInstances(
 
 /** A load balancer: sends each request to a random instance. */
 function createBalancer(both: readonly TestApp[]): TestApp {
-  const any = () => both[Math.floor(Math.random() * both.length)] as TestApp
-  return { ...(both[0] as TestApp), ask: (...request) => any().ask(...request) }
+  const randomInstance = () => both[Math.floor(Math.random() * both.length)] as TestApp
+  return { ...(both[0] as TestApp), ask: (...request) => randomInstance().ask(...request) }
 }
 
 async function shareFiles(from: TestApp, to: TestApp) {
-  const [own, common] = [join(to.dataDir, 'files'), join(from.dataDir, 'files')]
-  await rm(own, { recursive: true, force: true })
-  await mkdir(common, { recursive: true })
-  await symlink(common, own)
+  const [link, shared] = [join(to.dataDir, 'files'), join(from.dataDir, 'files')]
+  await rm(link, { recursive: true, force: true })
+  await mkdir(shared, { recursive: true })
+  await symlink(shared, link)
 }
 
 /** Runs `work` for all items, up to `CLIENTS` at a time. */
@@ -54,9 +54,9 @@ export async function mapConcurrently<Item, Result>(
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = []
-  const left = items.entries()
+  const remaining = items.entries()
   const client = async () => {
-    for (const [at, item] of left) results[at] = await work(item)
+    for (const [at, item] of remaining) results[at] = await work(item)
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
   return results

@@ -5,7 +5,7 @@ export async function journey(baseUrl: string, env: string, storage: Storage) {
   const client = createClient({ baseUrl, env, storage, device: 'canary-device' })
   const email = `canary-${env}@example.com`
   const login = { email, password: 'canary-password' }
-  const made = await client.register({ ...login, name: 'canary-name' })
+  const registered = await client.register({ ...login, name: 'canary-name' })
   const progress: number[] = []
   // Larger than one packet, so that progress is reported.
   const data = new TextEncoder().encode('canary-content '.repeat(100_000))
@@ -19,17 +19,17 @@ export async function journey(baseUrl: string, env: string, storage: Storage) {
   const { profile } = await client.changeProfile({ profile: { currency: 'EUR' } })
   const wrong = await client.login({ ...login, password: 'canary-wrong' }).catch(({ code }) => code)
   // The same storage in a new client: the app was closed and opened again.
-  const again = createClient({ baseUrl, env, storage })
-  await again.refresh()
-  const { name } = (await again.readProfile()).profile
+  const restarted = createClient({ baseUrl, env, storage })
+  await restarted.refresh()
+  const { name } = (await restarted.readProfile()).profile
   return {
-    isSignedIn: 'accessToken' in made,
+    isSignedIn: 'accessToken' in registered,
     size,
     progress,
     entitlements: subscription.entitlements,
     currency: profile.currency,
     wrong,
     name,
-    plans: (await again.readPricingPlans()).length,
+    plans: (await restarted.readPricingPlans()).length,
   }
 }

@@ -21,17 +21,17 @@ export async function messagesFor(app: TestApp) {
   const { seal, headOf, patchName } = createSealer(publicKey, () => app.clock.now)
   return { publicKey, seal, headOf, patchName, post, get }
 
-  /** Delivers a message in the body, `X-Request-Id` fixed so that replies can be compared. */
-  function post(method: string, path: string, message: Ask['body'] | string, how: Ask = {}) {
-    const headers = { ...fixedHeaders, 'content-type': 'application/jose', ...how.headers }
-    return app.ask(method, path, { ...how, body: message as string, headers })
+  /** Delivers a message in the body. `X-Request-Id` is fixed, so that replies can be compared. */
+  function post(method: string, path: string, message: Ask['body'] | string, options: Ask = {}) {
+    const headers = { ...fixedHeaders, 'content-type': 'application/jose', ...options.headers }
+    return app.ask(method, path, { ...options, body: message as string, headers })
   }
 
   /** Delivers a message in the header `Payload`. */
-  function get(path: string, message: string, how: Ask = {}) {
+  function get(path: string, message: string, options: Ask = {}) {
     return app.ask('GET', path, {
-      ...how,
-      headers: { ...fixedHeaders, payload: message, ...how.headers },
+      ...options,
+      headers: { ...fixedHeaders, payload: message, ...options.headers },
     })
   }
 }
@@ -74,9 +74,9 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
     const ephemeral = privateKey.export({ format: 'jwk' })
     const { d: _secret, ...epk } = ephemeral
     const { kid } = publicKey
-    const full = { alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', epk, ...header }
+    const joseHeader = { alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', epk, ...header }
     const content = plaintext ?? Buffer.concat([Buffer.from(headOf(head)), Buffer.from(body)])
-    const message = { header: full, plaintext: Buffer.from(content), iv: randomBytes(12) }
+    const message = { header: joseHeader, plaintext: Buffer.from(content), iv: randomBytes(12) }
     return rawSealForKey(message, publicKey, ephemeral)
   }
 

@@ -13,7 +13,7 @@ const REQUEST_TIMEOUT = 60_000
 
 /**
  * Sends reads and writes of every kind from `clients` concurrent clients to random `urls`, until stopped.
- * `wrong` collects incorrect replies, and those other than 200 and 503.
+ * `problems` collects incorrect replies, and those other than 200 and 503.
  */
 export async function startMixedLoad(urls: string[], clients: number) {
   const acknowledged = { events: [] as string[], emails: [] as string[], keys: [] as string[] }
@@ -26,13 +26,13 @@ export async function startMixedLoad(urls: string[], clients: number) {
     lastFailureAt: 0,
     lastFailure: '',
   }
-  const wrong: string[] = []
+  const problems: string[] = []
   const run = crypto.randomUUID().slice(0, 8)
   let isOver = false
   for (let at = 0; at < clients / 8; at++) await addUser(`${run}-user-${at}@example.com`)
   const startedAt = performance.now()
   const done = Promise.all(Array.from({ length: clients }, (_, at) => repeat(at)))
-  return { acknowledged, names, seen, wrong, stop }
+  return { acknowledged, names, seen, problems, stop }
 
   async function stop() {
     isOver = true
@@ -57,7 +57,8 @@ export async function startMixedLoad(urls: string[], clients: number) {
     return succeeded(reply, 'delivery', () => {
       acknowledged.events.push(id)
       // Unacknowledged events are never repeated here.
-      if ((reply.json as { code: string }).code === 'duplicate') wrong.push(`${id} is a duplicate`)
+      if ((reply.json as { code: string }).code === 'duplicate')
+        problems.push(`${id} is a duplicate`)
     })
   }
 
@@ -90,7 +91,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
     return succeeded(reply, 'profile', () => {
       const { name } = (reply.json as { response: { profile: { name: string } } }).response.profile
       if (Number(name) < known || Number(name) > user.sent)
-        wrong.push(`profile has ${name}, expected ${known} to ${user.sent}`)
+        problems.push(`profile has ${name}, expected ${known} to ${user.sent}`)
     })
   }
 
@@ -125,17 +126,17 @@ export async function startMixedLoad(urls: string[], clients: number) {
     acknowledged.emails.push(email)
   }
 
-  function succeeded({ status, json }: Reply, what: string, then: () => void): boolean {
+  function succeeded({ status, json }: Reply, operation: string, then: () => void): boolean {
     if (status === 200) {
       seen.ok++
       then()
       return true
     }
     seen.lastFailureAt = performance.now()
-    seen.lastFailure = what
+    seen.lastFailure = operation
     if (status === 503) seen.unavailable++
     else if (status === 0) seen.unreachable++
-    else wrong.push(`${what} got ${status} ${JSON.stringify(json)}`)
+    else problems.push(`${operation} got ${status} ${JSON.stringify(json)}`)
     return false
   }
 
@@ -161,7 +162,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
     })
       .then(async (found) => ({ status: found.status, json: await found.json() }))
       .catch((error: Error) => {
-        if (error.name === 'TimeoutError') wrong.push(`${method} ${path} hangs`)
+        if (error.name === 'TimeoutError') problems.push(`${method} ${path} hangs`)
         return { status: 0, json: null }
       })
     seen.longest = Math.max(seen.longest, performance.now() - start)
@@ -178,12 +179,12 @@ export async function findLostWrites(
   url: string,
   filesDir: string,
 ) {
-  const known = async (sql: string) =>
+  const column = async (sql: string) =>
     new Set((await query(sql, url)).map((row) => Object.values(row)[0]))
   const [events, emails, keys] = [
-    await known('SELECT event_id FROM billing_events'),
-    await known('SELECT email FROM users'),
-    await known('SELECT key FROM attachments'),
+    await column('SELECT event_id FROM billing_events'),
+    await column('SELECT email FROM users'),
+    await column('SELECT key FROM attachments'),
   ]
   const isStored = (key: unknown) =>
     existsSync(join(filesDir, String(key).slice(0, 1), String(key)))

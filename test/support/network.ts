@@ -44,7 +44,7 @@ export function onTheWire(url: string, init: RequestInit = {}): Request {
 }
 
 /** A client, sealed by default, and how often it was notified of a sign-out. */
-export function clientOf(app: TestApp, more: Partial<ClientOptions> = {}) {
+export function clientOf(app: TestApp, overrides: Partial<ClientOptions> = {}) {
   const network = networkTo(app)
   const signedOut = { times: 0 }
   const onSignedOut = () => {
@@ -52,11 +52,11 @@ export function clientOf(app: TestApp, more: Partial<ClientOptions> = {}) {
   }
   const now = () => app.clock.now.getTime()
   const options = { baseUrl: BASE, env: 'production', fetch: network.fetch, now, onSignedOut }
-  return { client: createClient({ ...options, ...more }), network, signedOut }
+  return { client: createClient({ ...options, ...overrides }), network, signedOut }
 }
 
-export async function signedIn(app: TestApp, more: Partial<ClientOptions> = {}) {
-  const made = clientOf(app, more)
+export async function signedIn(app: TestApp, overrides: Partial<ClientOptions> = {}) {
+  const made = clientOf(app, overrides)
   await made.client.register({ email: `${crypto.randomUUID()}@example.com`, password: PASSWORD })
   return made
 }

@@ -39,7 +39,7 @@ export async function signInOperator(
     })
   }
 
-  /** The response of a route that answers 200. */
+  /** Reads a route and returns its response; throws unless the status is 200. */
   async function read(path: string) {
     const { status, json, text } = await ask('GET', path)
     if (status !== 200) throw new Error(`${path}: ${status} ${text}`)

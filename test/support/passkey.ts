@@ -20,7 +20,10 @@ const IS_PRESENT = 0x01
 const IS_VERIFIED = 0x04
 const HAS_KEY = 0x40
 
-/** An authenticator in software (WebAuthn level 3, §6) that holds one ES256 passkey for a page at `origin`. */
+/**
+ * A software authenticator (WebAuthn level 3, §6) that holds one ES256 passkey for a page at
+ * `origin`.
+ */
 export function createPasskey(origin = 'http://localhost') {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credential = randomBytes(32)
@@ -68,18 +71,18 @@ export function createPasskey(origin = 'http://localhost') {
 
   function authenticatorData(
     { host = new URL(origin).hostname, isVerified = true }: Overrides,
-    more = 0,
+    extraFlags = 0,
   ) {
     const count = Buffer.alloc(4)
     count.writeUInt32BE(++counter)
-    const flags = IS_PRESENT | (isVerified ? IS_VERIFIED : 0) | more
+    const flags = IS_PRESENT | (isVerified ? IS_VERIFIED : 0) | extraFlags
     return Buffer.concat([sha256(host), Buffer.from([flags]), count])
   }
 
   function clientData(type: string, options: Options, overrides: Overrides): Buffer {
     const defaults = { type, challenge: options.challenge, origin, crossOrigin: false }
-    const { challenge = defaults.challenge, origin: at = defaults.origin } = overrides
-    return Buffer.from(JSON.stringify({ ...defaults, challenge, origin: at }))
+    const { challenge = defaults.challenge, origin: claimed = defaults.origin } = overrides
+    return Buffer.from(JSON.stringify({ ...defaults, challenge, origin: claimed }))
   }
 
   function encodeCredential(parts: Record<string, Buffer>) {
@@ -94,7 +97,7 @@ export function createPasskey(origin = 'http://localhost') {
   }
 }
 
-/** Text of less than 24 bytes in CBOR (RFC 8949 §3.1). */
+/** Encodes a text shorter than 24 bytes in CBOR (RFC 8949 §3.1). */
 function text(value: string): number[] {
   return [0x60 + value.length, ...Buffer.from(value)]
 }

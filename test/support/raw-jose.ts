@@ -20,7 +20,7 @@ type Sealed = { header: object; plaintext: Uint8Array; iv: Uint8Array }
 
 /** ECDH-ES: `header.epk` is the public part of `ephemeral`. */
 export function rawSealForKey(message: Sealed, publicKey: JsonWebKey, ephemeral: JsonWebKey) {
-  return assemble(message, agreedKey(ephemeral, publicKey))
+  return assemble(message, agreeOnKey(ephemeral, publicKey))
 }
 
 /** `dir`: both sides know the key. */
@@ -30,7 +30,7 @@ export function rawSealUnderKey(message: Sealed, key: Uint8Array): string {
 
 export function rawOpenWithKey(jwe: string, privateKey: JsonWebKey) {
   const { header } = parseJwe(jwe)
-  return disassemble(jwe, agreedKey(privateKey, header['epk'] as JsonWebKey))
+  return disassemble(jwe, agreeOnKey(privateKey, header['epk'] as JsonWebKey))
 }
 
 export function rawOpenUnderKey(jwe: string, key: Uint8Array) {
@@ -38,17 +38,17 @@ export function rawOpenUnderKey(jwe: string, key: Uint8Array) {
 }
 
 /** RFC 7518 §4.6: ECDH on P-256, then the Concat KDF (NIST SP 800-56A). */
-function agreedKey(own: JsonWebKey, theirs: JsonWebKey): Buffer {
-  const { d: _private, ...publicPart } = theirs
+function agreeOnKey(privateKey: JsonWebKey, publicKey: JsonWebKey): Buffer {
+  const { d: _private, ...publicPart } = publicKey
   const secret = diffieHellman({
-    privateKey: createPrivateKey({ key: own, format: 'jwk' }),
+    privateKey: createPrivateKey({ key: privateKey, format: 'jwk' }),
     publicKey: createPublicKey({ key: publicPart, format: 'jwk' }),
   })
-  return derivedKey(secret)
+  return deriveKey(secret)
 }
 
 /** One round of the Concat KDF over the x coordinate of the agreed point. */
-export function derivedKey(secret: Uint8Array): Buffer {
+export function deriveKey(secret: Uint8Array): Buffer {
   const algorithm = Buffer.from(ALGORITHM)
   const parts = [uint32(1), secret, uint32(algorithm.length), algorithm]
   const [noPartyU, noPartyV, keyBits] = [uint32(0), uint32(0), uint32(256)]

@@ -5,7 +5,10 @@ import type { installExecutable } from './executable.ts'
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Outcome = { acknowledged: string[]; refused: string[]; connections: number }
 
-/** Sends requests to `url` at a steady rate with a keep-alive agent. The returned function stops it and returns the outcomes. */
+/**
+ * Sends requests to `url` at a steady rate from a keep-alive client. The returned function stops
+ * the client and returns the outcomes.
+ */
 export function requestSteadily(url: string, rate: number) {
   const script = join(import.meta.dir, 'keep-alive-client.mjs')
   const client = Bun.spawn(['node', script, url, String(rate), '32', WEBHOOK_TOKEN], {

@@ -8,12 +8,12 @@ export type RouteCase = {
   access: 'public' | 'user' | 'webhook'
   good: Ask
   /** Changes the valid request so that it succeeds only for one user. */
-  prepare?: (given: Given) => Promise<Ask & { path?: string }>
+  prepare?: (setup: Setup) => Promise<Ask & { path?: string }>
   bad?: Ask & { path?: string; status: number }
   oversize?: Ask
 }
 
-type Given = {
+type Setup = {
   app: TestApp
   /** The user who makes the request. */
   user: Awaited<ReturnType<TestApp['register']>>

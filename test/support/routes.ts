@@ -7,7 +7,7 @@ const modules = await loadCases()
 /** Every route of the API. The cases of a feature are in `routes.cases.ts` beside its tests. */
 export const routes = modules.flatMap((module) => module.routes)
 
-/** The configuration that they need. */
+/** The configuration that the route cases need. */
 export const routeEnvironment: Record<string, string> = Object.assign(
   {},
   ...modules.map(({ environment }) => environment),

@@ -10,7 +10,7 @@ type Stored = { bytes: Buffer; lastModified: Date }
 const PAGE = 100
 const MINUTE = 60 * 1000
 
-/** Faults to inject: numbers count the next affected requests, other values apply while set. */
+/** Faults to inject. The first four count affected requests; the others apply while set. */
 const NO_FAULTS = {
   /** Requests that get 500. */
   failing: 0,
@@ -67,8 +67,8 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     requests[method as keyof typeof requests]++
     if (faults.hangs) return
     if (faults.endless) return sendEndlessly(response, faults.endless)
-    if (take('failing')) return refuse(response, 500, 'InternalError')
-    if (take('slowDown')) return refuse(response, 503, 'SlowDown')
+    if (consumeFault('failing')) return refuse(response, 500, 'InternalError')
+    if (consumeFault('slowDown')) return refuse(response, 503, 'SlowDown')
     const refusal = refusalOf(request, { region, ...account }, Date.now() + faults.ahead)
     if (refusal) return refuse(response, 403, refusal)
     if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
@@ -88,13 +88,13 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const { 'content-length': announced, 'content-md5': md5 } = request.headers
     if (announced === undefined) return refuse(response, 411, 'MissingContentLength')
     const chunks: Buffer[] = []
-    if (take('cut')) return void request.socket.destroy()
+    if (consumeFault('cut')) return void request.socket.destroy()
     for await (const chunk of request) {
       chunks.push(chunk)
       if (faults.pause > 0) await Bun.sleep(faults.pause)
     }
     const bytes = Buffer.concat(chunks)
-    if (take('corrupt') && bytes.length > 0) bytes.writeUInt8(bytes.readUInt8(0) ^ 1, 0)
+    if (consumeFault('corrupt') && bytes.length > 0) bytes.writeUInt8(bytes.readUInt8(0) ^ 1, 0)
     if (bytes.length !== Number(announced)) return refuse(response, 400, 'IncompleteBody')
     const hash = createHash('md5').update(bytes).digest('base64')
     if (md5 !== undefined && md5 !== hash) return refuse(response, 400, 'BadDigest')
@@ -107,7 +107,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const range = rangeOf(request.headers.range ?? null, bytes.length)
     if (range === 'unsatisfiable') return refuse(response, 416, 'InvalidRange')
     const body = range ? bytes.subarray(range.first, range.last + 1) : bytes
-    const isCut = take('cut')
+    const isCut = consumeFault('cut')
     const sent = isCut ? body.subarray(0, Math.floor(body.length / 2)) : body
     response.writeHead(range ? 206 : 200, {
       'content-length': body.length,
@@ -132,8 +132,8 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     response.writeHead(status, headers)
     for (let sent = 0; sent < ENDLESS_BYTES && !response.destroyed; sent += chunk.length) {
       endlessBytes.sent += chunk.length
-      const isTaken = response.write(chunk)
-      if (!isTaken) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      const canContinue = response.write(chunk)
+      if (!canContinue) await Promise.race([once(response, 'drain'), once(response, 'close')])
     }
     response.destroy()
   }
@@ -158,7 +158,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     return `<Contents><Key>${escapeXml(key)}</Key><LastModified>${lastModified.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
   }
 
-  function take(fault: 'failing' | 'slowDown' | 'cut' | 'corrupt'): boolean {
+  function consumeFault(fault: 'failing' | 'slowDown' | 'cut' | 'corrupt'): boolean {
     if (faults[fault] === 0) return false
     faults[fault]--
     return true
@@ -193,7 +193,7 @@ function refusalOf(
   const age = now - timeOf(signed.date)
   if (accessKeyId !== account.accessKeyId) return 'InvalidAccessKeyId'
   // Written so that NaN is refused too.
-  if (!(age <= signed.life && age >= -15 * MINUTE)) return 'AccessDenied'
+  if (!(age <= signed.lifetime && age >= -15 * MINUTE)) return 'AccessDenied'
   const canonical = [
     request.method,
     pathname,
@@ -204,8 +204,8 @@ function refusalOf(
     isPresigned ? 'UNSIGNED-PAYLOAD' : request.headers['x-amz-content-sha256'],
   ].join('\n')
   const hash = createHash('sha256').update(canonical).digest('hex')
-  const text = ['AWS4-HMAC-SHA256', signed.date, scope.join('/'), hash].join('\n')
-  const steps = [signed.date.slice(0, 8), account.region, 's3', 'aws4_request', text]
+  const stringToSign = ['AWS4-HMAC-SHA256', signed.date, scope.join('/'), hash].join('\n')
+  const steps = [signed.date.slice(0, 8), account.region, 's3', 'aws4_request', stringToSign]
   const signature = steps.reduce<Buffer | string>(
     (key, step) => createHmac('sha256', key).update(step).digest(),
     `AWS4${account.secretAccessKey}`,
@@ -221,7 +221,7 @@ function signedInQuery(query: URLSearchParams) {
     date: param('Date'),
     headers: param('SignedHeaders').split(';'),
     signature: param('Signature'),
-    life: Number(param('Expires')) * 1000,
+    lifetime: Number(param('Expires')) * 1000,
   }
 }
 
@@ -233,7 +233,7 @@ function signedInHeaders({ headers }: IncomingMessage) {
     date: String(headers['x-amz-date']),
     headers: part('SignedHeaders').split(';'),
     signature: part('Signature'),
-    life: 15 * MINUTE,
+    lifetime: 15 * MINUTE,
   }
 }
 

@@ -11,7 +11,7 @@ import { startS3 } from './s3-server.ts'
 
 export const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
 
-/** An S3 store on loopback, and file storages on it with caches in a temporary folder. */
+/** An S3 store on loopback, and file storages that use it, with caches in a temporary folder. */
 export async function startStore() {
   const s3 = await startS3(ACCOUNT)
   const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
@@ -23,8 +23,8 @@ export async function startStore() {
   >
 
   function client(settings: Settings = {}) {
-    const place = { endpoint: s3.url, region: 'us-east-1', prefix: 'home' }
-    return createS3Client({ ...place, ...ACCOUNT, ...settings })
+    const location = { endpoint: s3.url, region: 'us-east-1', prefix: 'home' }
+    return createS3Client({ ...location, ...ACCOUNT, ...settings })
   }
 
   function files(settings: Settings = {}) {
@@ -40,9 +40,9 @@ export async function startStore() {
     return { key, path: staged }
   }
 
-  async function keep(content: string, into = files()) {
+  async function keep(content: string, target = files()) {
     const staged = stage(content)
-    await into.keep(staged.path, staged.key)
+    await target.keep(staged.path, staged.key)
     return staged
   }
 

@@ -1,15 +1,16 @@
 import { SMTPServer, type SMTPServerAddress } from 'smtp-server'
 
-export type Received = { to: string; subject: string; text: string; raw: string }
+export type ReceivedMail = { to: string; subject: string; text: string; raw: string }
 
 type Refusal = { code: number; text: string }
 
 /**
- * A mail server on loopback that stores received e-mails. While `failing`, it rejects all temporarily; `refusals` lists
- * refused senders and recipients by address prefix; `held` delays the reply to each e-mail until the promise resolves.
+ * A mail server on loopback that stores received e-mails. While `failing`, it temporarily rejects
+ * all e-mails. `refusals` lists refused senders and recipients by address prefix. `held` delays the
+ * reply to each e-mail until the promise resolves.
  */
 export async function startSmtp() {
-  const mails: Received[] = []
+  const mails: ReceivedMail[] = []
   const refusals = new Map<string, Refusal>()
   const state = { failing: false, connections: 0, held: null as Promise<void> | null }
   const server = new SMTPServer({
@@ -20,8 +21,8 @@ export async function startSmtp() {
       state.connections++
       done()
     },
-    onMailFrom: judge,
-    onRcptTo: judge,
+    onMailFrom: checkAddress,
+    onRcptTo: checkAddress,
     onData(stream, session, done) {
       let raw = ''
       stream.on('data', (chunk) => {
@@ -47,21 +48,21 @@ export async function startSmtp() {
     [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())),
   }
 
-  function judge(
+  function checkAddress(
     { address }: SMTPServerAddress,
     _session: unknown,
     done: (error?: Error | null) => void,
   ) {
-    const refusal = [...refusals].find(([start]) => address.startsWith(start))?.[1]
+    const refusal = [...refusals].find(([prefix]) => address.startsWith(prefix))?.[1]
     if (state.failing) done(smtpError({ code: 450, text: 'try later' }))
     else done(refusal ? smtpError(refusal) : null)
   }
 
   /** Waits for an e-mail to `to`, removes it from the list and returns it. */
-  async function next(to: string): Promise<Received> {
+  async function next(to: string): Promise<ReceivedMail> {
     for (let tries = 0; tries < 200; tries++) {
       const at = mails.findIndex((mail) => mail.to === to)
-      if (at >= 0) return mails.splice(at, 1)[0] as Received
+      if (at >= 0) return mails.splice(at, 1)[0] as ReceivedMail
       await Bun.sleep(10)
     }
     throw new Error(`no e-mail to ${to} arrived`)
@@ -73,18 +74,18 @@ function smtpError({ code, text }: Refusal): Error {
 }
 
 /** The token in the link of an e-mail. */
-export function tokenIn({ text }: Received): string {
+export function tokenIn({ text }: ReceivedMail): string {
   const token = /[?&]token=([\w-]+)/.exec(text)?.[1]
   if (!token) throw new Error('the e-mail has no link')
   return token
 }
 
-function read(raw: string, to: string): Received {
+function read(raw: string, to: string): ReceivedMail {
   const subject = /^Subject: (.*(?:\r?\n[ \t].*)*)/m.exec(raw)?.[1] ?? ''
   return { to, subject, text: decode(raw), raw }
 }
 
-/** Quoted-printable, as far as links and words need it. */
+/** Decodes quoted-printable text, as far as the tests need it. */
 function decode(raw: string): string {
   return raw
     .replace(/=\r?\n/g, '')

@@ -2,8 +2,8 @@ import { WEBHOOK_TOKEN } from './app.ts'
 import type { Server } from './executable.ts'
 
 /**
- * Delivers `rate` events per second, each on a new connection. Returns a function that stops it and reports which
- * events were acknowledged, and which were not and why.
+ * Delivers `rate` events per second, each on a new connection. Returns a function that stops the
+ * deliveries and returns the acknowledged events, and the refused ones with the reason.
  */
 export function deliverSteadily(server: Server, rate: number) {
   const acknowledged: string[] = []

@@ -51,7 +51,7 @@ export function watchWorkers({ process }: Server) {
 }
 
 /** The peak memory of this process's image worker in bytes, and its CPU time in ms. */
-export function usedByWorker() {
+export function readWorkerUsage() {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(process.pid), '-f', 'image-worker'])
   const readProc = (file: string) =>
     readFileSync(`/proc/${stdout.toString().trim()}/${file}`, 'utf8')

@@ -1,6 +1,6 @@
 /** A proxy between an app and a server that records all traffic, as a middlebox would see it. */
 export function startRecordingProxy(target: string) {
-  const seen: string[] = []
+  const recorded: string[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -15,8 +15,8 @@ export function startRecordingProxy(target: string) {
         ...(body.byteLength > 0 ? { body } : {}),
       })
       const text = await reply.bytes()
-      seen.push(`${method} ${pathname}${search}`, JSON.stringify([...headers]), latin1(body))
-      seen.push(JSON.stringify([...reply.headers]), latin1(text.buffer))
+      recorded.push(`${method} ${pathname}${search}`, JSON.stringify([...headers]), latin1(body))
+      recorded.push(JSON.stringify([...reply.headers]), latin1(text.buffer))
       const { status } = reply
       return new Response(text, { status, headers: reply.headers as unknown as Headers })
     },
@@ -24,7 +24,7 @@ export function startRecordingProxy(target: string) {
   return {
     url: `http://127.0.0.1:${server.port}`,
     /** All requests and replies so far. */
-    text: () => seen.join('\n'),
+    text: () => recorded.join('\n'),
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }

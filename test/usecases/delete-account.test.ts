@@ -15,9 +15,9 @@ const PROFILE = '/api/user/profile/v1'
 const CANARY = 'canary7f3a9c'
 const EMAIL = `ann@${CANARY}.example`
 const DAY = 24 * 60 * 60 * 1000
-const TIMEOUT = AbortSignal.timeout
+const abortAfter = AbortSignal.timeout
 
-test("deleting an account deletes its waiting mails, but not others'", async () => {
+test('deleting an account deletes its queued mails, but not those of other accounts', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, BASE_URL: 'https://a.example.com' })
   smtp.state.failing = true
@@ -36,7 +36,7 @@ test("deleting an account deletes its waiting mails, but not others'", async () 
   expect(smtp.mails.map(({ to }) => to)).toEqual(['bob@example.com'])
 })
 
-test('keeps nothing of a deleted user, and the log has at most the id', async () => {
+test('stores nothing about a deleted user, and logs at most the id', async () => {
   await using world = await startWorld()
   const { here, there, s3 } = world
   for (let at = 0; at < 20; at++) await here.register()
@@ -69,22 +69,22 @@ test('deletes a pre-migration snapshot after 30 days', async () => {
   await mkdir(folder)
   for (const name of [...names, 'notes.txt']) await writeFile(join(folder, name), CANARY)
   for (const { run } of snapshotJobs(readConfig({}, { DATA_DIR: app.dataDir }))) {
-    await run(TIMEOUT(5_000))
+    await run(abortAfter(5_000))
   }
   expect((await readdir(folder)).toSorted()).toEqual([names[1] ?? '', 'notes.txt'])
 })
 
 type World = Awaited<ReturnType<typeof startWorld>>
 
-/** Two instances if the engine allows it, with a file store and a mail server that refuses everything. */
+/** Two instances (one on SQLite) with a file store and a mail server that refuses everything. */
 async function startWorld() {
-  await using opening = new AsyncDisposableStack()
-  const s3 = opening.use(
+  await using resources = new AsyncDisposableStack()
+  const s3 = resources.use(
     await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' }),
   )
-  const smtp = opening.use(await startSmtp())
+  const smtp = resources.use(await startSmtp())
   smtp.state.failing = true
-  const database = opening.use(await createTestDatabase())
+  const database = resources.use(await createTestDatabase())
   const clock = createClock()
   const environment = {
     FILES_URL: `s3://homeport/files?endpoint=${s3.url}`,
@@ -96,10 +96,10 @@ async function startWorld() {
     LOG_LEVEL: 'debug',
   }
   const open = async () =>
-    opening.use(await createTestApp(environment, { shared: { database, clock } }))
+    resources.use(await createTestApp(environment, { shared: { database, clock } }))
   const here = await open()
   const there = isOnPostgres ? await open() : here
-  const stack = opening.move()
+  const stack = resources.move()
   const databaseUrl = database.environment['DATABASE_URL'] ?? null
   return { here, there, s3, databaseUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }

@@ -10,7 +10,7 @@ const STORES: [string, boolean][] = [
   ['http://127.0.0.1:9000', false],
 ]
 
-test.each(STORES)('warns of a store at %s: %p', (endpoint, isExposed) => {
+test.each(STORES)('warns about a store at %s: %p', (endpoint, isExposed) => {
   const FILES_URL = `s3://bucket?endpoint=${endpoint}`
   const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
   const sentence = describeInsecureStore(readConfig({}, { FILES_URL, ...keys }))
@@ -19,7 +19,7 @@ test.each(STORES)('warns of a store at %s: %p', (endpoint, isExposed) => {
     expect(sentence).toStartWith(`FILES_URL points to ${new URL(endpoint).host}`)
 })
 
-test('does not warn of Amazon S3 or local files', () => {
+test('does not warn about Amazon S3 or local files', () => {
   const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
   expect(describeInsecureStore(readConfig({}, { FILES_URL: 's3://bucket', ...keys }))).toBeNull()
   expect(describeInsecureStore(readConfig({}, {}))).toBeNull()

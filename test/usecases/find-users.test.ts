@@ -8,10 +8,10 @@ const NO_MATCH = { users: [], next: null, strangers: [], eventId: null }
 test('finds users by the beginning of their address, ignoring case, in order', async () => {
   await using app = await createTestApp()
   for (const name of ['bob', 'ann.b', 'ann.a', 'hanna']) await app.register(`${name}@example.com`)
-  expect(await emails(app, 'ann')).toEqual(['ann.a@example.com', 'ann.b@example.com'])
-  expect(await emails(app, '  ANN.B@Example ')).toEqual(['ann.b@example.com'])
-  expect(await emails(app, 'b')).toEqual(['bob@example.com'])
-  expect(await emails(app, 'example.com')).toEqual([])
+  expect(await findEmails(app, 'ann')).toEqual(['ann.a@example.com', 'ann.b@example.com'])
+  expect(await findEmails(app, '  ANN.B@Example ')).toEqual(['ann.b@example.com'])
+  expect(await findEmails(app, 'b')).toEqual(['bob@example.com'])
+  expect(await findEmails(app, 'example.com')).toEqual([])
   for (const wildcard of ['%', '_nn', 'ann%', '*', '\u{10ffff}']) {
     expect(await find(app, wildcard)).toEqual(NO_MATCH)
   }
@@ -49,9 +49,9 @@ test('finds users and guests by exact id only', async () => {
   await using app = await createTestApp()
   const ann = (await app.register('ann@example.com')).user._id
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id
-  expect(await ids(app, ann)).toEqual([ann])
-  expect(await ids(app, guest)).toEqual([guest])
-  expect(await ids(app, ann.slice(0, -1))).toEqual([])
+  expect(await findIds(app, ann)).toEqual([ann])
+  expect(await findIds(app, guest)).toEqual([guest])
+  expect(await findIds(app, ann.slice(0, -1))).toEqual([])
 })
 
 test('finds a user by any of their app user ids or the beginning of a transaction id', async () => {
@@ -71,8 +71,8 @@ test('finds a user by any of their app user ids or the beginning of a transactio
     expect([text, users.map(({ id }) => id)]).toEqual([text, [ann]])
     expect(strangers).toEqual(['$RCAnonymousID:ann'])
   }
-  expect(await ids(app, 'GPA.7000')).toEqual([bob])
-  expect(await ids(app, '20000000')).toEqual([bob])
+  expect(await findIds(app, 'GPA.7000')).toEqual([bob])
+  expect(await findIds(app, '20000000')).toEqual([bob])
   expect(await find(app, '$RCAnonymousID:an')).toEqual(NO_MATCH)
   expect(await find(app, '00000000001')).toEqual(NO_MATCH)
   expect(await find(app, '700')).toEqual(NO_MATCH)
@@ -96,10 +96,10 @@ test('lists a user who matches in two ways only once', async () => {
     aliases: [ann, 'ann1000'],
   })
   await app.register('ann1000b@example.com')
-  expect(await emails(app, 'ann1000')).toEqual(['ann1000@example.com', 'ann1000b@example.com'])
+  expect(await findEmails(app, 'ann1000')).toEqual(['ann1000@example.com', 'ann1000b@example.com'])
 })
 
-test('the console finds users and shows one', async () => {
+test('the console finds users and shows a single user', async () => {
   await using app = await createTestApp()
   const { user } = await app.register('bob@example.com')
   const reader = await signInOperator(app, { role: 'reader' })
@@ -119,10 +119,10 @@ function find(app: TestApp, text: string) {
   return app.services.findUsers(text, undefined)
 }
 
-async function ids(app: TestApp, text: string) {
+async function findIds(app: TestApp, text: string) {
   return (await find(app, text)).users.map(({ id }) => id)
 }
 
-async function emails(app: TestApp, text: string) {
+async function findEmails(app: TestApp, text: string) {
   return (await find(app, text)).users.map(({ email }) => email)
 }

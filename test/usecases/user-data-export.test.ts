@@ -59,7 +59,7 @@ test('the export contains everything that deleting the account removes', async (
   expect(removed).toEqual({
     users: [exported.user].length,
     sessions: exported.sessions.length,
-    // The sessions' tokens.
+    // The refresh tokens of the exported sessions.
     refreshTokens: 1,
     identities: exported.identities.length,
     oneTimeTokens: exported.pending.length,

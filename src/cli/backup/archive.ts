@@ -29,7 +29,7 @@ export class ArchiveError extends Error {
 const INFO = 'backup.json'
 /** In the format of `sha256sum --check`. */
 const SUMS = 'SHA256SUMS'
-/** One line per key: its id and its HMAC-SHA256 of the two other texts. */
+/** One line per key: its id and its HMAC-SHA256 of the other two texts. */
 const SIGNATURES = 'SIGNATURES'
 /** The texts that we write are far smaller. */
 const MAX_TEXT_BYTES = 64 * 1024
@@ -37,9 +37,9 @@ const CHUNK_BYTES = 1024 * 1024
 const CHECKSUM_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
- * A tar archive of `sources`. It begins with `about` and ends with the SHA-256 of every file and the signatures of
- * `keys`. A checksum follows: the SHA-256 of all preceding bytes. Files are read while the archive is read; one that
- * shrinks in the meantime is an error.
+ * Creates a tar archive of `sources`. `about` comes first; the files are followed by their SHA-256
+ * sums, the signatures of `keys`, and a SHA-256 of all preceding bytes. Each file is read only when
+ * the reader of the archive gets to it; a file that shrinks in the meantime causes an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
@@ -86,9 +86,10 @@ export function packArchive(
 }
 
 /**
- * Reads an archive to its end and passes its files to `onFile`, which must read each to its end. `onInfo` is called
- * first, with whether the archive claims a signature by one of `keys`, and may throw. Throws `ArchiveError` when a byte
- * differs from what was written or signed; the caller must then discard the files passed so far.
+ * Reads a whole archive. First calls `onInfo`, which may throw; `isOwn` says whether the archive
+ * claims to be signed with one of `keys`. Then passes each file to `onFile`, which must read all of
+ * it. Throws `ArchiveError` when a byte differs from what was written or signed; the caller must
+ * then discard the files passed so far.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,
@@ -130,7 +131,7 @@ export async function unpackArchive(
       else if (sumsHash !== null || type !== 'file') throw damaged()
       else {
         const hasher = new Bun.CryptoHasher('sha256')
-        await onFile({ name, size, content: hashed(body, hasher) })
+        await onFile({ name, size, content: hashChunks(body, hasher) })
         const line = Buffer.from(`${hasher.digest('hex')}  ${name}\n`)
         sums.update(line)
         sumsBytes += line.byteLength
@@ -221,7 +222,7 @@ async function* chunksOf(path: string, size: number): AsyncGenerator<Uint8Array>
   }
 }
 
-async function* hashed(body: ReadableStream<Uint8Array>, hasher: Bun.CryptoHasher) {
+async function* hashChunks(body: ReadableStream<Uint8Array>, hasher: Bun.CryptoHasher) {
   for await (const chunk of body) {
     hasher.update(chunk)
     yield chunk

@@ -26,7 +26,7 @@ type Outcome = WriteResult & {
   removed: string[]
 }
 
-/** How long the server keeps the files of deleted attachments, and how often we renew that. */
+/** How long one hold keeps the files of deleted attachments, and how often we renew it. */
 const HOLD_MS = 60_000
 const RENEWAL_MS = 20_000
 /** Requests come first. */
@@ -48,11 +48,11 @@ export const backup: LocalCommand = {
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--keep <count>', 'then delete all but the newest <count> backups in the folder'],
     ['--unencrypted', 'do not encrypt, even if the service encrypts its backups'],
-    ['--yes', 'replace the file of --out without asking'],
+    ['--yes', 'replace an existing --out file without asking'],
   ],
   run: async (loadConfig, { out, keep, unencrypted, yes, json }) => {
     const config = await effectiveConfig(loadConfig())
-    const kept = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
+    const keepCount = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
     // Only this user may read our files.
     process.umask(0o077)
@@ -61,12 +61,12 @@ export const backup: LocalCommand = {
       throw new UsageError('Another backup is running: wait until it has finished.')
     setPriority(LOW_PRIORITY)
     const key = unencrypted ? null : await keyOf(config)
-    const place = typeof out === 'string' ? out : null
-    const path = await chooseTarget(config, place, key !== null, yes === true)
+    const outPath = typeof out === 'string' ? out : null
+    const path = await chooseTarget(config, outPath, key !== null, yes === true)
     await removeUnfinished(dirname(path))
     const started = performance.now()
     const written = await withRemovalsHeld(config, () => write(config, path, key))
-    const removed = kept === null ? [] : await removeOldBackups(dirname(path), kept)
+    const removed = keepCount === null ? [] : await removeOldBackups(dirname(path), keepCount)
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await encryptionOf(key)
     const outcome = { path, ...written, encryption, seconds, removed }
@@ -102,7 +102,10 @@ async function write(config: Config, path: string, key: string | null): Promise<
   }
 }
 
-/** A running server keeps the files of deleted attachments. Without one, no server may start during the backup. */
+/**
+ * Runs `work` while the running server keeps the files of deleted attachments. If no server is
+ * running, none can start until `work` is done.
+ */
 async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Promise<T> {
   const hold = (ms: number) => askServer(config, holdCommand, ms, 'work')
   if ((await hold(HOLD_MS)) === null) {

@@ -48,7 +48,7 @@ export async function newestBackup(config: Config) {
   return backups.find(isPlausiblyDated) ?? null
 }
 
-/** A backup that a wrong clock dated in the future would be the newest for years. */
+/** False for a backup that a wrong clock dated in the future: it would stay newest for years. */
 function isPlausiblyDated({ at }: { at: Date }): boolean {
   return at.getTime() <= Date.now() + CLOCK_SLACK_MS
 }

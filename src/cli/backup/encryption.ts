@@ -39,7 +39,7 @@ export async function encryptingKey(key: string): Promise<string> {
 
 /**
  * The decrypted bytes of an archive, and how it was encrypted. A passphrase proves who wrote it, but anyone could have
- * encrypted it for a recipient. Throws `ArchiveError` without the right key.
+ * encrypted it for a recipient. Throws `ArchiveError` if `key` is missing or wrong.
  */
 export async function openArchive(path: string, key: string | null) {
   const stream = Bun.file(path).stream()

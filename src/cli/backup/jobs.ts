@@ -11,7 +11,7 @@ import { backupDirOf, newestBackup } from './backups.ts'
 const BACKUP_JOB = 'backup'
 /** A large backup can take hours. */
 const GRACE_MS = 6 * 60 * 60 * 1000
-/** Cache the probe of the folder for this long. */
+/** How long the result of probing the folder is cached. */
 const PROBE_INTERVAL_MS = 30_000
 
 /** Writes a backup at `BACKUP_SCHEDULE`, in a child process, and keeps the newest `BACKUP_KEEP`. */
@@ -43,10 +43,11 @@ export function createBackupState(
     const run = runs.get(BACKUP_JOB)
     const hasRecovered = run && newestAt !== null && newestAt > run.at
     const error = hasRecovered ? null : (run?.error ?? null)
-    return { newestAt, isScheduled: true, fault: error ?? overdue(newest) ?? (await targetFault()) }
+    const fault = error ?? describeOverdue(newest) ?? (await targetFault())
+    return { newestAt, isScheduled: true, fault }
   }
 
-  function overdue(newest: { at: Date } | null): string | null {
+  function describeOverdue(newest: { at: Date } | null): string | null {
     const due = missedSince(config, newest)
     if (due === null || Date.now() < due.getTime() + GRACE_MS) return null
     return `the one due at ${due.toISOString()} was not written`
@@ -54,8 +55,8 @@ export function createBackupState(
 }
 
 /**
- * When the first missed backup after the newest one was due; null when none was. Null for several instances: any may
- * have written it, to its own disk.
+ * When the first missed backup after the newest one was due; null when none was missed. Also null
+ * with several instances, because any of them may have written it to its own disk.
  */
 function missedSince(
   { backupSchedule, databaseUrl }: Config,

@@ -37,7 +37,7 @@ type Proof = 'signature' | 'passphrase'
 
 /** Real secrets are far smaller. */
 const MAX_SECRET_BYTES = 1024 * 1024
-/** The only names allowed in an archive, so that extracting writes no others. */
+/** The only names allowed in an archive, so that extracting it cannot write any other file. */
 const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
 
 /**
@@ -113,7 +113,7 @@ function unproven({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveErro
     format === 1
       ? 'The backup was written by a version that did not sign backups'
       : keys.length === 0
-        ? 'DATA_DIR has no key to check who wrote it, as on a new machine'
+        ? 'DATA_DIR has no key to check who wrote it, which is normal on a new machine'
         : 'The backup was not signed by this installation'
   return new ArchiveError(`${why}. If only you can write to your backup folder, add --trust.`)
 }

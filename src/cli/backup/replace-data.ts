@@ -20,7 +20,7 @@ export function restoreFolder(dataDir: string): string {
 
 /**
  * Replaces the data in `dataDir` with that in `restoreFolder`. Returns the folder to which the old data was moved.
- * After a crash, `finishRestore` completes it.
+ * After a crash, `finishRestore` completes the replacement.
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
@@ -40,7 +40,10 @@ function unusedName(folder: string, name: string): string {
   }
 }
 
-/** Completes an interrupted restore, and removes the leftovers of an uncommitted one or of a backup. */
+/**
+ * Completes a committed restore that was interrupted. Removes the leftovers of an uncommitted
+ * restore and of an interrupted backup.
+ */
 export async function finishRestore(dataDir: string) {
   await rm(restoreFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)
@@ -62,11 +65,11 @@ export async function finishRestore(dataDir: string) {
 
 /** Removes the leftovers of an interrupted backup, but not the files of a running one. */
 async function removeLeftovers(dataDir: string) {
-  const left = [backupFolder(dataDir), gatherFolder(dataDir)].filter((path) => existsSync(path))
-  if (left.length === 0) return
+  const stale = [backupFolder(dataDir), gatherFolder(dataDir)].filter((path) => existsSync(path))
+  if (stale.length === 0) return
   using lock = takeLock(join(dataDir, 'backup.lock'))
   if (lock === null) return
-  for (const path of left) await rm(path, { recursive: true, force: true })
+  for (const path of stale) await rm(path, { recursive: true, force: true })
 }
 
 function restoredFolder(dataDir: string): string {

@@ -27,7 +27,7 @@ type Outcome = ReadResult & {
 /** What `restore --verify` reports about who wrote the backup. */
 const PROOFS = {
   signature: 'This installation signed it.',
-  passphrase: 'Only someone who knows the passphrase can have written it.',
+  passphrase: 'Only someone who knows the passphrase could have written it.',
   none: 'Nothing proves who wrote it: a restore needs --trust.',
 }
 
@@ -53,7 +53,7 @@ export const restore: LocalCommand = {
     // Only this user may read our files.
     process.umask(0o077)
     const done = verify
-      ? await check(config, path)
+      ? await verifyBackup(config, path)
       : await replaceData(config, path, found.size, trust === true, yes === true)
     const outcome = { ...done, path, seconds: Math.round(performance.now() - started) / 1000 }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
@@ -61,11 +61,11 @@ export const restore: LocalCommand = {
   },
 }
 
-async function check(config: Config, path: string) {
+async function verifyBackup(config: Config, path: string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
   try {
     return {
-      ...(await read(config, path, folder, { checkOnly: true, isTrusted: true })),
+      ...(await readWithProgress(config, path, folder, { checkOnly: true, isTrusted: true })),
       isRestored: false,
       aside: null,
     }
@@ -92,7 +92,7 @@ async function replaceData(
     confirmRisk(`The data in ${dataDir} will be moved aside and replaced with the backup.`)
   }
   const folder = restoreFolder(dataDir)
-  const done = await read(config, path, folder, { checkOnly: false, isTrusted })
+  const done = await readWithProgress(config, path, folder, { checkOnly: false, isTrusted })
   if (hasExternalData(config)) await scatter(config, folder)
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
@@ -107,7 +107,7 @@ async function scatter(config: Config, folder: string) {
   await scatterData(config, folder, progress.show).finally(progress.end)
 }
 
-async function read(
+async function readWithProgress(
   config: Config,
   path: string,
   folder: string,
@@ -129,7 +129,7 @@ async function read(
 
 function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
   const { seconds, isRestored, aside, proof } = rest
-  const details = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
+  const details = `from ${createdAt}, written by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
   if (!isRestored) return `${path} is a valid backup ${details}. ${PROOFS[proof ?? 'none']}`
   const kept =
     aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]

@@ -5,7 +5,7 @@ import { createConfiguredFiles } from '../../features/attachments/storage/file-s
 import { createFiles } from '../../features/attachments/storage/files.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
-import { postgresTarget, sqliteSide } from '../copy/sides.ts'
+import { openPostgresTarget, openSqliteSide } from '../copy/sides.ts'
 import type { OnProgress } from '../terminal.ts'
 import { gatherFolder } from './write-backup.ts'
 
@@ -15,8 +15,9 @@ export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
 }
 
 /**
- * Collects the data of the database server and the object store in a folder, so that backups have one format. Data
- * that is on this disk is linked. Dispose of the result to remove the folder.
+ * Collects the data from the database server and the object store in a folder, so that all backups
+ * have the same format. Data that is already on this disk is linked. Dispose of the result to
+ * remove the folder.
  */
 export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
@@ -42,16 +43,19 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   }
 }
 
-/** Moves the restored data in `folder` to the configured database server and object store; the rest stays there. */
+/**
+ * Moves the restored data from `folder` to the configured database server and object store; all
+ * other data stays in `folder`.
+ */
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {
-    await using from = await sqliteSide(
+    await using from = await openSqliteSide(
       join(folder, 'homeport.db'),
       join(folder, 'secrets'),
       'migrate',
     )
-    await using to = await postgresTarget(
+    await using to = await openPostgresTarget(
       databaseUrl,
       config,
       'use an empty database',
@@ -59,7 +63,7 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     )
     await copyAll(from, to, 'use an empty database and restore again')
     await moveFiles()
-    // Up to this point, no server starts on the target.
+    // Until this call, servers refuse to start on the target database.
     await to.setCopyUnfinished(false)
   } else if (filesUrl) await moveFiles()
 

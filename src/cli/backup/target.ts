@@ -23,7 +23,7 @@ export async function chooseTarget(
   const path = (await isFolder(out))
     ? await unusedName(resolve(out), isEncrypted)
     : await confirmReplacement(resolve(out), isConfirmed)
-  await refuseInside(config.dataDir, path)
+  await refusePathInDataDir(config.dataDir, path)
   return path
 }
 
@@ -51,8 +51,8 @@ async function confirmReplacement(path: string, isConfirmed: boolean): Promise<s
   return path
 }
 
-/** The rest of the data directory belongs to the server. */
-async function refuseInside(dataDir: string, path: string) {
+/** Inside the data directory, backups belong in `backups/`; all else belongs to the server. */
+async function refusePathInDataDir(dataDir: string, path: string) {
   const place = relative(await realPath(dataDir), await realPath(path))
   const isInside = place !== '..' && !place.startsWith('../')
   if (!isInside || place.startsWith('backups/')) return

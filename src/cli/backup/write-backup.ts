@@ -38,7 +38,7 @@ const SYNC_INTERVAL_MS = 20
  */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
   const { dataDir, path, key, keys, now, onProgress } = options
-  // A child process of an interrupted backup may still write to its own folder.
+  // A child process of an interrupted backup may still be writing to that backup's folder.
   const folder = join(backupFolder(dataDir), String(process.pid))
   const partial = unfinishedName(path)
   const isNew = !existsSync(path)
@@ -91,12 +91,12 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   }
 }
 
-/** Holds copies of the database while a backup is written. */
+/** The folder for copies of the database while a backup is written. */
 export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
 }
 
-/** The folder in which data from other machines is collected first. */
+/** The folder in which a backup collects data from other machines before it is archived. */
 export function gatherFolder(dataDir: string): string {
   return join(dataDir, 'gathered.tmp')
 }
@@ -152,7 +152,10 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
   return { bytes, hash: hasher.digest('hex') }
 }
 
-/** With only the recipient's public key we cannot read the archive, but can check that the disk stored it. */
+/**
+ * With only the recipient's public key, we cannot decrypt the archive, but we can check that the
+ * disk stored it unchanged.
+ */
 async function checkHash(path: string, expected: string) {
   if ((await hashOfFile(path)) !== expected)
     throw new ArchiveError(`${path} differs from what was written: check the disk.`)

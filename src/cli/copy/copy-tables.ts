@@ -38,8 +38,8 @@ export async function copyTables(
   for (const name of names) {
     const table = to.tables[name]
     done += await to.read.$count(table)
-    const last = await lastKey(to.read, table)
-    for await (const page of pages(from.read, from.tables[name], last)) {
+    const last = await readLastRow(to.read, table)
+    for await (const page of readPages(from.read, from.tables[name], last)) {
       for (const rows of batchesOf(page)) {
         await to
           .write(async (tx) => {
@@ -80,7 +80,7 @@ export async function countAll({ tables, read }: Source, names = Object.keys(tab
   return total
 }
 
-async function lastKey(read: Reader, table: Table): Promise<Row | null> {
+async function readLastRow(read: Reader, table: Table): Promise<Row | null> {
   const key = keyOf(table)
   const [row] = await read
     .select()
@@ -90,7 +90,7 @@ async function lastKey(read: Reader, table: Table): Promise<Row | null> {
   return (row as Row | undefined) ?? null
 }
 
-async function* pages(read: Reader, table: Table, start: Row | null): AsyncGenerator<Row[]> {
+async function* readPages(read: Reader, table: Table, start: Row | null): AsyncGenerator<Row[]> {
   const key = keyOf(table)
   for (let last = start; ; ) {
     const rows: Row[] = await read
@@ -105,7 +105,7 @@ async function* pages(read: Reader, table: Table, start: Row | null): AsyncGener
   }
 }
 
-/** The condition for rows with a greater key, compared column by column. */
+/** The condition for rows whose key is greater than that of `row`, compared column by column. */
 function after([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | undefined {
   if (first === undefined) return undefined
   const { column, name } = first
@@ -134,15 +134,15 @@ function* batchesOf(page: Row[]): Generator<Row[]> {
 async function digest(read: Reader, table: Table, onRows: (rows: number) => void): Promise<Digest> {
   const hasher = new Bun.CryptoHasher('sha256')
   let count = 0
-  for await (const rows of pages(read, table, null)) {
-    for (const row of rows) hasher.update(canonical(row))
+  for await (const rows of readPages(read, table, null)) {
+    for (const row of rows) hasher.update(serializeRow(row))
     count += rows.length
     onRows(rows.length)
   }
   return { rows: count, hash: hasher.digest('hex') }
 }
 
-function canonical(row: Row): string {
+function serializeRow(row: Row): string {
   const values = Object.keys(row)
     .toSorted()
     .map((name) => {

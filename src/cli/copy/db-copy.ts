@@ -19,11 +19,11 @@ import { confirmRisk, createProgress } from '../terminal.ts'
 import { CopyMismatch, copyTables } from './copy-tables.ts'
 import {
   copySecrets,
-  postgresSource,
-  postgresTarget,
+  openPostgresSource,
+  openPostgresTarget,
+  openSqliteSide,
   riskOfMoving,
   type Side,
-  sqliteSide,
 } from './sides.ts'
 
 const PASSWORD_WARNING =
@@ -67,7 +67,7 @@ export const dbCopy: LocalCommand = {
   },
 }
 
-/** The URL itself, or the variable that `env:NAME` names: local users can see command lines. */
+/** The URL itself, or the value of `NAME` for `env:NAME`: local users can see command lines. */
 function urlIn(place: string): string {
   const name = /^env:(\w+)$/.exec(place)?.[1]
   if (name === undefined) return place
@@ -93,8 +93,12 @@ async function copyToServer(config: Config, url: string) {
   }
   const advice =
     movedAway === place ? 'the copy is complete, so set DATABASE_URL' : 'use an empty database'
-  await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'), 'none')
-  await using to = await postgresTarget(url, config, advice, '--to')
+  await using from = await openSqliteSide(
+    databasePath(config),
+    join(config.dataDir, 'secrets'),
+    'none',
+  )
+  await using to = await openPostgresTarget(url, config, advice, '--to')
   // From here on there are two databases: mark which one is current.
   await markMoved(config, to.db.place, true)
   const rows = await copyAll(from, to, 'use an empty database and copy again')
@@ -115,7 +119,7 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
   if (!isConfirmed) confirmRisk(await riskOfMoving(url))
   const place = `${dataDir} on ${hostname()}`
   const done = await copyInto(unfinishedCopyFolder(dataDir), url, config, place)
-  // Remove what the copy to the server left here.
+  // Remove what the earlier copy to the server left here.
   for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
   await rm(secrets, { recursive: true, force: true })
   await rename(join(unfinishedCopyFolder(dataDir), 'secrets'), secrets)
@@ -127,19 +131,19 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
 }
 
 /**
- * Copies a server's database and its secrets into `folder`, in the layout of a data directory. With `movesTo`, the
+ * Copies a server's database and its secrets into `folder`, in the layout of a data directory. With `newPlace`, the
  * server refuses changes from then on. Removes the copy if it differs.
  */
 export async function copyInto(
   folder: string,
   url: string,
   config: Config,
-  movesTo: string | null,
+  newPlace: string | null,
 ) {
   await makeFolder(folder)
   try {
-    await using from = await postgresSource(url, config, movesTo)
-    await using to = await sqliteSide(
+    await using from = await openPostgresSource(url, config, newPlace)
+    await using to = await openSqliteSide(
       join(folder, 'homeport.db'),
       join(folder, 'secrets'),
       'migrate',
@@ -152,7 +156,10 @@ export async function copyInto(
   }
 }
 
-/** Copies secrets and rows and compares them. Throws `CopyMismatch` with `advice`. */
+/**
+ * Copies the secrets and rows, and compares both sides. Throws `CopyMismatch` with `advice` in its
+ * message when they differ.
+ */
 export async function copyAll(from: Side, to: Side, advice: string): Promise<number> {
   const progress = createProgress()
   try {

@@ -39,7 +39,7 @@ export const filesCopy: LocalCommand = {
     console.log(
       json
         ? JSON.stringify({ ...count, seconds })
-        : `Copied ${count.copied} files in ${seconds} s, ${count.there} existed already; all were compared.`,
+        : `Copied ${count.copied} files in ${seconds} s, ${count.there} already existed; all were compared.`,
     )
     return EXIT.done
   },
@@ -50,8 +50,9 @@ const CONCURRENCY = 8
 const COMPARED = 'compared'
 
 /**
- * Copies the missing files to the file store of `to`, then reads all of them back and compares their SHA-256. `folder`
- * holds the files on the disk. Skips files that are deleted during the copy. Throws `CommandError` for one that differs.
+ * Copies the missing files to the file store of `to`, then reads every file back and compares its
+ * SHA-256. `folder` holds the files on the local disk. Skips files that are deleted during the
+ * copy. Throws `CommandError` when a file differs.
  */
 export async function copyFiles(
   from: Files,
@@ -107,7 +108,10 @@ async function forEachKey(
   )
 }
 
-/** Copies a file to a path that the target may move; null when it was deleted during the copy. */
+/**
+ * Copies a file to a temporary path, from which the target may move it. Returns null when the file
+ * was deleted during the copy.
+ */
 async function fetchCopy(files: Files, key: string, work: string): Promise<string | null> {
   const opened = await files.open(key)
   if (!opened) return null

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
-import { countOthers, refuseChanges } from '../../platform/db/postgres/moved.ts'
+import { countOtherConnections, refuseChanges } from '../../platform/db/postgres/moved.ts'
 import { openPools, openSnapshot, withoutPassword } from '../../platform/db/postgres/open.ts'
 import { sqliteColumns } from '../../platform/db/sqlite/columns.ts'
 import { migrate } from '../../platform/db/sqlite/migrate.ts'
@@ -31,7 +31,7 @@ export type Side = {
 const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
 /** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
-export async function sqliteSide(
+export async function openSqliteSide(
   path: string,
   folder: string,
   schema: SchemaChange,
@@ -55,24 +55,24 @@ export async function sqliteSide(
 }
 
 /**
- * Opens a snapshot of a PostgreSQL database. With `movesTo`, the database then refuses every change, and records that
+ * Opens a snapshot of a PostgreSQL database. With `newPlace`, the database then refuses every change, and records that
  * location for the error message.
  */
-export async function postgresSource(
+export async function openPostgresSource(
   url: string,
   config: Config,
-  movesTo: string | null,
+  newPlace: string | null,
 ): Promise<Side> {
   const { db, pools, secretStore, close } = await connectPostgres(url, config, {
     ...COPY_OPTIONS,
     schema: 'none',
-    setting: movesTo === null ? 'DATABASE_URL' : '--from',
+    setting: newPlace === null ? 'DATABASE_URL' : '--from',
     readOnly: true,
   })
   try {
     // Detect a wrong SECRET_KEY before changes are refused.
     for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => refuseMissing(name))
-    if (movesTo !== null) await refuseChanges(pools.changes, movesTo)
+    if (newPlace !== null) await refuseChanges(pools.changes, newPlace)
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
     return {
@@ -94,7 +94,7 @@ export async function riskOfMoving(url: string): Promise<string | null> {
   const { reads, changes } = openPools(url, 1)
   try {
     // The main connection reports why the server cannot be reached.
-    const others = await countOthers(reads.read).catch(() => 0)
+    const others = await countOtherConnections(reads.read).catch(() => 0)
     if (others === 0) return null
     return `Other connections to ${withoutPassword(url)} are open (${others}): stop every instance first, or its changes will be refused with 503.`
   } finally {
@@ -105,7 +105,7 @@ export async function riskOfMoving(url: string): Promise<string | null> {
 /**
  * Opens a server's database that is empty or holds an unfinished copy. Throws with `advice` when it already has data.
  */
-export async function postgresTarget(
+export async function openPostgresTarget(
   url: string,
   config: Config,
   advice: string,
@@ -130,7 +130,7 @@ export async function postgresTarget(
   }
 }
 
-/** Copies the secrets of one side to the other. */
+/** Copies the secrets from one side to the other. Throws `CopyMismatch` if they then differ. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
     const text = await from.secrets(name).readOrCreate(() => refuseMissing(name))

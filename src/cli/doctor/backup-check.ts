@@ -12,12 +12,12 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   const { backupSchedule } = config
   const { fault } = server ?? (await createBackupState(config)())
   const newest = await newestBackup(config)
-  const text = newest ? `${newest.path} of ${newest.at.toISOString()}` : 'none'
+  const text = newest ? `${newest.path} from ${newest.at.toISOString()}` : 'none'
   if (fault !== null) {
     const [reason = ''] = fault.split('\n')
     return failed(
       `${text}: scheduled backups are failing: ${reason}`,
-      'Fix that, then run "homeport backup" to try it.',
+      'Fix the cause, then run "homeport backup" to check that backups work.',
     )
   }
   if (!newest && backupSchedule === null) {

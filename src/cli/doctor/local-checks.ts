@@ -20,7 +20,7 @@ import { type Check, type Finding, failed, ok, warning } from './check.ts'
 import { checkDeliveries } from './delivery-check.ts'
 import type { ServerState } from './server-state.ts'
 
-/** Each file takes one inode, including temporary files of the database. */
+/** Each file takes one inode, including the database's temporary files. */
 const LOW_INODES = 10_000
 
 /** The checks of this machine and its data. */

@@ -10,7 +10,7 @@ import { type Check, failed, ok, reasonOf, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
 const TIMEOUT_MS = 10_000
-/** Codes of authenticator apps last 30 seconds. */
+/** Codes from authenticator apps are valid for 30 seconds. */
 const CLOCK_TOLERANCE_MS = 20_000
 const EXPIRES_SOON_MS = 14 * DAY_MS
 
@@ -100,7 +100,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (fault !== null)
       return failed(fault, 'Store the certificate and its matching key there, both in PEM.')
     if (state?.ready.certificate === 'failing') {
-      return failed('cannot be renewed', 'See the log of the server.')
+      return failed('cannot be renewed', "See the server's log.")
     }
     if (!baseUrl?.startsWith('https:')) {
       return warning('BASE_URL is not https', 'Apps and the billing provider need https.')
@@ -109,11 +109,11 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (typeof until === 'string') {
       return /CERT|SIGNED|ISSUER|ALTNAME/i.test(until)
         ? failed(`is not valid (${until})`, 'See the log of the program that renews it.')
-        : warning(`could not be checked (${until})`, 'Fix the address check first.')
+        : warning(`could not be checked (${until})`, 'First fix what the "address" check reports.')
     }
     const text = `valid until ${until.toISOString().slice(0, 10)}`
-    const isShort = until.getTime() - Date.now() < EXPIRES_SOON_MS
-    return isShort ? warning(text, 'It should have been renewed by now: see the log.') : ok(text)
+    const endsSoon = until.getTime() - Date.now() < EXPIRES_SOON_MS
+    return endsSoon ? warning(text, 'It should have been renewed by now: see the log.') : ok(text)
   }
 }
 
@@ -133,7 +133,7 @@ function errorMessageOf(reading: Promise<unknown>): Promise<string | null> {
 function certificateExpiry({ hostname, port }: URL): Promise<Date> {
   const { promise, resolve, reject } = Promise.withResolvers<Date>()
   const host = hostname.replace(/^\[|\]$/g, '')
-  // SNI allows names only, no addresses (RFC 6066).
+  // SNI allows only names, not addresses (RFC 6066).
   const servername = isIP(host) ? '' : host
   const options = { host, port: Number(port || 443), servername }
   const socket = connect(options, () => {

@@ -12,7 +12,7 @@ export const serverStateCommand = dataCommand({
 
 export type ServerState = Awaited<ReturnType<Services['serverState']>>
 
-/** The state that the server reports; null when no server is running, or it is too old to report it. */
+/** The state that the server reports; null when none is running or its version cannot report it. */
 export async function askServerState(config: Config): Promise<ServerState | null> {
   const answer = await askServer(config, serverStateCommand, null, 'work').catch(() => null)
   return (answer?.outcome as ServerState | undefined) ?? null

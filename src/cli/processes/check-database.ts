@@ -3,7 +3,7 @@ import { EXIT } from '../../lib/command.ts'
 import { isIntact } from '../../platform/db/sqlite/open.ts'
 import { programCommand } from './program-command.ts'
 
-/** Distinguishes damage from a failed check. */
+/** The exit code for a damaged database; any other failure means that the check itself failed. */
 const DAMAGED = 3
 
 /**
@@ -16,8 +16,9 @@ export function runCheckDatabase([path = '']: string[]): never {
 }
 
 /**
- * Checks the database in a child process: it takes a second per gigabyte, or a minute if read from the disk. Resolves
- * only when the database is damaged; `signal` ends the check.
+ * Checks the database in a child process: that takes about a second per gigabyte of cached data, or
+ * a minute per gigabyte read from the disk. Resolves only when the database is damaged; `signal`
+ * ends the check.
  */
 export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
   const stdio = ['ignore', 'ignore', 'ignore'] as const

@@ -5,7 +5,10 @@ import type {
 } from '../../features/attachments/images/image-worker-process.ts'
 import { setNativeDir } from '../../lib/native.ts'
 
-/** The hidden command that processes images: it receives jobs and sends results over IPC until the parent ends. */
+/**
+ * The hidden command that processes images: it receives jobs and sends results over IPC until the
+ * parent process exits.
+ */
 export async function runImageWorker([nativeDir = '', dataOwner]: string[]) {
   process.on('disconnect', () => process.exit(0))
   // Jobs that arrive while the library loads must not be lost.

@@ -39,7 +39,7 @@ const MAX_IDLE_SECONDS = 255
 /** How long connections made before the socket was unlinked are still accepted. */
 const ACCEPT_PENDING_MS = 50
 
-/** Answers requests forwarded by earlier processes, over a socket that only our own user can open. */
+/** Answers requests forwarded by earlier processes, over a socket that only this user can open. */
 export async function serveForwarded(
   config: Config,
   maxRequestBodySize: number,
@@ -138,15 +138,15 @@ function originalOf(request: Request, isTls: boolean): Request {
   const absent = (headers.get(ABSENT) ?? '').split(',')
   const peer = headers.get(PEER)
   const length = headers.get(LENGTH)
-  const own = [TARGET, REQUESTED_URL, PEER, ABSENT, LENGTH]
-  for (const name of [...own, ...absent]) if (name) headers.delete(name)
+  const internal = [TARGET, REQUESTED_URL, PEER, ABSENT, LENGTH]
+  for (const name of [...internal, ...absent]) if (name) headers.delete(name)
   if (length !== null) {
     headers.delete('transfer-encoding')
     headers.set('content-length', length)
   }
   const scheme = isTls ? 'https' : 'http'
   const { method, body, signal } = request
-  // Cloning the request would deliver its body only after all of it has arrived.
+  // A clone of the request would deliver the body only after all of it has arrived.
   const original = new Request(url.startsWith('/') ? `${scheme}://localhost${url}` : url, {
     method,
     headers,

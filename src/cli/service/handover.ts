@@ -27,9 +27,9 @@ const HAND_OVER = { name: 'server hand-over' }
 type ServerProcess = { pid: number; isServing?: boolean; takesBack?: boolean }
 
 /**
- * The running server's part in a zero-downtime restart. The next process accepts requests and holds them, asks this
- * server to finish and stop, then opens the data. `requested` resolves when it asks; `waitForSuccessor` later tells
- * whether it serves.
+ * The running server's part in a zero-downtime restart. The next process accepts requests and holds
+ * them, asks this server to finish and stop, then opens the data. `requested` resolves when the
+ * next process asks; `waitForSuccessor` then resolves to whether that process is serving.
  */
 export function createHandover(config: Config) {
   const { promise: requested, resolve } = Promise.withResolvers<'handover'>()
@@ -87,7 +87,7 @@ export function createHandover(config: Config) {
       if (!isAlive(successor)) return false
       await Bun.sleep(SUCCESSOR_POLL_MS)
     }
-    // An older version did not report its process id.
+    // An older version does not report its process id, so we cannot tell whether it has exited.
     return true
   }
 }

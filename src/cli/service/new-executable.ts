@@ -8,8 +8,8 @@ type ExecutableInfo = { version: string; date: string | null; schemaVersion: num
 const MAX_BYTES = 1024 ** 3
 
 /**
- * Copies the executable from `source`, a path or URL, to `target`, and makes it executable when it matches all expected
- * SHA-256 sums. Returns its sum. Throws `UsageError` when one differs.
+ * Copies an executable from `source`, a path or URL, to `target`. Returns its SHA-256. Sets the
+ * executable bit only if that matches all `expected` sums; otherwise throws `UsageError`.
  */
 export async function fetchExecutable(
   source: string,

@@ -24,7 +24,7 @@ export function urlOf(source: string): URL | null {
   )
 }
 
-/** A URL without its secrets, such as a password or a signature; a path unchanged. */
+/** A URL without secrets, such as a password or a signature. Returns a path unchanged. */
 export function redactSource(source: string): string {
   const url = source.includes('://') ? URL.parse(source) : null
   return url ? `${url.protocol}//${url.host}${url.pathname}` : source
@@ -54,7 +54,7 @@ export async function readSignedFile(source: string): Promise<SignedFile> {
   const sum = release.sums.get(name)
   if (sum !== undefined) return { ...release, sum }
   throw new UsageError(
-    `${SUMS} next to ${redactSource(source)} does not list ${name}: keep the file name of the release.`,
+    `${SUMS} next to ${redactSource(source)} does not list ${name}: keep the file name from the release.`,
   )
 }
 
@@ -64,7 +64,7 @@ export function refuseOlder({ version, date }: { version: string; date: string |
   const ownDate = BUILD_INFO?.date ?? null
   const isOlder = date !== null && ownDate !== null && Date.parse(date) < Date.parse(ownDate)
   if (order > 0 || (order === 0 && !isOlder)) return
-  const other = date === null ? version : `${version} of ${date.slice(0, 10)}`
+  const other = date === null ? version : `${version} from ${date.slice(0, 10)}`
   throw new UsageError(
     `Version ${other} is older than this one, ${BUILD}: add --allow-downgrade to install it.`,
   )

@@ -63,7 +63,10 @@ export const serviceUninstall: LocalCommand = {
   },
 }
 
-/** Returns whether the configuration is new. Without systemd, throws `UsageError` before any change. */
+/**
+ * Installs and starts the service. Returns whether it created the configuration. Without systemd,
+ * throws `UsageError` before changing anything.
+ */
 export async function installService(paths: Paths, run: Run): Promise<boolean> {
   requireSystemd(paths)
   await installExecutable(paths)
@@ -151,6 +154,6 @@ function nextSteps(isNew: boolean): string {
   return [
     `The service is running: systemctl status ${NAME}, journalctl -u ${NAME}.`,
     ...edit,
-    `The billing provider must send the token in ${PATHS.environment} after "Bearer ".`,
+    `The billing provider must send the header "Authorization: Bearer <token>", with the WEBHOOK_TOKEN from ${PATHS.environment}.`,
   ].join('\n')
 }

@@ -3,7 +3,7 @@ const DATA_DIR = /^Environment=DATA_DIR=(.+)$/m
 type UnitOptions = { user: string; home: string; executable: string; environment: string }
 
 /**
- * The systemd unit of the server, with minimal rights: see `systemd-analyze security homeport`. The runtime has
+ * The systemd unit of the server, with minimal privileges: see `systemd-analyze security homeport`. The runtime has
  * a JIT compiler, so MemoryDenyWriteExecute is not set.
  */
 export function unitOf({ user, home, executable, environment }: UnitOptions): string {

@@ -31,7 +31,7 @@ export const upgrade: LocalCommand = {
     if (!Bun.isStandaloneExecutable)
       throw new UsageError('Only an executable can be upgraded: pull the source code and restart.')
     if (unsigned && urlOf(source) !== null)
-      throw new UsageError('A release from a URL must be signed: --unsigned is for files.')
+      throw new UsageError('A release from a URL must be signed: --unsigned is for local files.')
     const config = configOf(loadConfig())
     const executable = process.execPath
     const incoming = `${executable}.new`
@@ -74,9 +74,9 @@ export const upgrade: LocalCommand = {
 }
 
 /** Root upgrades the service, whose data directory is the one in its unit. */
-function configOf(own: Config): Config {
-  if (!isService() || existsSync(databasePath(own))) return own
-  return { ...own, dataDir: dataDirOf(readFileSync(SERVICE_UNIT, 'utf8')) ?? own.dataDir }
+function configOf(loaded: Config): Config {
+  if (!isService() || existsSync(databasePath(loaded))) return loaded
+  return { ...loaded, dataDir: dataDirOf(readFileSync(SERVICE_UNIT, 'utf8')) ?? loaded.dataDir }
 }
 
 function isService(): boolean {
@@ -104,7 +104,7 @@ async function rollBack(config: Config, executable: string, since: number, failu
   const report = `The new version failed to start: ${failure} The previous one is installed again`
   if (await isServing(config)) return `${report} and keeps serving.`
   const aside = await undoMigration(config, since)
-  const data = aside === null ? '' : ` The data as migrated by the new one is in ${aside}.`
+  const data = aside === null ? '' : ` The data that the new version migrated is in ${aside}.`
   if (isService()) {
     Bun.spawnSync(['systemctl', 'restart', 'homeport'])
     return `${report} and was restarted.${data}`

@@ -9,7 +9,7 @@ type AcmeDeps = {
   folder: string
   directoryUrl: string
   domains: string[]
-  /** The replies of `/.well-known/acme-challenge/<token>` on port 80, by token. */
+  /** The replies to requests for `/.well-known/acme-challenge/<token>` on port 80, by token. */
   challenges: Map<string, string>
 }
 
@@ -50,7 +50,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
     )
     const cert = await order(client, csr)
     const certificate = parseCertificate(cert, key.toString())
-    // One file, so that a power cut never leaves one without the other.
+    // In one file, so that a power cut never leaves a certificate without its key.
     await writeDurably(paths.cert, JSON.stringify([cert, certificate.key, domains]))
     return certificate
   }

@@ -185,7 +185,9 @@ function ValueField({ label, value, onChange }: ValueProps) {
   )
 }
 
-/** The value of a new rule: the opposite if it is yes or no, so that the rule has an effect. */
+/**
+ * The initial value of a new rule. A yes-or-no value is inverted, so that the rule has an effect.
+ */
 function initialRuleValue(value: Value): Value {
   return typeof value === 'boolean' ? !value : value
 }

@@ -13,12 +13,12 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
 
 /** Matches items by their code or question, wherever they are in the list. */
 function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
-  const [before, own] = [byName(base), byName(mine)]
+  const [before, edited] = [byName(base), byName(mine)]
   const result = theirs
-    .filter((item) => own.has(nameOf(item)) || !before.has(nameOf(item)))
+    .filter((item) => edited.has(nameOf(item)) || !before.has(nameOf(item)))
     .map((item) => {
       const name = nameOf(item)
-      return (own.has(name) ? merge(before.get(name), own.get(name), item) : item) as Tree
+      return (edited.has(name) ? merge(before.get(name), edited.get(name), item) : item) as Tree
     })
   const known = byName(result)
   for (const [at, item] of mine.entries()) {

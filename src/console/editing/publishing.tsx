@@ -136,7 +136,7 @@ function Review<T>(props: ReviewProps<T>) {
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 409)) throw error
       const { versions } = await read<History>(`${kind}/history`)
-      const author = versions[0]?.author ?? 'The command line'
+      const author = versions[0]?.author ?? 'Someone on the command line'
       return setNewest({ author, edition: await read<Edition<T>>(kind) })
     }
     confirmLeaving(null)

@@ -26,11 +26,11 @@ export function KeysScreen() {
       <Loaded from={keys}>
         {(data) =>
           USES.map(([use, title, description]) => {
-            const own = data.keys.filter((key) => key.use === use)
+            const shown = data.keys.filter((key) => key.use === use)
             return (
               <Card key={use} title={title}>
                 <p class="soft">{description}</p>
-                <List items={own}>
+                <List items={shown}>
                   {({ kid, state, from, until }) => (
                     <li key={kid}>
                       <span class="mono">{kid}</span>
@@ -46,7 +46,7 @@ export function KeysScreen() {
                 </List>
                 <div class="actions">
                   {use === 'enc' && (
-                    <Copy text={own.map(({ kid }) => kid).join('\n')} label="Copy pins" />
+                    <Copy text={shown.map(({ kid }) => kid).join('\n')} label="Copy pins" />
                   )}
                   {canEdit.value && (
                     <>

@@ -14,7 +14,7 @@ const LEVELS: [level: string, name: string][] = [
   ['error', 'Error'],
 ]
 
-/** The log, live. Hidden tabs receive nothing. */
+/** Shows the log as it is written. A hidden tab receives nothing. */
 export function LiveScreen() {
   const [isPaused, setPaused] = useState(false)
   const [text, setText] = useState('')
@@ -35,7 +35,7 @@ export function LiveScreen() {
           </button>
         }
       >
-        Live
+        Live log
       </Title>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
         <TextField label="Contains" value={text} onChange={setText} />

@@ -191,8 +191,8 @@ function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () 
     <>
       <h2>Recovery codes</h2>
       <p>
-        Each code works once if you lose your authenticator app. Save them now: they are not shown
-        again.
+        Use these codes if you lose your authenticator app. Each works once. Save them now: they are
+        not shown again.
       </p>
       <ul class="codes">
         {codes.map((code) => (

@@ -51,8 +51,8 @@ export function MeScreen() {
                       run={sendAndReload(`me/passkeys/${encodeSegment(id)}/remove`)}
                     >
                       <p>
-                        You can no longer sign in with it. Sessions started with it end, possibly
-                        including this one.
+                        You will no longer be able to sign in with it. All sessions started with it
+                        end, possibly including this one.
                       </p>
                     </Confirm>
                   </span>

@@ -131,7 +131,7 @@ function Tiles({ overview }: { overview: Overview }) {
         to={linkTo('events', { conflicting: 'true' })}
         name="Conflicting events"
         value={upTo1000(events.conflicting)}
-        note={`${upTo1000(events.clockIsOff)} with implausible timestamps`}
+        note={`Events with implausible timestamps: ${upTo1000(events.clockIsOff)}`}
       />
       <Tile
         to={linkTo('rates')}

@@ -11,7 +11,7 @@ type File = {
   type: string
   fileName: string
   size: number
-  /** Null for a private file, which needs a proof. */
+  /** Null for a private file: opening one requires a proof. */
   url: string | null
   createdAt: string
 }

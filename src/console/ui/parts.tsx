@@ -145,7 +145,7 @@ function keepFocus() {
   document.querySelector<HTMLElement>('main h1')?.focus()
 }
 
-/** Copies a text to the clipboard. */
+/** A button that copies text to the clipboard. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   return (
     <Action run={() => navigator.clipboard.writeText(text)} done="Copied." kind="quiet">

@@ -29,8 +29,10 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       async ({ request, params: { id }, query }) => {
         const page = { limit: PAGE_SIZE, after: query.after ?? null }
         const { records, next } = await listing.page(id, page, baseUrlOf(request))
-        // Opening a private file needs a step-up.
-        const listed = records.map((one) => (one.expiresAt === null ? one : { ...one, url: null }))
+        // A private file is opened only through `/open`, which requires a step-up.
+        const listed = records.map((file) =>
+          file.expiresAt === null ? file : { ...file, url: null },
+        )
         return data({ records: listed, next })
       },
       {

@@ -31,7 +31,7 @@ type Needs = {
   imageCommand: string[]
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
-  /** Called when a picture is deleted: it may be its owner's avatar. */
+  /** Clears the owner's avatar if it is the picture being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
 

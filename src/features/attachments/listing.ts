@@ -68,7 +68,9 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       itemType,
       size,
       createdAt: createdAt.toISOString(),
-      variants: userVariants.flatMap((one) => (one.original === key ? [one.key] : [])),
+      variants: userVariants
+        .filter(({ original }) => original === key)
+        .map((variant) => variant.key),
     }))
   }
 }

@@ -38,7 +38,7 @@ export const UploadRequestBody = {
             type: 'array',
             maxItems: MAX_FILES,
             items: { type: 'string', format: 'binary' },
-            description: `the files, under any name. ${CONTENT_DETERMINES_TYPE}`,
+            description: `the files; the field name does not matter. ${CONTENT_DETERMINES_TYPE}`,
             'x-simple': {
               type: 'string',
               format: 'binary',
@@ -157,13 +157,13 @@ export const PageQuery = t.Object({
 const ListedAttachment = closedObject(
   {
     ...AttachmentRecord.properties,
-    type: openEnum(['supportTicket', 'publicAsset'], { description: 'as it was uploaded' }),
+    type: openEnum(['supportTicket', 'publicAsset'], { description: 'the `type` of its upload' }),
     size,
     expiresAt,
     createdAt: time('when it was stored'),
   },
   'ListedAttachment',
-  'a file in a page of files',
+  'a file in a list of files',
 )
 
 export const AttachmentPage = closedObject({
@@ -182,8 +182,8 @@ export const AttachmentDetails = closedObject(
     fileName,
     itemType,
     size,
-    width: t.Optional(integer({ description: 'pixels, of a picture', examples: [1_920] })),
-    height: t.Optional(integer({ description: 'pixels, of a picture', examples: [1_080] })),
+    width: t.Optional(integer({ description: 'in pixels; only for pictures', examples: [1_920] })),
+    height: t.Optional(integer({ description: 'in pixels; only for pictures', examples: [1_080] })),
     url,
     expiresAt,
     createdAt: time('when it was stored'),

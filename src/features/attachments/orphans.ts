@@ -20,24 +20,24 @@ export function createOrphans(deps: {
   const { attachments } = db.tables
   return { collect, collectCopies }
 
-  /** Merges the lists of files and rows, which are both sorted by key. */
+  /** Walks through the files and the rows side by side; both are sorted by key. */
   async function collect(signal: AbortSignal) {
     const keys = sortedKeys()
     let row = await keys.next()
-    let found: string | null = null
+    let foundKey: string | null = null
     for await (const { key, storedAt } of files.list()) {
       if (signal.aborted) return
       const original = originalOf(key)
       while (row.value !== undefined && row.value < original) {
-        if (row.value !== found) await reportMissing(row.value)
+        if (row.value !== foundKey) await reportMissing(row.value)
         row = await keys.next()
       }
-      if (row.value === original) found = original
+      if (row.value === original) foundKey = original
       else if (now().getTime() - storedAt.getTime() > HOUR_MS) await files.remove(key)
     }
     for (; row.value !== undefined; row = await keys.next()) {
       if (signal.aborted) return
-      if (row.value !== found) await reportMissing(row.value)
+      if (row.value !== foundKey) await reportMissing(row.value)
     }
   }
 
@@ -54,7 +54,7 @@ export function createOrphans(deps: {
     })
   }
 
-  /** The file may have been stored after the files were listed. */
+  /** Checks again, because the file may have been stored after the files were listed. */
   async function reportMissing(key: string) {
     if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
   }

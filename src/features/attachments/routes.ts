@@ -98,7 +98,7 @@ export function attachmentRoutes({
           operationId: 'uploadAttachments',
           summary: 'Upload files',
           description:
-            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. A `supportTicket` without `compression` and `targetType` keeps its bytes, except HEIC.',
+            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. A `supportTicket` without `compression` and `targetType` is stored unchanged, except HEIC.',
           requestBody: UploadRequestBody as never,
           'x-request-headers': ['IdempotencyKey', 'XFileName'],
         },
@@ -190,9 +190,9 @@ export function attachmentRoutes({
     )
 }
 
-/** Parses a supported width. Other widths are refused instead of serving the original. */
+/** Parses a supported width. Throws for any other width, rather than serve the original. */
 function parseWidth(width: string | undefined): number {
-  const known = WIDTHS.find((one) => String(one) === width)
+  const known = WIDTHS.find((candidate) => String(candidate) === width)
   if (known !== undefined) return known
   throw new AppError('validation_failed', 'There is no variant of that width.', {
     details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
@@ -204,9 +204,9 @@ function acceptedFormat({ headers }: Request): 'webp' | null {
   return headers.get('accept')?.includes('image/webp') ? 'webp' : null
 }
 
-/** The key that identifies a retry: 1 to 64 plain characters. */
+/** The key that identifies a retry: 1 to 64 visible ASCII characters. */
 function idempotencyKeyOf({ headers }: Request): string | null {
   const key = optionalHeader(headers, 'idempotency-key')
   if (key === null || /^[\x21-\x7e]{1,64}$/.test(key)) return key
-  throw malformed('The Idempotency-Key must be 1 to 64 plain characters.')
+  throw malformed('The Idempotency-Key must be 1 to 64 visible ASCII characters.')
 }

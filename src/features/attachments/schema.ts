@@ -48,7 +48,10 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       retryKey: text().notNull(),
-      /** SHA-256 of the upload, to detect another upload with the same key; null in rows of older versions. */
+      /**
+       * SHA-256 of the upload, to detect a different upload with the same key; null in rows of
+       * older versions.
+       */
       fingerprint: text(),
       answer: json<unknown>().notNull(),
       expiresAt: ms().notNull(),

@@ -42,7 +42,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     .from(attachments)
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
-  const served = new Map<string, { row: Row; until: number }>()
+  const cachedRows = new Map<string, { row: Row; until: number }>()
   return {
     store,
     describe,
@@ -108,19 +108,19 @@ export function createAttachments(deps: AttachmentsDeps) {
         await files.keep(path, row.key)
       }
       const rows = prepared.map(({ row }) => row)
-      const gone = await db
+      const evictedKeys = await db
         .write(async (tx) => {
           if ((await existingUsers(tx, [userId])).length === 0) throw accountDeleted(userId)
           await recordReply(tx, rows)
-          const gone = await quota.take(tx, userId, rows)
+          const evictedKeys = await quota.take(tx, userId, rows)
           await tx.insert(attachments).values(rows)
-          return gone
+          return evictedKeys
         })
         .catch((error) => {
           mayBeStored = error instanceof AppError && error.code === 'unavailable'
           throw error
         })
-      for (const key of gone) await variants.drop(key)
+      for (const key of evictedKeys) await variants.drop(key)
       return rows
     } catch (error) {
       // If the outcome is unknown, files without a row are deleted later as orphans.
@@ -147,7 +147,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** Whether the key is one of the user's public pictures. */
+  /** Whether the key belongs to one of the user's public pictures. */
   async function ownsPublicPicture(tx: Tx, userId: string, key: string): Promise<boolean> {
     const [row] = await tx.select().from(attachments).where(eq(attachments.key, key))
     return row?.userId === userId && row.type === 'publicAsset'
@@ -159,40 +159,41 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   async function remove(userId: string, key: string) {
-    const removed = await db.write(async (tx) => {
+    const removedVariants = await db.write(async (tx) => {
       await clearAvatar(tx, userId, key)
-      const made = await variants.keysOf(tx, key)
+      const variantKeys = await variants.keysOf(tx, key)
       const rows = await tx
         .delete(attachments)
         .where(and(eq(attachments.key, key), eq(attachments.userId, userId)))
         .returning({ key: attachments.key })
-      return rows.length === 0 ? null : made
+      return rows.length === 0 ? null : variantKeys
     })
-    if (removed === null) throw notFound()
-    served.delete(key)
-    for (const made of removed) await variants.drop(made)
+    if (removedVariants === null) throw notFound()
+    cachedRows.delete(key)
+    for (const variantKey of removedVariants) await variants.drop(variantKey)
     await files.remove(key)
   }
 
   /** Deletes a user's rows in the caller's transaction. Returns a function that deletes the files afterwards. */
   async function removeAllOf(tx: Tx, userId: string): Promise<() => Promise<void>> {
-    const made = await variants.listOf(userId, tx)
+    const userVariants = await variants.listOf(userId, tx)
     const removed = await tx
       .delete(attachments)
       .where(eq(attachments.userId, userId))
       .returning({ key: attachments.key })
-    // A file that cannot be deleted is an orphan and deleted later; the account is gone either way.
+    // A file that cannot be deleted now is deleted later as an orphan; the account is gone either
+    // way.
     return async () => {
       const keys = removed.map(({ key }) => key)
-      for (const key of keys) served.delete(key)
+      for (const key of keys) cachedRows.delete(key)
       await Promise.allSettled([
-        ...made.map(({ key }) => variants.drop(key)),
+        ...userVariants.map(({ key }) => variants.drop(key)),
         ...keys.map((key) => files.remove(key)),
       ])
     }
   }
 
-  /** Opens the file of a URL. A private file needs the signature from `describe`. */
+  /** Opens the file at a URL. A private file needs the signature from `describe`. */
   async function open(key: string, expires: string | undefined, signature: string | undefined) {
     const row = await findReadable(key, expires, signature)
     const opened = row && (await files.open(key))
@@ -200,7 +201,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     return { row, ...opened }
   }
 
-  /** Opens a variant of a URL's picture. It is made on the first request and stored. */
+  /** Opens a variant of the picture at a URL. The first request makes and stores it. */
   async function openVariant(
     key: string,
     expires: string | undefined,
@@ -231,12 +232,12 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   /** Caches rows for serving, which uses only fields that never change. */
   async function findServed(key: string): Promise<Row | undefined> {
-    const known = served.get(key)
+    const known = cachedRows.get(key)
     if (known && performance.now() < known.until) return known.row
     const row = await find(key)
-    if (served.size >= MAX_CACHED_ROWS) served.clear()
-    if (row) served.set(key, { row, until: performance.now() + ROW_CACHE_MS })
-    else served.delete(key)
+    if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
+    if (row) cachedRows.set(key, { row, until: performance.now() + ROW_CACHE_MS })
+    else cachedRows.delete(key)
     return row
   }
 }

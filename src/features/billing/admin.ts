@@ -59,7 +59,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const id = restoreDots(params.id)
         const event = await billing.show(id)
         if (!event) throw new AppError('not_found', `There is no event ${id}.`)
-        const access = await timeline.explainAfter(event)
+        const access = await timeline.explainForEvent(event)
         const person = event.appUserId === null ? null : await findUser(event.appUserId)
         return data({ ...event, access, person })
       },
@@ -79,7 +79,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
           before: { outcome: before.outcome },
           after: { outcome: after?.outcome },
         })
-        const access = await timeline.explainAfter(before)
+        const access = await timeline.explainForEvent(before)
         return data({ outcome: after?.outcome, error: after?.error ?? null, access })
       },
       { params: IdParam, ...allow('operator') },

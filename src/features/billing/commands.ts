@@ -15,14 +15,14 @@ type Needs = {
   reconcile: Reconcile | null
   eventSearch: EventSearch
   reprocess: Reprocess
-  timeline: Pick<Timeline, 'explain' | 'explainAfter'>
+  timeline: Pick<Timeline, 'explain' | 'explainForEvent'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<UnmatchedProduct[]>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
 }
 
-type Listed = {
+type ListedEvent = {
   eventId: string
   type: string
   receivedAt: string | Date
@@ -32,11 +32,11 @@ type Listed = {
 }
 
 const FILTER_OPTIONS: [flags: string, meaning: string][] = [
-  ['--user <id>', 'only those of this app user id'],
-  ['--type <type>', 'only those of this type'],
-  ['--failed', 'only those that failed'],
-  ['--conflicting', 'only those received again with a different body'],
-  ['--clock-off', 'only those with an implausible time'],
+  ['--user <id>', 'only events of this app user id'],
+  ['--type <type>', 'only events of this type'],
+  ['--failed', 'only failed events'],
+  ['--conflicting', 'only events received again with a different body'],
+  ['--clock-off', 'only events with an implausible time'],
   ['--sandbox', 'only test purchases'],
 ]
 
@@ -50,7 +50,7 @@ const eventsList = dataCommand({
   }),
   work: async ({ eventSearch }: Needs, filter: EventFilter) => {
     const events = await eventSearch.findAll(filter)
-    return events.map(({ id: _row, ...event }): Listed => event)
+    return events.map(({ id: _row, ...event }): ListedEvent => event)
   },
   print: (events) =>
     events
@@ -68,7 +68,7 @@ const eventsShow = dataCommand({
   work: async ({ billing, timeline }: Needs, id: string) => {
     const event = await billing.show(id)
     if (!event) throw new AppError('not_found', `There is no event ${id}.`)
-    const access = await timeline.explainAfter(event)
+    const access = await timeline.explainForEvent(event)
     return { ...event, ...(access === null ? {} : { access }) }
   },
   print: ({ body, ...event }) => `${prettyJson(event)}\n${body}`,

@@ -4,7 +4,7 @@ import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import type { Stores } from './stores/stores.ts'
 
-/** An hourly run, so every purchase is checked once a day. */
+/** The job runs hourly, so every purchase is checked once a day. */
 const SHARE_PER_RUN = 1 / 24
 
 type BillingJobsDeps = {

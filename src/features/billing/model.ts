@@ -17,7 +17,7 @@ const ms = (description: string, example: number) =>
 
 const BillingEvent = t.Object(
   {
-    id: t.Optional(text('the same for every delivery of one event', 'E1')),
+    id: t.Optional(text('the id of the event, the same in every delivery', 'E1')),
     type: text('the type of the event', 'INITIAL_PURCHASE'),
     event_timestamp_ms: t.Optional(ms('when the provider generated it', 1_783_000_000_000)),
     app_user_id: t.Optional(
@@ -54,7 +54,7 @@ export const BillingDelivery = t.Object(
   {
     additionalProperties: true,
     title: 'BillingDelivery',
-    description: 'a delivery of the billing provider; it may have more fields',
+    description: 'a delivery from the billing provider; it may have additional fields',
   },
 )
 
@@ -120,7 +120,7 @@ const SubscriptionLine = closedObject(
     expiresAt: nullable(time('when the current period ends; null: never')),
     effectiveEndAt: nullable(time('when access ends, grace and refunds included; null: never')),
     willRenew,
-    pendingProductId: t.Optional(text('the product that follows', 'prod_example_team')),
+    pendingProductId: t.Optional(text('the product after a pending change', 'prod_example_team')),
     cancelReason: t.Optional(
       openEnum(
         [

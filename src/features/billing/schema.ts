@@ -150,7 +150,7 @@ export function billingTables(columns: Columns) {
     afterPurchase: text().notNull(),
   })
 
-  /** Purchases that a store is to be asked about: when their period has ended without news. */
+  /** Purchases to check with their store once their period has ended without an event. */
   const storeChecks = table(
     'store_checks',
     {
@@ -158,19 +158,22 @@ export function billingTables(columns: Columns) {
       dueAt: ms().notNull(),
       /** Checks since the end of the period. */
       attempts: int().notNull(),
-      /** Whether the store is to be told whose purchase it is. */
+      /** Whether the store must still be told who owns the purchase. */
       isTokenUnset: bool().notNull(),
     },
     (t) => [index('store_checks_due').on(t.dueAt)],
   )
 
-  /** Up to when all notifications of an app have been read from a store's history; one row per app and environment. */
+  /**
+   * The time up to which all notifications of an app have been read from a store's history; one row
+   * per app and environment.
+   */
   const storeHistory = table('store_history', {
     id: text().primaryKey(),
     completeUntil: ms().notNull(),
   })
 
-  /** What stores have signed, as received and compressed, by the row of the event. */
+  /** The data that stores have signed, as received but compressed, by event row. */
   const storeEvidence = table(
     'store_evidence',
     {

@@ -16,8 +16,8 @@ const faqsList = dataCommand({
   summary: 'List the questions and answers',
   options: [historyOption],
   input: (_args, { history }) => history === true,
-  work: async ({ content }: Needs, isHistory) =>
-    isHistory
+  work: async ({ content }: Needs, showsHistory) =>
+    showsHistory
       ? { history: (await content.history()).versions }
       : toImports(await content.readFaqs()),
   print: (outcome) =>

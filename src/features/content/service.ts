@@ -38,8 +38,8 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 
   /**
-   * Replaces the whole list. Unchanged questions keep their id. Throws `conflict` if the list has changed since the
-   * version `by.base`.
+   * Replaces the whole list. Unchanged questions keep their id. Throws `conflict` if the list has
+   * changed since version `by.base`.
    */
   async function importFaqs(list: unknown, by = BY_COMMAND): Promise<{ imported: number }> {
     const wanted = check(FaqImports, list, 'faqs')

@@ -30,17 +30,22 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   )
   return { add, reset, remove, changeRole, list, find, findByName, hasAny, findByLink, consumeLink }
 
-  /** Creates an operator and the token of their setup link. */
+  /** Creates an operator and returns the token for their setup link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
     if (!NAME.test(name)) {
       throw new AppError('validation_failed', 'The name is invalid.', {
-        details: [{ path: 'name', message: 'must be at most 64 letters and digits' }],
+        details: [
+          {
+            path: 'name',
+            message: 'must start with a letter or digit and have at most 64 characters',
+          },
+        ],
       })
     }
     const token = newToken()
     await db.write(async (tx) => {
       if (await byName(tx, name))
-        throw new AppError('conflict', `There is already an operator ${name}.`)
+        throw new AppError('conflict', `An operator named ${name} already exists.`)
       const id = newId()
       await tx.insert(operators).values({ id, name, role, createdAt: now() })
       await storeLink(tx, id, token)
@@ -49,7 +54,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return { name, token }
   }
 
-  /** Removes an operator's credentials and sessions, and returns the token of a new setup link. */
+  /** Removes an operator's credentials and sessions, and returns the token for a new setup link. */
   async function reset(name: string): Promise<{ name: string; token: string }> {
     const token = newToken()
     await db.write(async (tx) => {
@@ -81,11 +86,11 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   /** All operators sorted by name, with their sign-in methods. */
   async function list() {
     const rows = await db.read.select().from(operators).orderBy(asc(operators.name))
-    const keys = await db.read
+    const passkeyCounts = await db.read
       .select({ operatorId: operatorPasskeys.operatorId, count: count() })
       .from(operatorPasskeys)
       .groupBy(operatorPasskeys.operatorId)
-    const passkeysOf = new Map(keys.map((one) => [one.operatorId, one.count]))
+    const passkeysOf = new Map(passkeyCounts.map((row) => [row.operatorId, row.count]))
     return rows.map(({ id, name, role, passwordHash, createdAt }) => {
       const passkeys = passkeysOf.get(id) ?? 0
       const hasPassword = passwordHash !== null
@@ -108,7 +113,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return (await operatorCount.read()) > 0
   }
 
-  /** Finds the operator of a setup link. Throws `unauthenticated` if it was used or has expired. */
+  /** Finds an operator by setup link. Throws `unauthenticated` if the link is used or expired. */
   async function findByLink(from: Reader, token: string): Promise<OperatorRow> {
     const [link] = await from
       .select()
@@ -141,8 +146,8 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   }
 
   async function clearCredentials(tx: Tx, operatorId: string) {
-    const none = { passwordHash: null, totpSecret: null, totpStep: null }
-    await tx.update(operators).set(none).where(eq(operators.id, operatorId))
+    const noPassword = { passwordHash: null, totpSecret: null, totpStep: null }
+    await tx.update(operators).set(noPassword).where(eq(operators.id, operatorId))
     for (const table of [operatorPasskeys, operatorSessions, operatorRecoveryCodes]) {
       await tx.delete(table).where(eq(table.operatorId, operatorId))
     }

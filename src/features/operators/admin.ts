@@ -30,7 +30,7 @@ type OperatorsAdminDeps = {
   operators: Operators
   appName: string
   consoleUrl: string | null
-  /** Whether the session of a request is active. */
+  /** Whether a request has an active session. */
   isSignedIn: (request: Request) => Promise<boolean>
   record: RecordAction
   now: () => Date
@@ -255,12 +255,12 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
   }
 }
 
-/** The schema has checked the parts of a passkey that are used. */
+/** Narrows the type of a body: the schema has checked every passkey field that is used. */
 function proofIn<Body extends object>(body: Body) {
   return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
 }
 
-/** The method of a proof, for the audit log. */
+/** The credential of a proof, for the audit log. */
 function methodOf(proof: object) {
   return { with: ['passkey', 'password'].find((method) => method in proof) ?? 'code' }
 }

@@ -23,7 +23,7 @@ export type AuditFilter = {
   target?: string | undefined
   /** Entries at or after this time. */
   since?: Date | undefined
-  /** Entries after this id, for the next page. */
+  /** The last id of the previous page: only older entries are listed. */
   after?: string | undefined
   limit?: number | undefined
 }
@@ -32,7 +32,7 @@ type AuditDeps = { db: OperatorsDb; retentionDays: number; now: () => Date; newI
 
 const PAGE_SIZE = 50
 const MASK = '[secret]'
-/** Fields that may hold a secret, by exact name: an app's setting `tokenShop` is not one. */
+/** Names of secret fields, matched exactly: an app setting named `tokenShop` is not masked. */
 const SECRET_FIELDS = new Set(
   [
     ['password', 'currentPassword', 'newPassword', 'passwordHash', 'hash'],
@@ -69,7 +69,9 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
     })
   }
 
-  /** The newest entries first; `next` is the `after` of the next page, null on the last page. */
+  /**
+   * Lists the newest entries first. `next` is the `after` of the next page, null on the last one.
+   */
   async function list({ action, operator, target, since, after, limit = PAGE_SIZE }: AuditFilter) {
     const rows = await db.read
       .select()

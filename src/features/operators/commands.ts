@@ -67,7 +67,7 @@ const operatorsList = dataCommand({
     list
       .map(({ name, role, passkeys, hasPassword, isSetUp }) => {
         const methods = [
-          passkeys > 0 ? `${passkeys} passkeys` : '',
+          passkeys > 0 ? `${passkeys} ${passkeys === 1 ? 'passkey' : 'passkeys'}` : '',
           hasPassword ? 'password' : '',
           isSetUp ? '' : 'not set up yet',
         ]
@@ -83,7 +83,7 @@ const auditList = dataCommand({
     ['--action <action>', 'only this action, such as "settings set"'],
     ['--operator <name>', 'only actions of this operator'],
     ['--target <target>', 'only actions on this id or name'],
-    ['--after <cursor>', 'the page after this cursor from the last output'],
+    ['--after <cursor>', 'continue after this cursor from the previous output'],
     ['--limit <count>', 'maximum number of results (default: 50)'],
   ],
   input: (_args, { action, operator, target, after, limit }) => ({
@@ -113,8 +113,8 @@ const auditList = dataCommand({
     ].join('\n'),
 })
 
-function createLink(url: string, made: { name: string; token: string }, { config }: Needs): Link {
-  const { name, token } = made
+function createLink(url: string, setup: { name: string; token: string }, { config }: Needs): Link {
+  const { name, token } = setup
   return { name, link: `${url}#setup=${token}`, networks: config.consoleNetworks }
 }
 
@@ -130,7 +130,7 @@ function formatSetupLink({ name, link, networks }: Link): string {
 }
 
 function readRole(text: string | boolean): Role {
-  const role = ROLES.find((one) => one === text)
+  const role = ROLES.find((known) => known === text)
   if (role === undefined) throw new UsageError(`The role must be one of ${ROLES.join(', ')}.`)
   return role
 }

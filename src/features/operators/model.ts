@@ -9,7 +9,7 @@ export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
 export const NewOperator = closedObject({
   name: text(64),
-  role: oneOf(ROLES, { description: 'what the operator may do' }),
+  role: oneOf(ROLES, { description: 'the role of the operator' }),
 })
 
 const passkeyParts = {

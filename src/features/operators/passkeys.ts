@@ -14,15 +14,15 @@ export type Passkeys = ReturnType<typeof createPasskeys>
 const CHALLENGE_LIFETIME_MS = 5 * 60 * 1000
 const MAX_PASSKEYS = 20
 
-/** Passkeys (WebAuthn level 3), each for one host and always with user verification. */
+/** Passkeys (WebAuthn level 3). Each works on one host only and requires user verification. */
 export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   const { operatorPasskeys, operatorTokens } = db.tables
   return { startRegistration, register, startSignIn, verify, ownerOf, list, remove, countOf, sweep }
 
-  /** The options for a browser to create a passkey for an operator at `origin`. */
+  /** The browser options for creating an operator's passkey on the host of `origin`. */
   async function startRegistration({ id, name }: OperatorRow, origin: string) {
     const { generateRegistrationOptions } = await loadWebAuthn()
-    const own = await rowsOf(id)
+    const existing = await rowsOf(id)
     return generateRegistrationOptions({
       rpName: appName,
       rpID: hostOf(origin),
@@ -30,7 +30,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       userID: new TextEncoder().encode(id),
       challenge: await newChallenge('register', id),
       attestationType: 'none',
-      excludeCredentials: own.map((key) => ({ id: key.id })),
+      excludeCredentials: existing.map((key) => ({ id: key.id })),
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     })
   }
@@ -46,7 +46,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     const host = hostOf(origin)
     const verified = await verifyRegistrationResponse({
       response,
-      expectedChallenge: (challenge) => useChallenge(challenge, 'register', operatorId),
+      expectedChallenge: (challenge) => consumeChallenge(challenge, 'register', operatorId),
       expectedOrigin: origin,
       expectedRPID: host,
       requireUserVerification: true,
@@ -73,19 +73,22 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return { credential: id, store }
   }
 
-  /** The options for a browser to use a passkey; if an operator is given, one of theirs. */
+  /** The browser options for using a passkey: any passkey, or one of `operatorId` if set. */
   async function startSignIn(operatorId: string | null, origin: string) {
     const { generateAuthenticationOptions } = await loadWebAuthn()
-    const own = operatorId === null ? [] : await rowsOf(operatorId)
+    const allowed = operatorId === null ? [] : await rowsOf(operatorId)
     return generateAuthenticationOptions({
       rpID: hostOf(origin),
       challenge: await newChallenge('sign-in', operatorId),
-      allowCredentials: own.map(({ id, transports }) => ({ id, transports })),
+      allowCredentials: allowed.map(({ id, transports }) => ({ id, transports })),
       userVerification: 'required',
     })
   }
 
-  /** Verifies a passkey, of `operatorId` if given. Returns its operator, and a function that records its use. */
+  /**
+   * Verifies a passkey, which must belong to `operatorId` if set. Returns the passkey's operator
+   * and a function that records its use.
+   */
   async function verify(
     response: AuthenticationResponseJSON,
     origin: string,
@@ -100,7 +103,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     if (!row || !isTheirs || row.host !== hostOf(origin)) throw refusal()
     const { authenticationInfo, verified } = await verifyAuthenticationResponse({
       response,
-      expectedChallenge: (challenge) => useChallenge(challenge, 'sign-in', operatorId),
+      expectedChallenge: (challenge) => consumeChallenge(challenge, 'sign-in', operatorId),
       expectedOrigin: origin,
       expectedRPID: row.host,
       credential: {
@@ -113,17 +116,17 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     if (!verified) throw refusal()
     const complete = async (tx: Tx) => {
       const used = { counter: authenticationInfo.newCounter, lastUsedAt: now() }
-      const kept = await tx
+      const updated = await tx
         .update(operatorPasskeys)
         .set(used)
         .where(eq(operatorPasskeys.id, row.id))
         .returning({ id: operatorPasskeys.id })
-      if (kept.length === 0) throw refusal()
+      if (updated.length === 0) throw refusal()
     }
     return { operatorId: row.operatorId, credential: row.id, complete }
   }
 
-  /** The operator who owns a passkey; null if it is unknown. */
+  /** The id of the operator who owns a passkey; null if the passkey is unknown. */
   async function ownerOf(id: string): Promise<string | null> {
     const [row] = await db.read.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
     return row?.operatorId ?? null
@@ -139,7 +142,10 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     }))
   }
 
-  /** Removes one of the operator's passkeys in the caller's transaction. Throws `not_found` for others. */
+  /**
+   * Removes one of the operator's passkeys in the caller's transaction. Throws `not_found` for any
+   * other passkey.
+   */
   async function remove(tx: Tx, operatorId: string, id: string) {
     const removed = await tx
       .delete(operatorPasskeys)
@@ -179,7 +185,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   }
 
   /** Consumes a challenge. False unless it was issued for this purpose and operator. */
-  async function useChallenge(challenge: string, purpose: Purpose, operatorId: string | null) {
+  async function consumeChallenge(challenge: string, purpose: Purpose, operatorId: string | null) {
     const [row] = await db.write((tx) =>
       tx
         .delete(operatorTokens)
@@ -203,7 +209,7 @@ function hostOf(origin: string): string {
   return new URL(origin).hostname
 }
 
-/** The library throws for an invalid passkey. */
+/** Replaces the library's error for an invalid passkey with a refusal. */
 function throwRefusal(error: unknown): never {
   if (error instanceof AppError) throw error
   throw refusal(error)

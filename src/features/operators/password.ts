@@ -50,8 +50,8 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     { id, name }: OperatorRow,
     { password, code, sealed }: { password: string; code: string; sealed: string },
   ) {
-    const field = { minLength: MIN_PASSWORD_LENGTH, email: '', name, field: 'password' }
-    await checkPassword(password, field)
+    const rules = { minLength: MIN_PASSWORD_LENGTH, email: '', name, field: 'password' }
+    await checkPassword(password, rules)
     const secret = readTotpSetup(name, sealed)
     const totpStep = acceptedStep(secret, code, now(), null)
     if (totpStep === null) throw wrongCode(id)
@@ -61,7 +61,10 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       const chosen = { passwordHash, totpSecret: seal(sealKey, secret), totpStep }
       await tx.update(operators).set(chosen).where(eq(operators.id, id))
       await tx.delete(operatorRecoveryCodes).where(eq(operatorRecoveryCodes.operatorId, id))
-      const rows = codes.map((one) => ({ operatorId: id, hash: hashCode(id, one) }))
+      const rows = codes.map((recoveryCode) => ({
+        operatorId: id,
+        hash: hashCode(id, recoveryCode),
+      }))
       await tx.insert(operatorRecoveryCodes).values(rows)
     }
     return { store, codes }
@@ -125,7 +128,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     throw new AppError('malformed_request', 'Scan the QR code again.')
   }
 
-  /** Null if it was not sealed with the current key. */
+  /** Unseals a text; null if it was not sealed with the current key. */
   function unsealOrNull(sealed: string): string | null {
     try {
       return unseal(sealKey, sealed)

@@ -19,7 +19,7 @@ export function operatorTables(columns: Columns) {
       passwordHash: text(),
       /** The TOTP secret, sealed. */
       totpSecret: text(),
-      /** The last accepted TOTP step; no code of this or an earlier step is accepted again. */
+      /** The last accepted TOTP step. Codes for this and earlier steps are refused. */
       totpStep: int(),
       createdAt: ms().notNull(),
     },
@@ -38,7 +38,7 @@ export function operatorTables(columns: Columns) {
       publicKey: text().notNull(),
       counter: int().notNull(),
       transports: json<string[]>().notNull(),
-      /** The host that it was created for. It works only there. */
+      /** The host that the passkey was created on, and the only one where it works. */
       host: text().notNull(),
       name: text().notNull(),
       createdAt: ms().notNull(),
@@ -60,11 +60,14 @@ export function operatorTables(columns: Columns) {
       ip: text().notNull(),
       createdAt: ms().notNull(),
       lastSeenAt: ms().notNull(),
-      /** When the operator last proved a passkey or a code in this session. */
+      /** When the operator last used a passkey or a code in this session. */
       provenAt: ms().notNull(),
-      /** The id of the passkey that opened it, or `password`; null in sessions from before this was recorded. */
+      /**
+       * The id of the passkey that opened the session, or `password`; null in sessions that predate
+       * this column.
+       */
       openedWith: text(),
-      /** The same for the proof at `provenAt`. */
+      /** The credential of the proof at `provenAt`, in the same form as `openedWith`. */
       provenWith: text(),
     },
     (t) => [index('operator_sessions_operator').on(t.operatorId)],
@@ -74,9 +77,9 @@ export function operatorTables(columns: Columns) {
   const operatorTokens = table('operator_tokens', {
     hash: text().primaryKey(),
     purpose: text().notNull(),
-    /** Null in the challenge for a sign-in whose operator is not known yet. */
+    /** Null in a sign-in challenge while the operator is unknown. */
     operatorId: text().references(() => operators.id, { onDelete: 'cascade' }),
-    /** A TOTP secret that is not confirmed yet, sealed. */
+    /** A sealed TOTP secret that is not confirmed yet. */
     content: text(),
     expiresAt: ms().notNull(),
   })

@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type Role } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
-/** A signed-in operator. `provenAt`: the time of the last passkey or code. */
+/** A signed-in operator. `provenAt`: when they last used a passkey or a code. */
 export type OperatorSession = {
   id: string
   operatorId: string
@@ -28,7 +28,7 @@ export type OperatorSessions = ReturnType<typeof createOperatorSessions>
 const IDLE_LIFETIME_MS = 12 * HOUR_MS
 const MAX_LIFETIME_MS = 7 * DAY_MS
 
-/** Sessions of the console. They end after 12 idle hours, or after 7 days. */
+/** Console sessions. They end after 12 hours without use, and 7 days after the sign-in. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
   const { operators, operatorSessions } = db.tables
   return { open, check, prove, end, endOpenedWith, list, sweep }
@@ -107,24 +107,25 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   /**
-   * Ends the sessions that a passkey opened and voids its proofs in others, in the transaction that
-   * removes it. Includes sessions with an unknown credential. Returns the number ended.
+   * Ends the sessions that a passkey opened, or that have no recorded credential, and voids the
+   * passkey's proofs in other sessions. Runs in the transaction that removes the passkey. Returns
+   * the number of sessions ended.
    */
   async function endOpenedWith(tx: Tx, operatorId: string, passkeyId: string): Promise<number> {
-    const isOwn = eq(operatorSessions.operatorId, operatorId)
+    const isTheirs = eq(operatorSessions.operatorId, operatorId)
     const { openedWith, provenWith } = operatorSessions
     const ended = await tx
       .delete(operatorSessions)
-      .where(and(isOwn, or(eq(openedWith, passkeyId), isNull(openedWith))))
+      .where(and(isTheirs, or(eq(openedWith, passkeyId), isNull(openedWith))))
       .returning({ id: operatorSessions.id })
     await tx
       .update(operatorSessions)
       .set({ provenAt: new Date(0) })
-      .where(and(isOwn, eq(provenWith, passkeyId)))
+      .where(and(isTheirs, eq(provenWith, passkeyId)))
     return ended.length
   }
 
-  /** An operator's sessions, last used first. */
+  /** An operator's sessions, most recently used first. */
   async function list(operatorId: string) {
     const rows = await db.read
       .select()

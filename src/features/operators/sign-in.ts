@@ -29,10 +29,10 @@ type OperatorSignInDeps = {
   limits: Limits
 }
 
-/** Stands for unknown operators in the audit log; no operator can have this name. */
+/** The name of unknown operators in the audit log; no real operator can have it. */
 const UNKNOWN = '(unknown)'
-/** Limits how many failures of unknown operators the audit log records. */
-const UNKNOWN_RECORD_LIMIT: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
+/** Limits how many failed sign-ins of unknown operators the audit log records. */
+const UNKNOWN_FAILURE_LIMIT: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
 const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 }
 
 /** Signs operators in: with a setup link first, then with the credentials they chose. */
@@ -51,7 +51,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     startAddPasskey,
   }
 
-  /** The operator of a setup link, with the options for both credentials. */
+  /** The operator of a setup link, with the options for setting up a passkey or a password. */
   async function startSetUp(token: string, { ip, origin }: Visitor) {
     await countAttempt(ip)
     const operator = await accounts.findByLink(db.read, token)
@@ -72,13 +72,13 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return { name: operator.name, session, recoveryCodes: codes }
   }
 
-  /** The options for a browser to use any operator's passkey. */
+  /** The browser options for signing in with any operator's passkey. */
   async function startPasskeySignIn({ ip, origin }: Visitor) {
     await countAttempt(ip)
     return passkeys.startSignIn(null, origin)
   }
 
-  /** Returns the token of a session. */
+  /** Signs an operator in. Returns their name and the token of the new session. */
   async function signIn(
     proof: Proof,
     visitor: Visitor,
@@ -102,7 +102,10 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     })
   }
 
-  /** The name to record for a failed sign-in, never the one entered; null if too many were recorded. */
+  /**
+   * The name to log for a failed sign-in: a stored name or `UNKNOWN`, never the text that was
+   * entered. Null if too many failures were logged already.
+   */
   async function nameForAudit(proof: Proof): Promise<string | null> {
     const id = 'passkey' in proof ? await passkeys.ownerOf(proof.passkey.id) : null
     const operator =
@@ -110,11 +113,11 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
         ? id && (await accounts.find(db.read, id))
         : await accounts.findByName(db.read, proof.name)
     if (operator) return operator.name
-    const claim = { rule: UNKNOWN_RECORD_LIMIT, key: '' }
-    return (await db.write((tx) => limits.tryCount(tx, claim))) ? UNKNOWN : null
+    const claim = { rule: UNKNOWN_FAILURE_LIMIT, key: '' }
+    return (await db.write((tx) => limits.countIfAllowed(tx, claim))) ? UNKNOWN : null
   }
 
-  /** The options for a browser to use a passkey of the signed-in operator. */
+  /** The browser options for a proof with one of the signed-in operator's passkeys. */
   function startProof({ operatorId }: OperatorSession, { origin }: Visitor) {
     return passkeys.startSignIn(operatorId, origin)
   }

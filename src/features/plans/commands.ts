@@ -17,8 +17,8 @@ const plansList = dataCommand({
   summary: 'List the pricing plans on sale',
   options: [historyOption],
   input: (_args, { history }) => history === true,
-  work: async ({ plans }: Needs, isHistory) =>
-    isHistory ? { history: (await plans.history()).versions } : plans.list(),
+  work: async ({ plans }: Needs, showsHistory) =>
+    showsHistory ? { history: (await plans.history()).versions } : plans.list(),
   print: (outcome) => ('history' in outcome ? printHistory(outcome.history) : formatPlans(outcome)),
 })
 const plansExport = dataCommand({

@@ -8,13 +8,13 @@ import type { Plans } from './service.ts'
 const MAX_AGE_SECONDS = 300
 
 export function plansRoutes({ plans }: { plans: Plans }) {
-  const rendered = createPublicCache(translatePlans)
+  const render = createPublicCache(translatePlans)
   return new Elysia({ name: 'plans' }).get(
     '/api/user/pricing_plans/v1',
     async ({ request, set, query }) => {
       const list = await plans.list()
       const language = negotiatePlans(list, wantedLanguages(request.headers, query.lang))
-      return sendPublic(rendered(list, language), { request, set }, MAX_AGE_SECONDS, { language })
+      return sendPublic(render(list, language), { request, set }, MAX_AGE_SECONDS, { language })
     },
     {
       query: LanguageQuery,

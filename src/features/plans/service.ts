@@ -55,7 +55,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
    */
   async function replace(wanted: unknown, by = BY_COMMAND) {
     const imports = validateImports(wanted)
-    const archived = await change(by, (tx) => replaceAll(tx, imports))
+    const archived = await publishChange(by, (tx) => replaceAll(tx, imports))
     return { imported: imports.length, archived }
   }
 
@@ -77,7 +77,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   }
 
   async function archive(code: string, by = BY_COMMAND) {
-    await change(by, async (tx) => {
+    await publishChange(by, async (tx) => {
       const rows = await tx
         .update(plans)
         .set({ archivedAt: now() })
@@ -88,8 +88,8 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   }
 
   /** Fills an empty table in the caller's transaction. */
-  async function seed(tx: Tx, first: unknown) {
-    await replaceAll(tx, validateImports(first))
+  async function seed(tx: Tx, catalogue: unknown) {
+    await replaceAll(tx, validateImports(catalogue))
   }
 
   async function replaceAll(tx: Tx, imports: PlanImport[]): Promise<string[]> {
@@ -99,7 +99,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
       const changes = { position, fields, archivedAt: null }
       await tx
         .insert(plans)
-        // The code identifies a plan. An id that another plan has is replaced by a new one.
+        // The code identifies a plan. A plan whose id another plan already has gets a new id.
         .values({ id: _id && !taken.has(_id) ? _id : newId(), code, ...changes })
         .onConflictDoUpdate({ target: plans.code, set: changes })
     }
@@ -120,7 +120,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return rows.map(({ id, code, fields }) => ({ ...withNumbers(fields), code, _id: id }) as Plan)
   }
 
-  function change<T>(by: Publishing, work: (tx: Tx) => Promise<T>): Promise<T> {
+  function publishChange<T>(by: Publishing, work: (tx: Tx) => Promise<T>): Promise<T> {
     return db.write(async (tx) => {
       await current.invalidate(tx)
       const before = await load(tx)
@@ -150,7 +150,7 @@ function validateImports(wanted: unknown): PlanImport[] {
   )
   for (const field of ['code', 'paymentPriceId'] as const) {
     for (const at of repeatedIndexes(imports.map((plan) => plan[field]))) {
-      details.push({ path: `plans.${at}.${field}`, message: 'is used by another plan too' })
+      details.push({ path: `plans.${at}.${field}`, message: 'is also used by another plan' })
     }
   }
   if (details.length === 0) return imports

@@ -5,7 +5,7 @@ import type { Rates } from './service.ts'
 
 const REFRESH_TIMEOUT_MS = 30_000
 
-/** The currency rates, their source, and refused updates. */
+/** Shows and refreshes the currency rates. */
 export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAction }) {
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
     .get(

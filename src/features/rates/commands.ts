@@ -26,7 +26,7 @@ const ratesRefresh = dataCommand({
     return outcome
   },
   print: (outcome) => {
-    if (outcome.outcome === 'unchanged') return 'The provider has nothing new.'
+    if (outcome.outcome === 'unchanged') return 'The provider has no new rates.'
     const held = outcome.held.length > 0 ? ` Unconfirmed: ${outcome.held.join(', ')}.` : ''
     return `Stored the rates of ${outcome.date}.${held}`
   },

@@ -13,7 +13,7 @@ export type Feed = {
   provider: string
   url: string
   accept: string
-  /** Parses the set in a body, or throws a `FeedError`. */
+  /** Parses the body of a reply. Throws a `FeedError` if it is invalid. */
   parse: (body: string) => RateSet
 }
 

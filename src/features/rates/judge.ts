@@ -9,18 +9,18 @@ type Verdict =
   | { kind: 'accepted'; rates: Record<string, number>; held: HeldRates | null }
   | { kind: 'refused'; reason: string }
 
-/** The minimum share of the previous set's codes in a new set. */
+/** The minimum number of currencies in a new set, as a share of the number in the previous set. */
 const MIN_CODES_SHARE = 0.8
 /** The whole set is refused if a larger share of its rates is held. */
 const MAX_HELD_SHARE = 0.3
-/** How far a rate may move: 15% × √days, at most 60% (daily moves: p99 1.41%, maximum 4.15%). */
+/** How far a rate may move: 15% × √days, at most 60% (observed daily: p99 1.41%, max 4.15%). */
 const MAX_MOVE_PER_DAY = 0.15
 const MAX_MOVE = 0.6
 const MAX_DAYS_AHEAD = 2
 
 /**
  * Checks a published set against the provider's last good set. Non-ISO currencies are dropped; a rate that
- * jumps keeps its last good value until a second publication confirms it.
+ * jumps keeps its last good value until a second publication confirms the jump.
  */
 export function checkRateSet(
   set: RateSet,

@@ -110,7 +110,7 @@ function parseJson(body: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** The elements at a path of element names, whether there is one or many. */
+/** The elements at a path of element names. The parser returns a lone element without an array. */
 function elements(from: unknown, ...path: string[]): Xml[] {
   return path.reduce<unknown[]>(
     (level, name) => level.flatMap((element) => (element as Xml | undefined)?.[name] ?? []),
@@ -120,7 +120,7 @@ function elements(from: unknown, ...path: string[]): Xml[] {
 
 function attribute(element: Xml | undefined, name: string): string {
   const value = element?.[`@${name}`]
-  if (typeof value !== 'string') throw new FeedError(`the reply has no ${name}`)
+  if (typeof value !== 'string') throw new FeedError(`the reply has no attribute "${name}"`)
   return value
 }
 

@@ -7,11 +7,11 @@ import type { CurrencyRates, Rates } from './service.ts'
 const MAX_AGE_SECONDS = 300
 
 export function ratesRoutes({ rates }: { rates: Rates }) {
-  const rendered = createPublicCache<CurrencyRates>()
+  const render = createPublicCache<CurrencyRates>()
   return new Elysia({ name: 'rates' }).get(
     '/api/user/currency_rates/v1',
     async ({ request, set }) =>
-      sendPublic(rendered(await rates.read()), { request, set }, MAX_AGE_SECONDS),
+      sendPublic(render(await rates.read()), { request, set }, MAX_AGE_SECONDS),
     {
       response: responses(DataOf(RatesReply), 400, 503),
       detail: {

@@ -70,7 +70,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return { provider, succeededAt, held: state?.held ?? null, last: lastAttempt }
   }
 
-  /** Retries after 1, 5, 15 and 60 minutes until it succeeds. */
+  /** Refreshes the rates. After a failure, retries in 1, 5, 15 and 60 minutes. */
   async function refreshWithRetries(signal: AbortSignal) {
     for (const wait of [...RETRY_DELAYS_MS, null]) {
       const { outcome } = await refresh(signal)
@@ -81,7 +81,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     if (!signal.aborted) await warnOfStaleRates()
   }
 
-  /** Once a day at most. */
+  /** Logs a warning, at most once a day. */
   async function warnOfStaleRates() {
     const today = now().toISOString().slice(0, 10)
     if (warnedOn === today || !(await isStale())) return
@@ -101,7 +101,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return outcome
   }
 
-  /** Fills empty tables with the seed in the caller's transaction. */
+  /** Stores the seed rates in empty tables, in the caller's transaction. */
   async function seed(tx: Tx, set: RateSet) {
     await store(tx, set, set.rates)
   }
@@ -129,7 +129,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     })
   }
 
-  /** Stores a set by provider and date, and makes it the served one. */
+  /** Inserts or replaces the set for its provider and date, and serves it from now on. */
   async function store(tx: Tx, set: RateSet, accepted: Record<string, number>) {
     const { provider, baseCode: base, date, publishedAt } = set
     const [row] = await tx

@@ -19,7 +19,7 @@ export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string
   return Object.fromEntries(codes.map((code) => [code, roundRate((published[code] ?? 0) / unit)]))
 }
 
-/** All rates of a set: its base, the published rates, and their pegs. */
+/** All rates of a set: its base, the published rates, and the currencies pegged to them. */
 export function addPegs(set: RateSet, pegs: Peg[]): Record<string, number> {
   const all: Record<string, number> = { [set.baseCode]: 1, ...set.rates }
   for (const { quote, base, rate } of pegs) {

@@ -14,7 +14,7 @@ export type AudienceDeps = {
   checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
 }
 
-/** Reads the audience from a request, and names the headers that it depends on. */
+/** Reads the audience from a request, and lists the headers that the audience depends on. */
 export function createAudienceReader({ countryHeader, countryOf, checkSession }: AudienceDeps) {
   const headers: Record<Trait, string[]> = {
     platform: ['App-Platform'],

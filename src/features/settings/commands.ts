@@ -17,13 +17,13 @@ const settingsGet = dataCommand({
   summary: 'Show all app settings, or only the given keys',
   arguments: '[key...]',
   options: [historyOption],
-  input: (keys, { history }) => ({ keys, isHistory: history === true }),
-  work: async ({ settings }: Needs, { keys, isHistory }) => {
-    if (isHistory) return (await settings.history()).versions
+  input: (keys, { history }) => ({ keys, showHistory: history === true }),
+  work: async ({ settings }: Needs, { keys, showHistory }) => {
+    if (showHistory) return (await settings.history()).versions
     const all = flatten(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
-      throw new AppError('not_found', `There is no setting ${unknown.join(', ')}.`)
+      throw new AppError('not_found', `These settings do not exist: ${unknown.join(', ')}.`)
     }
     return keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, all[key]]))
   },
@@ -87,7 +87,9 @@ const settingsRollback = dataCommand({
   changes: (_settings, version) => ({ version }),
 })
 
-/** Parses `true`, `false` and whole numbers; the field's type decides the rest. */
+/**
+ * Parses `key=value`. Values are text, except booleans, build numbers and numeric custom settings.
+ */
 function parsePair(pair: string): [string, unknown] {
   const at = pair.indexOf('=')
   if (at < 1) throw new UsageError(`Write ${pair} as key=value.`)
@@ -103,12 +105,12 @@ function parseValue(key: string, text: string): unknown {
 function flatten({ ios, android, features, ...rest }: StoredSettings): Record<string, unknown> {
   const withPrefix = (name: string, part: object) =>
     Object.fromEntries(Object.entries(part).map(([key, value]) => [`${name}.${key}`, value]))
-  const own = Object.entries(features).map(([name, { value }]) => [`features.${name}`, value])
+  const custom = Object.entries(features).map(([name, { value }]) => [`features.${name}`, value])
   return {
     ...rest,
     ...withPrefix('ios', ios),
     ...withPrefix('android', android),
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(custom),
   }
 }
 

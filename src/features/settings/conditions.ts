@@ -8,9 +8,12 @@ const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
 const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_000 })])
 const version = t.String({ pattern: VERSION, error: 'must be a version such as 2.4.0' })
 
-/** The requests that a rule applies to. Every given condition must match; a list matches any of its members. */
+/**
+ * The requests that a rule applies to. Every condition in it must match; a list matches if one of
+ * its members does.
+ */
 const Condition = closedObject({
-  platform: t.Optional(oneOf(PLATFORMS, { description: 'what the app runs on' })),
+  platform: t.Optional(oneOf(PLATFORMS, { description: 'the platform of the app' })),
   minVersion: t.Optional(version),
   maxVersion: t.Optional(version),
   languages: t.Optional(
@@ -45,7 +48,7 @@ export type FeatureValues = Record<string, Static<typeof FeatureValue>>
 export type Audience = {
   platform: string | null
   version: string | null
-  /** Best first. */
+  /** The user's languages, in order of preference. */
   languages: string[]
   country: string | null
   id: string | null
@@ -108,13 +111,18 @@ function isAtMost(version: string | null, highest: string): boolean {
 }
 
 /** `pt` matches all Portuguese, `pt-BR` only Brazilian. Only the user's first language counts. */
-function matchesLanguage([own]: string[], wanted: string[]): boolean {
-  if (own === undefined) return false
-  const tag = own.toLowerCase()
-  return wanted.some((one) => tag === one.toLowerCase() || tag.startsWith(`${one.toLowerCase()}-`))
+function matchesLanguage([preferred]: string[], wanted: string[]): boolean {
+  if (preferred === undefined) return false
+  const tag = preferred.toLowerCase()
+  return wanted
+    .map((language) => language.toLowerCase())
+    .some((language) => tag === language || tag.startsWith(`${language}-`))
 }
 
-/** A number from 0 to 100, stable per user or device and different for each setting. Unknown ids come last. */
+/**
+ * A number from 0 to 100, stable per user or device and different for each setting. Without an id
+ * it is close to 100, so a rollout includes unknown devices last.
+ */
 function rolloutBucket(name: string, id: string | null): number {
   if (id === null) return 99.999
   const hash = Buffer.from(sha256(`${name}:${id}`, 'hex').slice(0, 8), 'hex')

@@ -9,7 +9,7 @@ import { type SettingsDb, settingsTables } from './schema.ts'
 import { createSettings } from './service.ts'
 
 type Needs = {
-  /** Tells apps that the settings have changed. */
+  /** Increments the version by which apps notice changed settings. */
   bumpVersion: (tx: Tx) => Promise<void>
 }
 

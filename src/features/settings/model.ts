@@ -26,7 +26,7 @@ const Platform = closedObject(
 )
 
 const fields = {
-  supportEmail: text('where users get help', 'support@example.com'),
+  supportEmail: text('the e-mail address where users get help', 'support@example.com'),
   playStoreLink: text(
     'the app in the Play Store',
     'https://play.google.com/store/apps/details?id=com.example.app',

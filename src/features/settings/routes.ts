@@ -11,30 +11,24 @@ import type { Settings } from './service.ts'
 const MAX_AGE_SECONDS = 60
 
 export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {
-  const rendered = createPublicCache(replyWith)
+  const render = createPublicCache(replyWith)
   const traitsBySettings = new WeakMap<StoredSettings, Trait[]>()
   const audienceReader = createAudienceReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
     async ({ request, server, set }) => {
       const stored = await settings.read()
-      const traits = traitsBySettings.get(stored) ?? remember(stored)
-      if (traits.length === 0)
-        return sendPublic(rendered(stored), { request, set }, MAX_AGE_SECONDS)
+      const traits = traitsBySettings.get(stored) ?? cacheTraits(stored)
+      if (traits.length === 0) return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
       const values = valuesFor(
         stored.features,
         await audienceReader.read(request, server as Server<unknown> | null, traits),
       )
       for (const header of audienceReader.headersFor(traits)) varyBy(set, header)
       const isPrivate = traits.includes('id')
-      return sendPublic(
-        rendered(stored, JSON.stringify(values)),
-        { request, set },
-        MAX_AGE_SECONDS,
-        {
-          isPrivate,
-        },
-      )
+      return sendPublic(render(stored, JSON.stringify(values)), { request, set }, MAX_AGE_SECONDS, {
+        isPrivate,
+      })
     },
     {
       response: responses(DataOf(AppSettingsReply), 400, 503),
@@ -49,7 +43,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
     },
   )
 
-  function remember(stored: StoredSettings): Trait[] {
+  function cacheTraits(stored: StoredSettings): Trait[] {
     const traits = traitsOf(stored.features)
     traitsBySettings.set(stored, traits)
     return traits

@@ -14,7 +14,7 @@ import { checkEdit } from './validation.ts'
 type SettingsDeps = {
   db: SettingsDb & PublicationsDb
   now: () => Date
-  /** Increments the version that tells apps about changed settings, in the caller's transaction. */
+  /** Increments the version by which apps notice changed settings, in the caller's transaction. */
   bumpVersion: (tx: Tx) => Promise<void>
 }
 
@@ -32,7 +32,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
   const { list: history, find } = publications
   return { read, set, unset, publish, rollBack, readLive, find, history, seed }
 
-  /** Changes fields by dotted keys, such as `ios.latestVersion`; all or none. */
+  /** Changes fields by dotted keys, such as `ios.latestVersion`: all of them, or none. */
   function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
     return change(by, (before) => applyChanges(before, changes))
   }
@@ -70,7 +70,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
     return read()
   }
 
-  /** Fills an empty table in the caller's transaction. */
+  /** Stores the seed settings in an empty table, in the caller's transaction. */
   async function seed(tx: Tx, first: unknown) {
     await store(tx, check(StoredSettings, withFeatures(first), 'settings'))
   }
@@ -86,19 +86,19 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
 
   async function load(from: Reader): Promise<StoredSettings> {
     const rows = await from.select().from(settings)
-    // The ETag depends on the order, which differs between engines.
+    // The ETag depends on the field order, but engines return rows in different orders.
     const inOrder = rows.toSorted((a, b) => FIELDS.indexOf(a.key) - FIELDS.indexOf(b.key))
     const stored = Object.fromEntries(inOrder.map(({ key, value }) => [key, withNumbers(value)]))
     return check(StoredSettings, withFeatures(stored), 'settings')
   }
 }
 
-/** Earlier versions had no features. */
+/** Settings stored by earlier releases have no `features`. */
 function withFeatures(settings: unknown): unknown {
   return { features: {}, ...(settings as object) }
 }
 
-/** Earlier versions stored build numbers as text. */
+/** Earlier releases stored build numbers as text. */
 function withNumbers(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   const numberOf = (part: unknown) => Math.max(0, Math.floor(Number(part)) || 0)
@@ -113,8 +113,8 @@ function applyChanges(before: StoredSettings, changes: Record<string, unknown>):
   const unknown: ErrorDetail[] = []
   for (const [key, value] of Object.entries(changes)) {
     const [field = '', part, ...rest] = key.split('.')
-    const own = Object.hasOwn(after, field) ? after[field] : null
-    const parent = part === undefined ? after : (own as Record<string, unknown> | null)
+    const group = Object.hasOwn(after, field) ? after[field] : null
+    const parent = part === undefined ? after : (group as Record<string, unknown> | null)
     const name = part ?? field
     const isObject = parent !== null && typeof parent === 'object'
     if (isObject && field === 'features' && part !== undefined && rest.length === 0)

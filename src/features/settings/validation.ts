@@ -6,7 +6,7 @@ import { compareVersions, type Features } from './conditions.ts'
 import { StoredSettings } from './model.ts'
 
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
-const INVALID_LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
+const INVALID_LINK = `must be a URL that begins with one of ${LINK_SCHEMES.join(', ')}`
 
 /** Validates an edit and returns the settings. Unchanged links and addresses are not checked again. */
 export function checkEdit(before: StoredSettings, edited: unknown): StoredSettings {
@@ -44,7 +44,7 @@ function checkSupportedVersion(
   return [{ path: `${path}.supportedBuildNumber`, message: 'must not be above latestBuildNumber' }]
 }
 
-/** All values of a setting must have one type, because apps expect one. */
+/** All values of a setting must have the same type, because apps expect only one. */
 function checkValueTypes(features: Features): ErrorDetail[] {
   return Object.entries(features).flatMap(([name, { value, rules }]) =>
     rules.flatMap((rule, at) =>
@@ -64,7 +64,7 @@ function isMailbox(text: string): boolean {
   return text === '' || mailboxOf(text) !== null
 }
 
-/** Whether a value is a link to a page or a store, or empty. */
+/** Whether a value is empty or a link. The schema refuses values that are not text. */
 function isLink(value: unknown): boolean {
   if (value === '' || typeof value !== 'string') return true
   return LINK_SCHEMES.includes(URL.parse(value)?.protocol ?? '')

@@ -32,7 +32,7 @@ const SearchQuery = closedObject({
   q: t.Optional(t.String({ maxLength: 300 })),
   after: t.Optional(t.String({ maxLength: 400 })),
 })
-/** What the operator types to confirm a deletion: the user's address, or a guest's id. */
+/** The operator confirms a deletion by typing the user's address, or a guest's id. */
 const Confirmation = closedObject({ confirm: t.String({ maxLength: 400 }) })
 
 /** Lets operators find and help users. */
@@ -49,13 +49,13 @@ export function userAdmin(deps: UsersAdminDeps) {
       async ({ params: { id } }) => {
         const account = await directory.find(id)
         const claims = [...users.proof.claimsOf(account), ...twoFactor.claimsOf(account.id)]
-        const inForce = await limits.inForce(claims)
+        const activeLimits = await limits.activeLimits(claims)
         return data({
           user: await profile.read(account.id, ''),
           account: await accounts.describe(account.id),
           identities: await identities.list(account.id),
           sessions: await devices.list(account.id, ''),
-          limits: inForce.map(({ name, until }) => ({ name, until: until.toISOString() })),
+          limits: activeLimits.map(({ name, until }) => ({ name, until: until.toISOString() })),
         })
       },
       { params: IdParam, ...allow('reader') },

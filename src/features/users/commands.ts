@@ -12,14 +12,14 @@ type Needs = {
 }
 
 const USER = '<id-or-email>'
-const firstOf = ([user = '']: string[]) => user
+const readUserArgument = ([user = '']: string[]) => user
 
 const userList = dataCommand({
   name: 'user list',
   summary: 'List users, newest first, or those whose address starts with the prefix',
   arguments: '[email-prefix]',
   options: [
-    ['--after <cursor>', 'the page after this cursor from the last output'],
+    ['--after <cursor>', 'continue after this cursor from the previous output'],
     ['--limit <count>', 'maximum number of results (default: 50)'],
   ],
   input: ([emailPrefix], { after, limit }) => ({
@@ -42,7 +42,7 @@ const userShow = dataCommand({
   name: 'user show',
   summary: 'Show an account: profile, linked providers, devices',
   arguments: USER,
-  input: firstOf,
+  input: readUserArgument,
   work: async ({ users, profile }: Needs, user: string) => {
     const { id } = await users.directory.find(user)
     return {
@@ -73,7 +73,7 @@ const userCreate = dataCommand({
     const defaults = { locale: 'en', timezone: 'utc' }
     const { id, email } = await users.passwordLogin
       .create({ ...login, ...defaults })
-      .catch(forOperator)
+      .catch(rethrowForOperator)
     return { id, email, ...(isGenerated ? { password: login.password } : {}) }
   },
   print: ({ id, email, password }) =>
@@ -83,7 +83,7 @@ const userCreate = dataCommand({
 })
 
 /** The default message addresses the owner of the e-mail address. */
-function forOperator(error: unknown): never {
+function rethrowForOperator(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== 'email_taken') throw error
   throw new AppError(
     error.code,
@@ -95,7 +95,7 @@ const userVerify = dataCommand({
   name: 'user verify',
   summary: 'Mark an e-mail address as verified, as if the link had been opened',
   arguments: USER,
-  input: firstOf,
+  input: readUserArgument,
   work: async ({ users }: Needs, user: string) => {
     const account = await users.directory.find(user)
     await users.directory.verifyEmail(account)
@@ -110,7 +110,7 @@ const userSendVerification = dataCommand({
   name: 'user send-verification',
   summary: 'Send the verification e-mail again',
   arguments: USER,
-  input: firstOf,
+  input: readUserArgument,
   work: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
     await users.addresses.resend(id, 'command')
@@ -152,10 +152,10 @@ const userResetTwoFactor = dataCommand({
   name: 'user reset-two-factor',
   summary: 'Turn two-factor off for a user who lost their device, and end all sessions',
   arguments: USER,
-  input: firstOf,
+  input: readUserArgument,
   risk: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
-    return `This turns two-factor off for ${email ?? id}. Make sure that the request is really theirs.`
+    return `This turns two-factor off for ${email ?? id}. Make sure that they asked for it.`
   },
   work: async ({ users }: Needs, user: string) => {
     const { id } = await users.directory.find(user)
@@ -171,7 +171,7 @@ const userExport = dataCommand({
   name: 'user export',
   summary: 'Print all data about a user as JSON',
   arguments: USER,
-  input: firstOf,
+  input: readUserArgument,
   work: async ({ users, exportData }: Needs, user: string) =>
     exportData((await users.directory.find(user)).id),
   print: prettyJson,
@@ -183,7 +183,7 @@ const userDelete = dataCommand({
   name: 'user delete',
   summary: 'Delete an account with its profile, files and sessions',
   arguments: USER,
-  input: firstOf,
+  input: readUserArgument,
   risk: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
     return `This permanently deletes ${email ?? 'the guest'} (${id}) with profile, files and sessions.`

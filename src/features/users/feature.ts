@@ -52,7 +52,7 @@ type Needs = {
 
 const accountsOnly = nothing('guests have no rows in this table')
 
-/** Accounts, and how users sign in to them. */
+/** User accounts, profiles and sign-in. */
 export const usersFeature = {
   tables: userTables,
   commands: userCommands,
@@ -155,14 +155,19 @@ export const usersFeature = {
   },
 } satisfies Feature
 
-/** Links open the app, or one of our pages. With an app but without a public address there are no pages. */
+/**
+ * Links in mails open the app or one of our pages. With an app link but no public address, they
+ * never open a page.
+ */
 function linksOf(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = `${publicUrl(config)}/auth`
   return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
 }
 
-/** Revokes grants at Apple when an account is deleted; null without Apple's keys. */
+/**
+ * The service that revokes grants at Apple when an account is deleted; null without Apple's keys.
+ */
 function appleGrantsOf(config: Platform<UsersDb>['config'], url: string, now: () => Date) {
   const { appleTeamId: teamId, appleKeyId: keyId, applePrivateKey: privateKey } = config
   if (teamId === null || keyId === null || privateKey === null) return null

@@ -12,7 +12,7 @@ import {
 } from '../../platform/http/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
-/** RFC 5321 allows 254 characters. The pattern runs in linear time and is a minimum check. */
+/** RFC 5321 allows 254 characters. The pattern runs in linear time and is only a basic check. */
 const Email = t.String({
   minLength: 3,
   maxLength: 254,
@@ -65,7 +65,10 @@ const RefreshToken = t.String({
 const provider = oneOf(['google', 'apple'], { description: 'the identity provider' })
 const methods = t.Array(
   openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
-  { description: 'what the second step accepts', examples: [['totp', 'recovery_code']] },
+  {
+    description: 'the methods that the second step accepts',
+    examples: [['totp', 'recovery_code']],
+  },
 )
 
 export const RegisterBody = closedObject({
@@ -93,7 +96,7 @@ export const SocialBody = closedObject({
   authorizationCode: t.Optional(
     t.String({
       maxLength: 2_048,
-      description: 'from Apple: lets the grant be revoked when the account is deleted',
+      description: 'from Apple; needed to revoke the grant when the account is deleted',
       examples: ['c1f2.0.abc'],
     }),
   ),
@@ -149,7 +152,7 @@ const TwoFactorChallenge = closedObject(
   'the first step is done; a code is needed',
 )
 
-/** Both replies in one object. */
+/** Both replies in one object, for generators without `oneOf`. */
 const SimpleSignInReply = DataOf(
   closedObject(
     {

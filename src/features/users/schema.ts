@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type UsersDb = Db<ReturnType<typeof userTables>>
 
-/** Accounts, and how users sign in to them. */
+/** User accounts, their credentials and their sessions. */
 export function userTables(columns: Columns) {
   const { table, text, int, bool, ms, index, uniqueIndex, primaryKey } = columns
 
@@ -29,7 +29,7 @@ export function userTables(columns: Columns) {
       /** The TOTP secret, sealed; in force once `twoFactorSince` is set. */
       twoFactorSecret: text(),
       twoFactorSince: ms(),
-      /** The last accepted TOTP step; no code of this or an earlier step is accepted again. */
+      /** The last accepted TOTP step. Codes for this and earlier steps are refused. */
       twoFactorStep: int(),
       createdAt: ms().notNull(),
       updatedAt: ms().notNull(),
@@ -49,7 +49,7 @@ export function userTables(columns: Columns) {
       sealed: bool().notNull().default(false),
       /** The number of the newest refresh token in this session's chain. */
       generation: int().notNull(),
-      /** The last token that was sent again after its successor had been used. */
+      /** The number of the last token that was sent again after its successor had been used. */
       repeatedGeneration: int(),
       createdAt: ms().notNull(),
       lastUsedAt: ms().notNull(),
@@ -102,9 +102,9 @@ export function userTables(columns: Columns) {
       userId: text()
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
-      /** The address that the mail was sent to, if it matters. */
+      /** The address that the mail was sent to; null for tokens that are not tied to an address. */
       email: text(),
-      /** Wrong answers so far. */
+      /** The number of wrong codes so far. */
       failures: int().notNull(),
       expiresAt: ms().notNull(),
     },

@@ -8,13 +8,14 @@ export const userGerman: Sentences = {
     'Eine E-Mail an die neue Adresse ist unterwegs. Bis zum Klick auf ihren Link ändert sich nichts.',
   'If the account exists, an e-mail is on its way.':
     'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
-  'The account and everything in it is deleted.': 'Das Konto und alles darin ist gelöscht.',
+  'The account and everything in it have been deleted.': 'Das Konto und alles darin ist gelöscht.',
   'The address is confirmed.': 'Die Adresse ist bestätigt.',
   'The address is unchanged. Choose a new password: someone else knows yours.':
     'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
-  'The password is changed. Other devices are signed out.':
+  'The password has been changed. Other devices are signed out.':
     'Das Passwort ist geändert. Andere Geräte sind abgemeldet.',
-  'The password is set. Sign in with it.': 'Das Passwort ist festgelegt. Melde dich damit an.',
+  'The new password is set. You can now sign in with it.':
+    'Das Passwort ist festgelegt. Melde dich damit an.',
   'The provider is unlinked. Other devices are signed out.':
     'Der Anbieter ist getrennt. Andere Geräte sind abgemeldet.',
   'The session has ended.': 'Die Sitzung ist beendet.',
@@ -31,14 +32,14 @@ export const userGerman: Sentences = {
   'This link was already used or has expired: request a new one.':
     'Dieser Link wurde schon benutzt oder ist zu alt: Fordere einen neuen an.',
   'Another account has this e-mail address.': 'Ein anderes Konto hat diese E-Mail-Adresse.',
-  'There is an account with this e-mail address: sign in instead.':
+  'An account with this e-mail address already exists: sign in instead.':
     'Mit dieser E-Mail-Adresse gibt es schon ein Konto: Melde dich damit an.',
   'The access token has expired: refresh it.': 'Die Anmeldung ist abgelaufen.',
   'The token is invalid or has expired: sign in again.':
     'Die Anmeldung ist nicht mehr gültig: Melde dich neu an.',
   'This is the only way to sign in: set a password by mail first.':
     'Du könntest dich nicht mehr anmelden: Lege erst per E-Mail ein Passwort fest.',
-  'The id token is not valid here: sign in with the provider again.':
+  'The id token was not accepted: sign in with the provider again.':
     'Die Anmeldung beim Anbieter ist hier nicht gültig: Melde dich dort noch einmal an.',
   'The identity provider is unavailable. Try again in a moment.':
     'Der Anbieter ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
@@ -59,7 +60,7 @@ export const userGerman: Sentences = {
   'must be text of at most # characters, or null':
     'muss Text mit höchstens # Zeichen oder null sein',
   'must be true, false or null': 'muss true, false oder null sein',
-  'must be the key of your own public picture':
+  'must be the key of one of your public pictures':
     'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
   'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
   'must not repeat a single character': 'darf nicht aus nur einem Zeichen bestehen',

@@ -171,8 +171,8 @@ export function createUsers(deps: UsersDeps) {
   async function clearUnreadableSecrets(lost: string[]) {
     const { users, identities: links, recoveryCodes } = db.tables
     await db.write(async (tx) => {
-      const isUnreadable = lost.includes('seal.key')
-      if (isUnreadable) {
+      const isSealKeyLost = lost.includes('seal.key')
+      if (isSealKeyLost) {
         await outbox.clear(tx)
         await tx.update(links).set({ grant: null })
         await tx.update(users).set({ twoFactorSecret: null })
@@ -180,7 +180,7 @@ export function createUsers(deps: UsersDeps) {
       if (!lost.includes('recovery-code.key')) return
       await tx.delete(recoveryCodes)
       // Without codes of either kind no user could pass the second step.
-      if (isUnreadable) {
+      if (isSealKeyLost) {
         await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
       }
     })

@@ -13,7 +13,7 @@ export type Values = Record<string, unknown>
 type Encode = (values: Values) => unknown
 /** The selected fields of a query, in order. */
 export type Fields = { path: string[]; field: Column | SQL | SQL.Aliased | Subquery }[]
-/** The joined tables by name; false where an outer join may have no row. */
+/** The joined tables by name: false for a table whose outer join may find no row. */
 export type Joins = Record<string, boolean> | undefined
 
 /** Returns a function that encodes a query's parameters, prepared once for all runs. */
@@ -36,7 +36,7 @@ function valueNamed(values: Values, name: string): unknown {
 
 /** Returns a function that turns rows into objects, as drizzle's mapResultRow does. */
 export function decoderOf(fields: Fields, joins: Joins) {
-  const slots = fields.map(({ path, field }) => ({ path, decode: decodeOf(field) }))
+  const slots = fields.map(({ path, field }) => ({ path, decode: columnDecoder(field) }))
   const optional = optionalGroups(fields, joins)
   return (row: unknown[]) => {
     const result: Values = {}
@@ -61,7 +61,7 @@ function groupOf(result: Values, name: string): Values {
 }
 
 /** Returns a function that decodes a column; null when the database's value needs no decoding. */
-function decodeOf(field: Fields[number]['field']): ((raw: unknown) => unknown) | null {
+function columnDecoder(field: Fields[number]['field']): ((raw: unknown) => unknown) | null {
   if (is(field, Column)) {
     const isPlain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue
     return isPlain ? null : (raw) => field.mapFromDriverValue(raw)

@@ -10,7 +10,7 @@ export type Tx = Pick<
   Queries,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'
 > & {
-  /** Runs a part that may fail on its own: only that part is rolled back. Returns its error, or null on success. */
+  /** Runs a part whose failure rolls back only that part. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
   /** Runs `effect` after the commit; never when the change, or the attempt around it, is rolled back. */
   afterCommit: (effect: () => void) => void
@@ -29,7 +29,7 @@ export type Db<Tables> = {
    * rolled back and the error rethrown; other changes of the same commit are kept.
    */
   write: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
-  /** Prepares a query for changes once. */
+  /** Prepares a query once, for use in any change. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
   /** Caches a value that is read often and changes rarely, under a unique `name`. */
   cached: <T>(name: string, load: (from: Reader) => Promise<T>) => Cached<T>
@@ -66,7 +66,7 @@ export type OpenDb<Tables> = Db<Tables> & {
   isWritable(): Promise<boolean>
   /** Frees cached pages; they are read again on demand. */
   dropCaches(): void
-  /** Has the database's log emptied soon, because it still contains deleted data. */
+  /** Schedules the database's log to be emptied soon, because it still contains deleted data. */
   emptyLog(): Promise<void>
   /** Refuses further changes and waits for those under way. */
   stopWriting(reason: unknown): Promise<void>

@@ -2,7 +2,7 @@ import { and, asc, gt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Reader } from './db.ts'
 
-/** The rows of a range by default, and when counting, which reads only an index. */
+/** Rows per range: the default, and a larger number for counting, which reads only an index. */
 const RANGE_ROWS = 2_000
 const COUNT_ROWS = 50_000
 

@@ -11,11 +11,11 @@ const MAX_ADDRESSES = 10_000
 /** Limits failed sealed requests per IP address, because even those of anonymous clients are recorded. */
 export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now: () => Date }) {
   const windows = createRecentMap<string, Window>(MAX_ADDRESSES)
-  const held = new WeakMap<Request, Window>()
-  return { hold, release }
+  const windowByRequest = new WeakMap<Request, Window>()
+  return { countFailure, release }
 
   /** Counts a request as a failure until it is released. Throws `rate_limited` when there were too many. */
-  function hold(request: Request, address: string) {
+  function countFailure(request: Request, address: string) {
     if (!hasLimits) return
     const at = now()
     let window = windows.get(address)
@@ -25,12 +25,12 @@ export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now
     }
     if (window.count >= MAX_FAILURES) throw tooManyAttempts(window.until, at)
     window.count++
-    held.set(request, window)
+    windowByRequest.set(request, window)
   }
 
   /** Call this once the request has succeeded. */
   function release(request: Request) {
-    const window = held.get(request)
+    const window = windowByRequest.get(request)
     if (window) window.count--
   }
 }

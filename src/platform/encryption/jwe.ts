@@ -12,8 +12,9 @@ import type { JWK } from 'jose'
 import { privateKeyOf } from '../../lib/es256.ts'
 
 /**
- * JWE (RFC 7516) for small messages. jose uses WebCrypto, which runs each of seven steps on another thread, and that
- * costs more than the step itself; here only the key agreement does so. Larger messages use jose: see `message.ts`.
+ * JWE (RFC 7516) for small messages. jose uses WebCrypto, which runs each of seven steps on another
+ * thread, and that costs more than the step itself. Here only the key agreement leaves this thread.
+ * Larger messages use jose: see `message.ts`.
  */
 
 const CIPHER = 'aes-256-gcm'
@@ -30,8 +31,8 @@ type AsyncAgreement = (
 ) => void
 
 /**
- * Opens a compact JWE with ECDH-ES on P-256 and A256GCM, whose header the caller has checked. Throws for anything
- * else.
+ * Opens a compact JWE (ECDH-ES on P-256, A256GCM) whose header the caller has checked. Throws for
+ * any other JWE.
  */
 export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
   const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')

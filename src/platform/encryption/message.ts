@@ -146,8 +146,8 @@ function isContentType(value: unknown): value is string {
 }
 
 /**
- * Base64url can encode the same bytes in several ways (padding, white space, spare bits). The length of the message and
- * the ends of its last two parts show whether it is the canonical one.
+ * Base64url can encode the same bytes in several ways (padding, white space, spare bits). The
+ * length of the message and the ends of its last two parts show whether its encoding is canonical.
  */
 function isCanonical(jwe: string, plaintext: Uint8Array): boolean {
   const [header = '', , , ciphertext = '', tag = ''] = jwe.split('.')

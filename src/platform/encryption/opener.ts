@@ -50,8 +50,8 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
   }
 
   /**
-   * Waits for the memory that an upload from `address` needs, before its body is read. Dispose of it once the request
-   * is answered.
+   * Waits for the memory that an upload from `address` needs, before its body is read. Dispose of
+   * the result once the request is answered, to release the memory.
    */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
     const size = contentLengthOf(request)
@@ -81,7 +81,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return { opened, claim: null }
-    // A replay sent at the last moment may still be waiting or arriving slowly until then.
+    // A replay sent at the last moment may still be queued, or be arriving slowly, until this time.
     const until =
       Math.max(iat, arrival) +
       CLOCK_TOLERANCE_SECONDS +

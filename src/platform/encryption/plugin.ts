@@ -2,7 +2,7 @@ import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
-import { type Log, plainLines } from '../../lib/log.ts'
+import { createLineWriter, type Log } from '../../lib/log.ts'
 import { IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../http/body.ts'
 import type { IpOf } from '../http/client-ip.ts'
 import { failureBody, internalError, malformed } from '../http/errors.ts'
@@ -46,9 +46,9 @@ export function encryption(deps: EncryptionDeps) {
   const { isUpload, admitUpload, open } = createOpener(deps)
   const failures = createFailureLimit(deps)
   const refusals = new WeakMap<Request, unknown>()
-  /** Must succeed before a route changes anything. */
+  /** Records that a message is new: must succeed before a route changes anything. */
   const claims = new WeakMap<Request, () => Promise<void>>()
-  const logMessage = plainLines(log)
+  const logMessage = createLineWriter(log)
   let server: Server<unknown> | null = null
   return (
     new Elysia({ name: 'encryption' })
@@ -126,7 +126,7 @@ export function encryption(deps: EncryptionDeps) {
   /** The reply to a failed claim is plain, because the request is not executed. */
   async function claimOnce(request: Request, claim: () => Promise<void>) {
     try {
-      failures.hold(request, ipOf(request, server))
+      failures.countFailure(request, ipOf(request, server))
       await claim()
     } catch (error) {
       refusals.set(request, error)

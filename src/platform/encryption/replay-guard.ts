@@ -25,9 +25,9 @@ export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Da
   }
 
   async function sweep() {
-    const longAgo = new Date(now().getTime() - CLOCK_SLACK_MS)
+    const forgetBefore = new Date(now().getTime() - CLOCK_SLACK_MS)
     await db.write(async (tx) => {
-      await tx.delete(sealedRequests).where(lt(sealedRequests.forgetAt, longAgo))
+      await tx.delete(sealedRequests).where(lt(sealedRequests.forgetAt, forgetBefore))
     })
   }
 }

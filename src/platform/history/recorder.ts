@@ -26,7 +26,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   let counts = { requests: 0, errors: 0, events: 0 }
   let writes = countWrites()
   let lastHour = 0
-  return { observe, lastMinutes, list, newestAt, flush }
+  return { observe, sumLastMinutes, list, newestAt, flush }
 
   function observe({ seconds, status, isEvent }: ObservedRequest) {
     counts.requests++
@@ -109,7 +109,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   }
 
   /** The totals of the last `count` minutes. */
-  async function lastMinutes(count: number) {
+  async function sumLastMinutes(count: number) {
     const samplesInRange = await list(count / 60)
     const sum = (name: 'requests' | 'errors' | 'events') =>
       samplesInRange.reduce((total, sample) => total + sample[name], 0)

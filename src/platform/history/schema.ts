@@ -26,7 +26,7 @@ export function historyTables(columns: Columns) {
     {
       /** `minute` or `hour`. */
       span: text().notNull(),
-      /** When it began. */
+      /** When the minute or hour began. */
       at: ms().notNull(),
       /** The instance's name; empty for a single instance. */
       instance: text().notNull(),

@@ -9,7 +9,7 @@ export const JSON_LIMIT = 64 * 1024
 const DEPTH_LIMIT = 32
 /** A connection is closed after this many seconds without a byte. */
 export const IDLE_TIMEOUT_SECONDS = 15
-/** The same during uploads, because phones may be slow. */
+/** The same timeout during uploads; longer, because phones may be slow. */
 export const UPLOAD_TIMEOUT_SECONDS = 255
 
 /** The route options for a JSON body of at most `limit` bytes: a capped parser and the schema. */

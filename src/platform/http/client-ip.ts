@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Log } from '../../lib/log.ts'
 import { isForwarded } from './forwarded.ts'
 
-/** The key by which rate limits count a request's client. */
+/** The key under which rate limits count a client's requests. */
 export type IpOf = (request: Request, server: Server<unknown> | null) => string
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
@@ -58,7 +58,7 @@ export function createProxyCheck(trusted: string[]): RequestCheck {
   }
 }
 
-/** Allows requests from `networks`; all requests when there are none. */
+/** Allows requests from `networks`, or all requests when `networks` is empty. */
 export function createNetworkCheck(
   networks: string[],
   addressOf: AddressOf,

@@ -37,7 +37,7 @@ export type RecordAction = (
 ) => Promise<void>
 
 type ConsoleGuardDeps = {
-  /** The operator whose session token this is; null when it is invalid. */
+  /** The operator who owns the session; null when the token is invalid. */
   checkSession: (token: string) => Promise<Operator | null>
   /** The origin of the console; null to use the request's own. */
   baseUrl: string | null
@@ -55,8 +55,9 @@ const operators = new WeakMap<Request, Operator>()
 const visitors = new WeakMap<Request, Visitor>()
 
 /**
- * Who may call a console route: `anyone` without a session, any signed-in operator for their own data (`self`), or
- * operators with at least that role. A `stepUp` route also requires a passkey or code used in the last ten minutes.
+ * Declares who may call a console route: `anyone`, even without a session; any signed-in operator,
+ * for their own data (`self`); or operators with at least the given role. A `stepUp` route also
+ * requires a passkey or code used in the last ten minutes.
  */
 export function allow(access: Access, proof?: 'stepUp') {
   return { detail: { tags: proof ? [access, proof] : [access] } }
@@ -86,7 +87,8 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   async function authorize(request: Request, server: unknown, route: string): Promise<void> {
     if (visitors.has(request)) return
     const origin = originOf(request)
-    if (!SAFE_METHODS.has(request.method) && !isOurs(request, origin)) throw crossOriginRequest()
+    if (!SAFE_METHODS.has(request.method) && !isFromConsole(request, origin))
+      throw crossOriginRequest()
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const [access, proof] = declared.get(`${method} ${route}`) ?? []
     if (access !== 'anyone') {
@@ -124,14 +126,14 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     return request.headers.get('origin') ?? baseUrl ?? ownOriginOf(request)
   }
 
-  function isOurs(request: Request, origin: string): boolean {
+  function isFromConsole(request: Request, origin: string): boolean {
     const { headers } = request
     const site = headers.get('sec-fetch-site')
     if (site !== null && site !== 'same-origin') return false
     if (!headers.has('origin')) return site !== null
     const host = URL.parse(origin)?.host
     if (!host) return false
-    // A page on another port of our own host is not ours.
+    // A page on another port of our own host is not the console.
     const isConfiguredHost =
       baseUrl !== null && new URL(baseUrl).hostname === new URL(origin).hostname
     const own = headers.get('host') ?? URL.parse(ownOriginOf(request))?.host

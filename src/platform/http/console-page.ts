@@ -19,14 +19,14 @@ const CSP = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const TYPES: Record<string, string> = {
+const CONTENT_TYPES: Record<string, string> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
 }
 const ENCODINGS = ['br', 'gzip']
-const NAME = /^[\w-]+\.(js|css|svg)$/
+const ASSET_NAME = /^[\w-]+\.(js|css|svg)$/
 
 /** The console's page, the same for every path under `/console`. */
 export function consolePage() {
@@ -46,7 +46,7 @@ export function consolePage() {
   }
 
   function file({ request, set, params }: PageRequest & { params: { name: string } }) {
-    if (!NAME.test(params.name)) throw notFound()
+    if (!ASSET_NAME.test(params.name)) throw notFound()
     // The name contains a hash of the content.
     return send(params.name, request, set, {
       'cache-control': 'public, max-age=31536000, immutable',
@@ -64,11 +64,11 @@ async function send(
   headers: Record<string, string>,
 ): Promise<Response> {
   const accepted = request.headers.get('accept-encoding') ?? ''
-  const encoding = ENCODINGS.find((one) => new RegExp(`\\b${one}\\b`).test(accepted))
+  const encoding = ENCODINGS.find((candidate) => new RegExp(`\\b${candidate}\\b`).test(accepted))
   const found = await fileOf(name, encoding)
   if (!found) throw notFound()
   varyBy(set, 'Accept-Encoding')
-  const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+  const type = CONTENT_TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
   const all = { ...headers, 'content-type': type }
   return rawReply(set, found, encoding ? { ...all, 'content-encoding': encoding } : all)
 }

@@ -7,13 +7,13 @@ const REQUEST_HEADERS =
   'Accept-Language, App-Platform, App-Version, Authorization, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-None-Match, Payload, Timezone, X-File-Name, X-Request-Id'
 const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
 /** How long browsers may cache a preflight, in seconds; Chromium accepts no more. */
-const MAX_AGE = '7200'
+const MAX_AGE_SECONDS = '7200'
 const MAX_LOGGED_ORIGINS = 100
 const MAX_ORIGIN_LENGTH = 200
 /** The origins that browsers and web views send, such as capacitor://localhost. */
 const ORIGIN_FORMAT = /^(null|[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+)$/
 
-/** Allows web clients of these origins (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
+/** Allows web clients of `origins` (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
 export function cors({ origins, log }: { origins: string[]; log: Log }) {
   const refused = createRecentMap<string, true>(MAX_LOGGED_ORIGINS)
   return new Elysia({ name: 'cors' }).onRequest(({ request: { method, headers }, set }) => {
@@ -27,7 +27,7 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
     if (method !== 'OPTIONS' || !headers.has('access-control-request-method')) return
     set.headers['access-control-allow-methods'] = METHODS
     set.headers['access-control-allow-headers'] = REQUEST_HEADERS
-    set.headers['access-control-max-age'] = MAX_AGE
+    set.headers['access-control-max-age'] = MAX_AGE_SECONDS
     return new Response(null, { status: 204 })
   })
 

@@ -5,7 +5,10 @@ import { peerAddressOf, type RequestCheck } from './client-ip.ts'
 /** The country code that a proxy reports for a request, in capitals; null without one. */
 export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
 
-/** Any client can send `header`, so it is only used from a trusted proxy. It is null when no proxy sets it. */
+/**
+ * Any client can send `header`, so it is used only when a trusted proxy sends it. `header` is null
+ * when no proxy sets one.
+ */
 export function createCountryOf(
   header: string | null,
   { isFromProxy, log }: { isFromProxy: RequestCheck; log: Log },

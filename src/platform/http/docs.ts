@@ -32,7 +32,7 @@ const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUr
 export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
   const documents = new Map<boolean, Promise<OpenApi>>()
   return new Elysia({ name: 'docs' })
-    .get('/docs', () => page(PAGE, 'text/html; charset=utf-8'), hidden)
+    .get('/docs', () => send(PAGE, 'text/html; charset=utf-8'), hidden)
     .get(
       '/docs/json',
       async ({ request }) => {
@@ -43,9 +43,9 @@ export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
       },
       hidden,
     )
-    .get('/docs/start.js', () => page(START, 'text/javascript; charset=utf-8'), hidden)
-    .get('/docs/script.js', () => page(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
-    .get('/docs/style.css', () => page(Bun.file(style), 'text/css; charset=utf-8'), hidden)
+    .get('/docs/start.js', () => send(START, 'text/javascript; charset=utf-8'), hidden)
+    .get('/docs/script.js', () => send(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
+    .get('/docs/style.css', () => send(Bun.file(style), 'text/css; charset=utf-8'), hidden)
 }
 
 /** The OpenAPI 3.0.3 document of an app. The plugin's own page and document are never served. */
@@ -59,7 +59,7 @@ export async function describeApi(
     isSimple: boolean
   },
 ): Promise<OpenApi> {
-  // The plugin takes half as long to load as the whole startup, and only this needs it.
+  // Loading the plugin takes half as long as the whole startup, and only this function needs it.
   const { swagger } = await import('@elysiajs/swagger')
   const documentation = { info: { title: 'Homeport', version, description: about.description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
@@ -70,7 +70,7 @@ export async function describeApi(
 
 const hidden = { detail: { hide: true } }
 
-function page(content: string | Blob, type: string): Response {
+function send(content: string | Blob, type: string): Response {
   return new Response(content, {
     headers: { 'content-type': type, 'content-security-policy': CSP },
   })

@@ -40,10 +40,10 @@ export function integer(options: IntegerOptions) {
   return Type.Integer(options)
 }
 
-/** The schema of an id. `whose` is, for example, `of the plan`. */
-export function id(whose: string) {
+/** The schema of an id. `suffix` completes its description, for example `of the plan`. */
+export function id(suffix: string) {
   return t.String({
-    description: `id ${whose} (UUIDv7)`,
+    description: `id ${suffix} (UUIDv7)`,
     examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
   })
 }
@@ -74,8 +74,8 @@ export function replyOf<T extends TSchema>(
   title: string,
   description: string,
 ) {
-  const own = t.String({ description: `\`${code}\``, examples: [code] })
-  return closedObject({ code: own, response }, title, description)
+  const codeSchema = t.String({ description: `\`${code}\``, examples: [code] })
+  return closedObject({ code: codeSchema, response }, title, description)
 }
 
 /**
@@ -138,7 +138,7 @@ export const Failure = closedObject(
   'the body of every error reply',
 )
 
-/** The response schemas of a route: its success, and the failure statuses that it can return. */
+/** The response schemas of a route: for success, and for each failure status it can return. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {
   const entries = failures.map((status) => [status, Failure] as const)
   return { 200: success, ...Object.fromEntries(entries) } as { 200: T } & Record<S, typeof Failure>

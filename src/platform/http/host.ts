@@ -12,7 +12,7 @@ export function host() {
     const hasTwoHosts = request.headers.get('host')?.includes(',')
     if (
       hasTwoHosts ||
-      isTooShort(request) ||
+      hasTooShortHost(request) ||
       (isWithoutHost(request) && !PROBES.test(request.url))
     ) {
       throw malformed('The Host header is not valid.')
@@ -20,7 +20,10 @@ export function host() {
   })
 }
 
-/** The router assumes that an https host has at least three characters: every name in a certificate does. */
-function isTooShort({ url }: Request): boolean {
+/**
+ * The router assumes that an https host has at least three characters, as every name in a
+ * certificate has.
+ */
+function hasTooShortHost({ url }: Request): boolean {
   return url.startsWith('https:') && url.indexOf('/', 'https://'.length) < 'https://abc'.length
 }

@@ -19,12 +19,15 @@ export function wantedLanguages(headers: Headers, lang: string | undefined): str
   return asked ? [asked] : languagesOf(headers)
 }
 
-/** Picks the best match for the wanted languages among those of the texts in a list. */
+/**
+ * Creates a function that picks the best match for the wanted languages among those of a list of
+ * texts.
+ */
 export function createNegotiator<T extends object>(textsOf: (list: T) => Text[]) {
-  const known = new WeakMap<T, string[]>()
+  const languagesByList = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {
-    const available = known.get(list) ?? languagesIn(textsOf(list))
-    known.set(list, available)
+    const available = languagesByList.get(list) ?? languagesIn(textsOf(list))
+    languagesByList.set(list, available)
     return matchLanguage(wanted, available, available[0] ?? FALLBACK_LANGUAGE)
   }
 }

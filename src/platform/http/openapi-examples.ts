@@ -28,7 +28,10 @@ export function withFailureExample(
   return { 'application/json': { ...json, example: { code, message, requestId } } }
 }
 
-/** Moves the example of an optional parameter into its description: otherwise, trying a request would send it. */
+/**
+ * Moves the example of an optional parameter into its description: otherwise, the documentation
+ * page would send it with every test request.
+ */
 export function withoutExample(parameter: Node): Node {
   const { schema, description } = parameter as { schema?: Node; description?: string }
   const { examples, ...rest } = schema ?? {}

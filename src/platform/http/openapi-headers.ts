@@ -1,16 +1,16 @@
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
 
-const text = (description: string, example: string, more: Node = {}) => ({
+const text = (description: string, example: string, constraints: Node = {}) => ({
   description,
-  schema: { type: 'string', ...more },
+  schema: { type: 'string', ...constraints },
   example,
 })
 
 /** The example is in the description: a documentation page would fill in and send an `example`. */
-const optional = (description: string, example: string, more: Node = {}) => ({
+const optional = (description: string, example: string, constraints: Node = {}) => ({
   description: `${description}. Example: \`${example}\``,
-  schema: { type: 'string', ...more },
+  schema: { type: 'string', ...constraints },
 })
 
 /**
@@ -31,7 +31,7 @@ const COMMON_HEADERS: Record<string, Node> = {
   Device: {
     name: 'device',
     ...optional(
-      'the name by which the user recognises this device, `ios` by default; percent-encoded if it is not ASCII',
+      'the name by which the user recognizes this device, `ios` by default; percent-encoded if it is not ASCII',
       'Pixel 9',
       {
         maxLength: 200,
@@ -57,7 +57,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     ...optional(
-      'the same for every attempt at an upload: within 24 hours and the next 100 uploads, a retry stores nothing again',
+      'the same for every attempt at an upload: a retry within 24 hours and the next 100 uploads stores nothing new',
       '5f0c6d3e',
       {
         pattern: '^[!-~]{1,64}$',
@@ -87,7 +87,7 @@ const RESPONSE_HEADERS: Record<string, Node> = {
     schema: { type: 'integer' },
     example: 5,
   },
-  WwwAuthenticate: text('how to sign in', 'Bearer'),
+  WwwAuthenticate: text('the authentication scheme', 'Bearer'),
   ETag: text('changes with the content', '"k3v9qw1x5c7b2n4m6j8h0g"'),
   CacheControl: text('how long the reply may be cached', 'public, max-age=300'),
   ContentLanguage: text('the language of the texts', 'en'),
@@ -112,7 +112,7 @@ export function headerParameters(names: string[]): Node[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-/** The headers of a reply with this status; `isCached`: the endpoint is public and cached. */
+/** The headers of a reply with `status`. `isCached`: whether the endpoint is public and cached. */
 export function responseHeaders(status: string, isCached: boolean): Node {
   const names = [['X-Request-Id', 'XRequestId']]
   if (status === '401') names.push(['WWW-Authenticate', 'WwwAuthenticate'])

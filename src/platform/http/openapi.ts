@@ -52,7 +52,7 @@ export function normalizeOpenApi(
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
     paths[path] = {}
     for (const [method, operation] of Object.entries(item)) {
-      const complete = withHeaders(withSealing(operation, path, method))
+      const complete = withHeaders(withSealingFailures(operation, path, method))
       paths[path][method] = normalizeOperation(complete, schemas)
     }
   }
@@ -89,23 +89,24 @@ export function normalizeOpenApi(
   }
 }
 
-/** Replaces schemas by their `x-simple`, for generators that support neither `oneOf` nor arrays of files. */
+/** Replaces schemas with their `x-simple`, for generators without `oneOf` or arrays of files. */
 function simplify(document: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(document), (_key, node) => {
     const simple = node?.['x-simple']
-    // The plugin repeats the title and description of a reply's schema on the reply, and names the schema by them.
+    // The plugin repeats the title and description of a reply's schema on the reply, which would
+    // name the simple schema after the original.
     return simple && node.content ? { content: node.content } : (simple ?? node)
   })
 }
 
 /** Adds the errors that payload encryption can return before the route is reached. */
-function withSealing(operation: Operation, path: string, method: string): Operation {
+function withSealingFailures(operation: Operation, path: string, method: string): Operation {
   const { responses } = operation
   const failure = responses['400']
   if (!failure || !path.startsWith('/api/')) return operation
   const statuses = method === 'get' ? ['403'] : ['403', '409']
-  const own = Object.fromEntries(statuses.map((status) => [status, failure]))
-  return { ...operation, responses: { ...own, ...responses } }
+  const sealingFailures = Object.fromEntries(statuses.map((status) => [status, failure]))
+  return { ...operation, responses: { ...sealingFailures, ...responses } }
 }
 
 /** Adds an operation's own request headers and its response headers. */
@@ -149,7 +150,7 @@ function normalizeOperation(operation: Operation, schemas: Record<string, unknow
   return clean(normalized, schemas) as Operation
 }
 
-/** The plugin documents every body as JSON, form and text: keeps only JSON. */
+/** Keeps only JSON: the plugin documents every body as JSON, form and text. */
 function jsonOnly(content: Record<string, Node>, title?: string, description?: string) {
   const json = content['application/json']
   if (!json) return content
@@ -173,7 +174,7 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
     ),
   )
   allowAbsentNulls(cleaned)
-  // Generators recognise a map of any values by `true`.
+  // Generators recognize `true` as a map of any values.
   if (isEmpty(cleaned['additionalProperties'])) cleaned['additionalProperties'] = true
   // Newer servers may return fields that this document does not contain.
   if (!/Body$|Changes$/.test(String(title ?? 'Body'))) delete cleaned['additionalProperties']
@@ -198,7 +199,10 @@ function allowAbsentNulls(schema: Node) {
   else delete schema['required']
 }
 
-/** A property can have the name of a keyword: only values of the keyword's own type are changed. */
+/**
+ * Converts a schema's keywords. A property may be named like a keyword, so only values of the
+ * keyword's own type are changed.
+ */
 function repair(node: Node): Node {
   const { anyOf, patternProperties, error, examples, ...rest } = node
   if (error !== undefined && typeof error !== 'string') rest['error'] = error
@@ -223,7 +227,7 @@ function union(choices: Node[]): Node {
   const others = choices.filter(({ type }) => type !== 'null')
   const nullable = others.length < choices.length ? { nullable: true } : {}
   const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
-  // Text that stands for a number has a format; a union of plain types becomes any value.
+  // Only the text in such a union has a format; any other union of types becomes any value.
   if (native && others.some(({ type, format }) => type === 'string' && format !== undefined))
     return { ...repair(native), ...nullable }
   if (native && others.length > 1) return nullable

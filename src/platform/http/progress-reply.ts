@@ -13,8 +13,8 @@ type ProgressRequest = { request: Request; server: unknown; set: Context['set'];
 const PROGRESS_INTERVAL_MS = 200
 
 /**
- * Streams the progress of long work as JSON lines: `{ progress }` while it runs, then `{ response }` or `{ failure }`.
- * The work is aborted when the client disconnects.
+ * Streams the progress of a long operation as JSON lines: `{ progress }` while it runs, then
+ * `{ response }` or `{ failure }`. The operation is aborted when the client disconnects.
  */
 export function progressReply<Progress, Outcome>(
   { request, server, set, log }: ProgressRequest,

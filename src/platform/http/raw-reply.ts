@@ -1,8 +1,8 @@
 import type { Context } from 'elysia'
 
 /**
- * A reply with a raw body: the common headers, overridden by `headers`. Elysia would copy a Response to merge the two,
- * which sends a file as a stream without a length.
+ * A reply with a raw body and the common headers, overridden by `headers`. Elysia itself would
+ * merge the headers by copying the Response, which sends a file as a stream without a length.
  */
 export function rawReply(
   set: Context['set'],

@@ -9,7 +9,7 @@ const MAX_MATCHED_TAGS = 2_000
 const MAX_TAGS = 10
 
 /** User-Agent patterns (RFC 9110 §10.1.5) and the names that users recognize. */
-const TOOLS: [RegExp, string][] = [
+const AGENT_NAMES: [RegExp, string][] = [
   [/^curl\//, 'curl'],
   [/^Wget\//, 'Wget'],
   [/^HTTPie\//, 'HTTPie'],
@@ -46,7 +46,7 @@ export function deviceOf(request: Request): Device {
 /** Apps without a `device` header count as iOS; tools and browsers are recognized by their User-Agent. */
 function deviceByAgent(headers: Headers): string {
   const agent = headers.get('user-agent') ?? ''
-  return TOOLS.find(([pattern]) => pattern.test(agent))?.[1] ?? 'ios'
+  return AGENT_NAMES.find(([pattern]) => pattern.test(agent))?.[1] ?? 'ios'
 }
 
 /** Decodes a header that may be percent-encoded, as headers cannot contain every character. */

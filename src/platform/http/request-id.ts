@@ -10,18 +10,18 @@ type RequestInfo = {
   denial?: Denial
 }
 
-const seen = new WeakMap<Request, RequestInfo>()
-const PLAIN = /^[\w.-]{1,64}$/
+const infoByRequest = new WeakMap<Request, RequestInfo>()
+const PLAIN_ID = /^[\w.-]{1,64}$/
 
 /** Creates the state of a request. Its id is its `X-Request-Id` if that is a plain word. */
 export function recordRequest(request: Request): RequestInfo {
-  const given = request.headers.get('x-request-id')
-  const id = given !== null && PLAIN.test(given) ? given : crypto.randomUUID()
+  const sentId = request.headers.get('x-request-id')
+  const id = sentId !== null && PLAIN_ID.test(sentId) ? sentId : crypto.randomUUID()
   const info: RequestInfo = { id, startedAt: performance.now() }
-  seen.set(request, info)
+  infoByRequest.set(request, info)
   return info
 }
 
 export function requestInfo(request: Request): RequestInfo {
-  return seen.get(request) ?? recordRequest(request)
+  return infoByRequest.get(request) ?? recordRequest(request)
 }

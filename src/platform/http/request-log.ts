@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { DenialReason } from '../../lib/errors.ts'
-import { type Log, plainLines } from '../../lib/log.ts'
+import { createLineWriter, type Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
@@ -8,7 +8,7 @@ type RequestMetrics = Pick<Metrics, 'observeRequest'> & {
   countDenial: (reason: DenialReason) => void
 }
 
-/** `isTls`: whether to send HSTS; behind a proxy, the proxy does. */
+/** `isTls`: whether this server terminates TLS and so sends HSTS; otherwise its proxy does both. */
 type ObserveDeps = {
   log: Log
   metrics: RequestMetrics
@@ -21,7 +21,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** Sets the id and the security headers of every reply, logs one line per request, and measures it. */
 export function observe({ log, metrics, isTls }: ObserveDeps) {
-  const logRequest = plainLines(log)
+  const logRequest = createLineWriter(log)
   return new Elysia({ name: 'observe' })
     .onRequest(({ request, set }) => {
       set.headers['x-request-id'] = recordRequest(request).id

@@ -41,8 +41,8 @@ export async function* chunksAtMinimumRate(
 }
 
 /**
- * Reads a body with a Content-Length of `length`. Refuses a sender that is too slow, because it occupies memory: a
- * stalled connection after 10 s.
+ * Reads a body with a Content-Length of `length`. Refuses a sender that is too slow, because the
+ * body occupies memory; a stalled sender is refused after 10 s.
  */
 export async function readWithMinimumRate(request: Request, length: number): Promise<Uint8Array> {
   rejectEncodedBody(request)

@@ -32,11 +32,11 @@ export function createLimits({
   enabled: boolean
 }) {
   const { limits } = db.tables
-  return { isOn: enabled, check, reserve, tryCount, forget, inForce, sweep }
+  return { isOn: enabled, check, reserve, countIfAllowed, resetCounter, activeLimits, sweep }
 
   /** Throws `rate_limited` when one of `claims` would be refused now. Does not count. */
   async function check(claims: Claim[]) {
-    const [first] = enabled ? await inForce(claims) : []
+    const [first] = enabled ? await activeLimits(claims) : []
     if (first) throw tooManyAttempts(first.until, now())
   }
 
@@ -52,7 +52,7 @@ export function createLimits({
   }
 
   /** Counts `claim` as part of the change; false when the limit is exceeded. */
-  async function tryCount(tx: Tx, claim: Claim): Promise<boolean> {
+  async function countIfAllowed(tx: Tx, claim: Claim): Promise<boolean> {
     if (!enabled) return true
     try {
       await count(tx, claim)
@@ -64,12 +64,12 @@ export function createLimits({
   }
 
   /** Resets a counter as part of the change. */
-  async function forget(tx: Tx, claim: Claim) {
+  async function resetCounter(tx: Tx, claim: Claim) {
     await tx.delete(limits).where(eq(limits.key, keyOf(claim)))
   }
 
   /** The limits that would refuse `claims` now, and until when. */
-  async function inForce(claims: Claim[]): Promise<{ name: string; until: Date }[]> {
+  async function activeLimits(claims: Claim[]): Promise<{ name: string; until: Date }[]> {
     const found = []
     for (const claim of claims) {
       const { rule } = claim
@@ -111,7 +111,7 @@ export function createLimits({
 
   /** Leaves the counter alone when a new window has begun since `counted`. */
   async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
-    if ('free' in claim.rule || !counted) return forget(tx, claim)
+    if ('free' in claim.rule || !counted) return resetCounter(tx, claim)
     await tx
       .update(limits)
       .set({ count: sql`${limits.count} - 1` })

@@ -100,7 +100,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     await tx.delete(outbox)
   }
 
-  /** Stops sending. A message in flight may arrive without our knowing; it is then sent again. */
+  /** Stops sending. A message in flight may arrive unnoticed; it is then sent again. */
   async function stop() {
     stopped = true
     await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT_MS)])
@@ -138,7 +138,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   /** Claims a due message, so that no other instance sends it too. */
   async function claimNext(): Promise<Row | null> {
     const at = now()
-    // A message due later than any retry was added while the clock was wrong.
+    // A message due later than any retry could be was added while the clock was wrong.
     const isTooFar = gt(outbox.dueAt, new Date(at.getTime() + MAX_RETRY_DELAY_MS))
     const isDue = or(lte(outbox.dueAt, at), isTooFar)
     const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)

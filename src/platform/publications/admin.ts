@@ -6,7 +6,7 @@ import { closedObject, data } from '../http/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
 /** Content that is edited as a whole and versioned. */
-type Published = {
+type VersionedContent = {
   /** The current content and its version. */
   readLive: () => Promise<{ version: number; content: unknown }>
   publish: (edited: unknown, by: Publishing) => Promise<unknown>
@@ -29,7 +29,7 @@ const HistoryQuery = closedObject({ before: t.Optional(t.Numeric({ minimum: 1 })
 export function publicationAdmin(
   kind: string,
   schema: TSchema,
-  { readLive, publish, rollBack, find, history }: Published,
+  { readLive, publish, rollBack, find, history }: VersionedContent,
   record: RecordAction,
 ) {
   return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })

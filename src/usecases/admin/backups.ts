@@ -23,7 +23,7 @@ const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
 
 type BackupsAdminDeps = { backups: Backups | null; record: RecordAction; log: Log }
 
-/** Routes to create, verify and download backups. Restoring is a command. */
+/** Routes to create, verify and download backups. Only the command line restores them. */
 export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
     .get('', async () => data(await requireBackups().list()), allow('reader'))

@@ -67,7 +67,7 @@ async function overview(deps: HealthAdminDeps) {
     instance: config.instance,
     now: now().toISOString(),
     ready: await readiness(),
-    traffic: await recorder.lastMinutes(RECENT_MINUTES),
+    traffic: await recorder.sumLastMinutes(RECENT_MINUTES),
     events: {
       ...(await eventSearch.countMarked()),
       latestAt: (await eventSearch.latest())?.toISOString() ?? null,

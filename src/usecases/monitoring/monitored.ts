@@ -4,7 +4,7 @@ import type { OpenDb } from '../../platform/db/db.ts'
 import type { HostState } from './host-state.ts'
 
 /** Everything that monitoring reads. */
-export type Monitored = {
+export type MonitoringDeps = {
   config: Pick<Config, 'dataDir' | 'instance'>
   db: Pick<OpenDb<unknown>, 'place' | 'size' | 'isWritable' | 'writeStats' | 'clockSkew'>
   version: string
@@ -21,7 +21,7 @@ export type Monitored = {
     read: () => Promise<{ updatedAt: string }>
     isStale: (() => Promise<boolean>) | null
   }
-  /** Throws the reason when nothing can be stored. */
+  /** Throws an error that gives the reason when nothing can be stored. */
   probeStorage: () => Promise<void>
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
   host: HostState

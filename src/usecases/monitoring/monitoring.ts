@@ -3,7 +3,7 @@ import { DENIAL_REASONS } from '../../lib/errors.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
 import { createRecorder } from '../../platform/history/recorder.ts'
 import type { HistoryDb } from '../../platform/history/schema.ts'
-import type { Monitored } from './monitored.ts'
+import type { MonitoringDeps } from './monitored.ts'
 import { createReadiness } from './readiness.ts'
 import { createReadings } from './readings.ts'
 import { createStatus } from './status.ts'
@@ -15,7 +15,7 @@ export type DeliveryRecord = {
 }
 
 /** Readiness, status and metrics of the service, and the history of its traffic. */
-export function createMonitoring(deps: Monitored & { db: HistoryDb }) {
+export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
   const { config, db, host, now } = deps
   const readiness = createReadiness(deps)
   const status = createStatus(deps, readiness)
@@ -27,20 +27,20 @@ export function createMonitoring(deps: Monitored & { db: HistoryDb }) {
     now,
   })
   const readings = createReadings(deps, readiness)
-  const { observeRequest, createCount, render } = createMetrics(readings, config.instance)
-  const countDenial = createCount(
+  const { observeRequest, createCounter, render } = createMetrics(readings, config.instance)
+  const countDenial = createCounter(
     'homeport_denials_total',
     'Requests answered with 401, by reason',
     'reason',
     DENIAL_REASONS,
   )
-  const countReply = createCount(
+  const countReply = createCounter(
     'homeport_http_replies_total',
     'Replies, by status class',
     'class',
     ['1xx', '2xx', '3xx', '4xx', '5xx'],
   )
-  const countDelivery = createCount(
+  const countDelivery = createCounter(
     'homeport_billing_deliveries_total',
     'Deliveries from the billing provider, by reply code',
     'code',

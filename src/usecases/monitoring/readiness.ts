@@ -1,7 +1,7 @@
 import { withTimeout } from '../../lib/with-timeout.ts'
 import type { ComponentState, Readiness } from '../../platform/http/health.ts'
 import type { HostState } from './host-state.ts'
-import type { Monitored } from './monitored.ts'
+import type { MonitoringDeps } from './monitored.ts'
 
 /** How long the result of a probe is reused. */
 const PROBE_LIFETIME_MS = 1_000
@@ -9,7 +9,7 @@ const PROBE_LIFETIME_MS = 1_000
 const PROBE_TIMEOUT_MS = 2_000
 
 /** The state of each component. A change to or from `failing` is logged. */
-export function createReadiness(deps: Monitored) {
+export function createReadiness(deps: MonitoringDeps) {
   const { config, db, rates, imageQueue, host, log } = deps
   let last: { at: number; probes: ReturnType<typeof probe> } | null = null
   let known: Partial<Readiness> = {}
@@ -29,8 +29,8 @@ export function createReadiness(deps: Monitored) {
   }
 
   async function probe(): Promise<Pick<Readiness, 'database' | 'storage'>> {
-    const late = () => new Error('the storage does not respond')
-    const storage = await withTimeout(deps.probeStorage(), PROBE_TIMEOUT_MS, late).then(
+    const timeoutError = () => new Error('the storage does not respond')
+    const storage = await withTimeout(deps.probeStorage(), PROBE_TIMEOUT_MS, timeoutError).then(
       () => null,
       (err: Error) => err,
     )

@@ -1,10 +1,13 @@
 import { freeSpace } from '../../lib/free-space.ts'
 import { processReadings, type Reading } from '../../lib/metrics.ts'
 import type { ComponentState, Readiness } from '../../platform/http/health.ts'
-import type { Monitored } from './monitored.ts'
+import type { MonitoringDeps } from './monitored.ts'
 
 /** All metrics of `/metrics` except the request metrics. */
-export function createReadings(deps: Monitored, readiness: () => Promise<Readiness>): Reading[] {
+export function createReadings(
+  deps: MonitoringDeps,
+  readiness: () => Promise<Readiness>,
+): Reading[] {
   const { config, db, rates, host, now } = deps
   const secondsSince = (time: number) => Math.round((now().getTime() - time) / 1000)
   return [

@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import type { Readiness } from '../../platform/http/health.ts'
-import type { Monitored } from './monitored.ts'
+import type { MonitoringDeps } from './monitored.ts'
 
 export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
@@ -9,12 +9,12 @@ export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
  * The state of the service. Sizes are in bytes; `since` is null when no server runs. Values from the database are
  * null while it does not respond.
  */
-export function createStatus(deps: Monitored, readiness: () => Promise<Readiness>) {
+export function createStatus(deps: MonitoringDeps, readiness: () => Promise<Readiness>) {
   const { version, servingSince, db, now } = deps
   const { dataDir } = deps.config
   return async () => {
     const { bytes: freeBytes } = await freeSpace(dataDir)
-    // Concurrently, so that an unresponsive database is waited for only once.
+    // Read concurrently, so that we wait for an unresponsive database only once.
     const [parts, users, events, messagesWaiting, databaseBytes, rates, backup] = await Promise.all(
       [
         readiness(),

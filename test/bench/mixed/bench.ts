@@ -9,7 +9,7 @@ import { printCpuTimes } from './cpu-times.ts'
 import { type Criterion, tryRates } from './find-rates.ts'
 import { startGenerator } from './generator.ts'
 import { startHomeportContender } from './homeport.ts'
-import type { Running } from './measure.ts'
+import type { LoadedServer } from './measure.ts'
 import { startNodeStack } from './node-stack.ts'
 import { startPocketBaseContender } from './pocketbase.ts'
 import { printRates } from './report.ts'
@@ -36,17 +36,20 @@ const ROUNDS = flags.quick ? 1 : 3
 const LIMIT = Number(flags.limit)
 const SIZE = flags.quick ? { users: 100, pictures: 10 } : { users: 500, pictures: 50 }
 
-/** Scaled as an app does before sending: 250 KB. Converting a larger image takes most of the 100 ms. */
+/**
+ * Resized as an app does before an upload: 250 KB. Converting a larger image would take most of
+ * the 100 ms.
+ */
 const PHOTO = { width: 800, height: 600 }
 
 const CRITERIA: Criterion[] = [
-  { name: 'every request', of: (result) => result.all },
-  { name: 'all but sign-ins and pictures', of: (result) => result.light },
+  { name: 'every request', select: (result) => result.all },
+  { name: 'all but sign-ins and pictures', select: (result) => result.light },
 ]
 
 const folder = await mkdtemp(join(tmpdir(), 'homeport-mixed-'))
 const started: Contender[] = []
-const running: Running[] = []
+const running: LoadedServer[] = []
 const startedAt = performance.now()
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => void stopAll().finally(() => process.exit(1)))
@@ -103,10 +106,10 @@ async function checkAll() {
     await contender.stop()
     const stored = contender.countStored()
     const before = { events: SIZE.users, uploads: SIZE.pictures }
-    const least = before.events + events
-    const most = before.events + sent
-    if (stored.events < least || stored.events > most) {
-      faults.push(`${stored.events} events are stored, expected ${least} to ${most}`)
+    const minEvents = before.events + events
+    const maxEvents = before.events + sent
+    if (stored.events < minEvents || stored.events > maxEvents) {
+      faults.push(`${stored.events} events are stored, expected ${minEvents} to ${maxEvents}`)
     }
     if (stored.uploads < before.uploads + uploads) {
       faults.push(

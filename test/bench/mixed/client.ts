@@ -5,7 +5,7 @@ import { type Kind, pick, type Random } from './mix.ts'
 export type World = {
   port: number
   users: User[]
-  /** Public reads with the server's ETag, or null without one. */
+  /** Public reads, each with its ETag, or null if the server sends none. */
   reads: { path: string; etag: string | null }[]
   /** Paths of stored images. */
   pictures: string[]
@@ -41,7 +41,7 @@ export type Client = {
 export const PASSWORD = 'a long password'
 export const EMAIL_DOMAIN = 'example.com'
 export const WEBHOOK_PATH = '/api/webhooks/billing/v1'
-/** In ms. */
+/** A billing period, in ms. */
 export const PERIOD = 30 * 24 * 60 * 60 * 1000
 
 type RequestOptions = {
@@ -84,24 +84,29 @@ export async function ask<T>(
   throw new Error(`${method} ${path} got ${reply.status}: ${await reply.text()}`)
 }
 
-/** Runs `work` for each item of `list`, two at a time, because Homeport refuses password hashing that would wait too long. */
+/**
+ * Runs `work` for each item of `list`, two at a time, because Homeport refuses a password request
+ * that would wait too long.
+ */
 export async function forEachTwoAtATime<T>(
   list: readonly T[],
-  work: (one: T, at: number) => Promise<void>,
+  work: (item: T, index: number) => Promise<void>,
 ) {
   const entries = list.entries()
   const worker = async () => {
-    for (const [at, one] of entries) await work(one, at)
+    for (const [index, item] of entries) await work(item, index)
   }
   await Promise.all([worker(), worker()])
 }
 
-/** Returns a function that creates an event of a user's purchase, each with a unique time. It pays for one period from that time. */
-export function createEvents() {
+/**
+ * Returns a function that creates events of a user's purchase. Each event has a unique time and
+ * pays for one period from then on.
+ */
+export function createEventFactory() {
   let last = Date.now()
   return (type: 'INITIAL_PURCHASE' | 'RENEWAL', { id, email }: User) => {
     last = Math.max(Date.now(), last + 1)
-    const line = `line-${email}`
     return {
       id: `event-${last}`,
       type,
@@ -116,7 +121,7 @@ export function createEvents() {
       environment: 'PRODUCTION',
       entitlement_ids: ['pro'],
       transaction_id: `transaction-${last}`,
-      original_transaction_id: line,
+      original_transaction_id: `line-${email}`,
       store: 'APP_STORE',
       price: 9.99,
       currency: 'USD',
@@ -124,7 +129,7 @@ export function createEvents() {
   }
 }
 
-/** A server's images. Each upload is read once, the latest first; after that, random images of `stored` are read. */
+/** Paths of images to read: each upload once, the latest first, then random images of `stored`. */
 export function createPicturePool(stored: string[]) {
   const unread: string[] = []
   const uploaded: string[] = []

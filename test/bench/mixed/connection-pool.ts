@@ -15,22 +15,22 @@ export type ConnectionPool = ReturnType<typeof createConnectionPool>
 export function createConnectionPool(port: number, max: number) {
   const idle: Connection[] = []
   const all = new Set<Connection>()
-  /** Called when a connection is free, because the request is built only then. */
+  /** One function per queued request, which builds the request once a connection is free. */
   const waiting: (() => Exchange)[] = []
   let opening = 0
   return { send, close }
 
-  /** Sends the request that `make` returns over the next free connection. */
-  function send(make: () => Exchange) {
+  /** Sends the request that `createExchange` returns over the next free connection. */
+  function send(createExchange: () => Exchange) {
     const connection = idle.pop()
-    if (connection) return start(connection, make())
-    waiting.push(make)
+    if (connection) return start(connection, createExchange())
+    waiting.push(createExchange)
     if (all.size + opening < max && opening < waiting.length) void open()
   }
 
   /** Closes all connections; active and waiting requests get null. */
   function close() {
-    for (const make of waiting.splice(0)) make().accept(null)
+    for (const createExchange of waiting.splice(0)) createExchange().accept(null)
     for (const { socket } of all) socket.terminate()
   }
 

@@ -1,12 +1,12 @@
 import type { World } from './client.ts'
 import type { ApiName } from './generator.ts'
 
-/** A running server. */
+/** A running server that takes part in the comparison. */
 export type Contender = {
   name: string
   pid: number
   port: number
-  /** One line about its hashing, syncing and conversion. */
+  /** A one-line summary of its hashing, syncing and conversion. */
   about: string
   apiName: ApiName
   /** Creates its users and images. */

@@ -1,4 +1,4 @@
-import { measureStep, type Running } from './measure.ts'
+import { type LoadedServer, measureStep } from './measure.ts'
 import { KINDS } from './mix.ts'
 import { SLOW_KINDS } from './open-loop.ts'
 import { toColumn } from './report.ts'
@@ -9,20 +9,20 @@ const RATE = 200
 /** The rate for kinds that take tens of ms. */
 const SLOW_RATE = 5
 
-/** Prints the CPU time of one request of each kind, all threads and processes of the server together. */
-export async function printCpuTimes(servers: Running[]) {
+/** Prints the CPU time per request of each kind, summed over the server's threads and processes. */
+export async function printCpuTimes(servers: LoadedServer[]) {
   const names = servers.map(({ contender }) => contender.name)
   console.log('CPU time per request, in ms')
   console.log(`  ${'kind'.padEnd(14)}${names.map(toColumn).join('')}`)
-  for (const only of KINDS) {
+  for (const kind of KINDS) {
     const times: string[] = []
-    const rate = SLOW_KINDS.includes(only) ? SLOW_RATE : RATE
-    for (const one of servers) {
-      const step = { rate, seconds: SECONDS, warmUp: 0, seed: 1, only }
-      const { cores, result, elapsed } = await measureStep(one, step)
+    const rate = SLOW_KINDS.includes(kind) ? SLOW_RATE : RATE
+    for (const server of servers) {
+      const step = { rate, seconds: SECONDS, warmUp: 0, seed: 1, only: kind }
+      const { cores, result, elapsed } = await measureStep(server, step)
       times.push(((cores.server * elapsed) / result.all.count).toFixed(2))
     }
-    console.log(`  ${only.padEnd(14)}${times.map(toColumn).join('')}`)
+    console.log(`  ${kind.padEnd(14)}${times.map(toColumn).join('')}`)
   }
   console.log()
 }

@@ -1,15 +1,15 @@
 import { median } from '../median.ts'
-import { type Measured, measureStep, type Running } from './measure.ts'
+import { type LoadedServer, type Measured, measureStep } from './measure.ts'
 import type { Latencies, StepResult } from './open-loop.ts'
 import { highestSustained, initialRates, nextRate, type RateResult } from './rates.ts'
 import { describeStep } from './report.ts'
 
 /** Selects the requests that must be answered within the limit; all kinds are always sent. */
-export type Criterion = { name: string; of: (result: StepResult) => Latencies }
+export type Criterion = { name: string; select: (result: StepResult) => Latencies }
 
 /**
- * `limit` is the p99 in ms, `lowest` the first rate, `seconds` and `warmUp` are per step; each rate is tried
- * `rounds` times.
+ * `limit` is the maximum p99 in ms, `lowest` the first rate; `seconds` and `warmUp` are per step.
+ * Each rate is tried `rounds` times.
  */
 export type SearchOptions = {
   limit: number
@@ -19,15 +19,15 @@ export type SearchOptions = {
   rounds: number
 }
 
-/** All rounds of a server at each rate, in requests per second. */
+/** A server's rounds at each rate, in requests per second. */
 export type Tries = Map<number, Measured[]>
 
 /** The share of requests that may fail at a sustained rate. */
-const FAILURES = 0.001
+const MAX_FAILURE_SHARE = 0.001
 /** A slow step is repeated if other programs used this many cores, or the generator was this late, in ms. */
 const DISTURBED = { others: 0.3, lag: 20 }
 /** Maximum attempts per step. */
-const TRIES = 3
+const MAX_ATTEMPTS = 3
 const WARM_UP_RATE = 50
 
 /**
@@ -35,65 +35,65 @@ const WARM_UP_RATE = 50
  * until a server has missed every criterion twice, then between the best rate for each criterion and the next one.
  */
 export async function tryRates(
-  servers: Running[],
+  servers: LoadedServer[],
   criteria: Criterion[],
   options: SearchOptions,
-): Promise<Map<Running, Tries>> {
+): Promise<Map<LoadedServer, Tries>> {
   const { limit, lowest, seconds, warmUp, rounds } = options
   const steps = initialRates(lowest)
-  const tries = new Map<Running, Tries>(servers.map((one) => [one, new Map()]))
+  const tries = new Map<LoadedServer, Tries>(servers.map((server) => [server, new Map()]))
   let seed = 0
   // The first requests trigger lazy loading and compilation, which must not be measured.
-  for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
+  for (const server of servers) await measure(server, WARM_UP_RATE, 'warming up')
   let remaining = servers
   for (const [at, rate] of steps.entries()) {
     if (remaining.length === 0) break
-    await tryAll(remaining.map((one) => ({ one, rate })))
+    await tryAll(remaining.map((server) => ({ server, rate })))
     if (at === 0) continue
     const last = steps.slice(at - 1, at + 1)
-    remaining = remaining.filter((one) =>
-      judgements(one).some((tried) =>
+    remaining = remaining.filter((server) =>
+      judgements(server).some((tried) =>
         tried.some(({ rate, isSustained }) => isSustained && last.includes(rate)),
       ),
     )
   }
   for (;;) {
-    const next = servers.flatMap((one) =>
-      [...new Set(judgements(one).map(nextRate))].flatMap((rate) =>
-        rate === null ? [] : [{ one, rate }],
+    const next = servers.flatMap((server) =>
+      [...new Set(judgements(server).map(nextRate))].flatMap((rate) =>
+        rate === null ? [] : [{ server, rate }],
       ),
     )
     if (next.length === 0) return tries
     await tryAll(next)
   }
 
-  async function tryAll(wanted: { one: Running; rate: number }[]) {
+  async function tryAll(wanted: { server: LoadedServer; rate: number }[]) {
     for (let round = 0; round < rounds; round++) {
       seed++
-      for (const { one, rate } of wanted) {
-        const all = tries.get(one) as Tries
-        all.set(rate, [...(all.get(rate) ?? []), await measureUndisturbed(one, rate)])
+      for (const { server, rate } of wanted) {
+        const all = tries.get(server) as Tries
+        all.set(rate, [...(all.get(rate) ?? []), await measureUndisturbed(server, rate)])
       }
     }
   }
 
-  function judgements(one: Running): RateResult[][] {
-    return criteria.map((criterion) => judge(tries.get(one) as Tries, criterion, limit))
+  function judgements(server: LoadedServer): RateResult[][] {
+    return criteria.map((criterion) => judge(tries.get(server) as Tries, criterion, limit))
   }
 
-  async function measureUndisturbed(one: Running, rate: number): Promise<Measured> {
+  async function measureUndisturbed(server: LoadedServer, rate: number): Promise<Measured> {
     for (let count = 1; ; count++) {
-      const measured = await measure(one, rate)
+      const measured = await measure(server, rate)
       const { cores, result } = measured
       const isDisturbed = cores.others > DISTURBED.others || result.lag > DISTURBED.lag
       const isGood = criteria.every((criterion) => p99Of(measured, criterion) < limit)
-      if (!isDisturbed || isGood || count === TRIES) return measured
+      if (!isDisturbed || isGood || count === MAX_ATTEMPTS) return measured
     }
   }
 
-  async function measure(one: Running, rate: number, what = ''): Promise<Measured> {
-    const measured = await measureStep(one, { rate, seconds, warmUp, seed })
-    console.log(`  ${[what, one.contender.name].join(' ').trim()}, ${describeStep(measured)}`)
+  async function measure(server: LoadedServer, rate: number, label = ''): Promise<Measured> {
+    const measured = await measureStep(server, { rate, seconds, warmUp, seed })
+    console.log(`  ${[label, server.contender.name].join(' ').trim()}, ${describeStep(measured)}`)
     return measured
   }
 }
@@ -103,12 +103,12 @@ export function bestOf(tries: Tries, criterion: Criterion, limit: number) {
   const rate = highestSustained(judge(tries, criterion, limit))
   const rounds = tries.get(rate ?? Math.min(...tries.keys())) ?? []
   const p99 = medianP99(rounds, criterion)
-  return { rate, shown: rounds.find((one) => p99Of(one, criterion) === p99) as Measured }
+  return { rate, medianRound: rounds.find((round) => p99Of(round, criterion) === p99) as Measured }
 }
 
 /** In ms; infinite if too many requests failed. */
 export function medianP99(rounds: Measured[], criterion: Criterion): number {
-  return median(rounds.map((one) => p99Of(one, criterion)))
+  return median(rounds.map((round) => p99Of(round, criterion)))
 }
 
 function judge(tries: Tries, criterion: Criterion, limit: number): RateResult[] {
@@ -119,6 +119,6 @@ function judge(tries: Tries, criterion: Criterion, limit: number): RateResult[] 
 }
 
 function p99Of({ result }: Measured, criterion: Criterion): number {
-  const failsTooOften = result.failed > result.all.count * FAILURES
-  return failsTooOften ? Number.POSITIVE_INFINITY : criterion.of(result).p99
+  const failsTooOften = result.failed > result.all.count * MAX_FAILURE_SHARE
+  return failsTooOften ? Number.POSITIVE_INFINITY : criterion.select(result).p99
 }

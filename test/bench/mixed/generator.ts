@@ -5,7 +5,10 @@ import { type Kind, scheduleArrivals } from './mix.ts'
 import { runStep, type StepResult } from './open-loop.ts'
 import { createPocketBaseClient } from './pocketbase-client.ts'
 
-/** A step: requests per second for `seconds`, the first `warmUp` not counted, of one kind or of the mix. */
+/**
+ * A step: `rate` requests per second for `seconds`, of the kind `only` or of the mix. The first
+ * `warmUp` seconds are not counted.
+ */
 export type Step = { rate: number; seconds: number; warmUp: number; seed: number; only?: Kind }
 
 /** The requests to a generator, and its replies. */
@@ -24,10 +27,10 @@ export type Generator = ReturnType<typeof startGenerator>
 
 /** Starts the process that loads one server and keeps its users' sessions from step to step. */
 export function startGenerator(apiName: ApiName, world: World) {
-  const pendingReplies: ((answer: GeneratorReply) => void)[] = []
+  const pendingReplies: ((reply: GeneratorReply) => void)[] = []
   const process = Bun.spawn([globalThis.process.execPath, import.meta.path], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    ipc: (answer: GeneratorReply) => pendingReplies.shift()?.(answer),
+    ipc: (reply: GeneratorReply) => pendingReplies.shift()?.(reply),
   })
   const ready = sendRequest({ apiName, world })
   return { pid: process.pid, run, check, stop }
@@ -62,9 +65,9 @@ function serve() {
   process.on('message', async (request: GeneratorRequest) => {
     if ('world' in request) {
       client = await CLIENTS[request.apiName](request.world)
-      answer({ ready: true })
-    } else if ('step' in request) answer({ result: await load(client, request.step) })
-    else answer({ checked: { faults: await client.check(), ...client.acknowledged() } })
+      sendReply({ ready: true })
+    } else if ('step' in request) sendReply({ result: await load(client, request.step) })
+    else sendReply({ checked: { faults: await client.check(), ...client.acknowledged() } })
   })
 }
 
@@ -84,8 +87,8 @@ async function load(client: Client, { warmUp, ...schedule }: Step): Promise<Step
   }
 }
 
-function answer(answer: GeneratorReply) {
-  process.send?.(answer)
+function sendReply(reply: GeneratorReply) {
+  process.send?.(reply)
 }
 
 if (import.meta.main) serve()

@@ -2,7 +2,7 @@ import { WEBHOOK_TOKEN } from '../servers.ts'
 import {
   ask,
   type Client,
-  createEvents,
+  createEventFactory,
   createPicturePool,
   encodeRequest,
   forEachTwoAtATime,
@@ -26,10 +26,10 @@ export const SUBSCRIPTION_PATH = '/api/user/subscription/v1'
 const PROFILE_PATH = '/api/user/profile/v1'
 const LOGIN_PATH = '/api/auth/login/v1'
 const REFRESH_PATH = '/api/auth/refresh/v1'
-/** Access tokens last 15 minutes; in ms. */
+/** In ms; access tokens are valid for 15 minutes. */
 const RENEW_AFTER = 5 * 60_000
 
-/** Uses Homeport's API, which the Node stack has too. */
+/** A client for Homeport's API, which the Node stack implements too. */
 export async function createHomeportClient(world: World): Promise<Client> {
   const { port } = world
   const random = createRandom(port)
@@ -39,7 +39,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
     renewedAt: Date.now(),
   }))
   const pictures = createPicturePool(world.pictures)
-  const makeEvent = createEvents()
+  const makeEvent = createEventFactory()
   const paidUntil = new Map<SessionUser, number>()
   const count = { events: 0, uploads: 0, sent: 0 }
   const photo = await Bun.file(world.photo).bytes()
@@ -133,7 +133,10 @@ export async function createHomeportClient(world: World): Promise<Client> {
     Object.assign(user, { accessToken, refreshToken, state: 'idle', renewedAt: Date.now() })
   }
 
-  /** Checks that each purchase is paid for as long as its acknowledged renewals say, and that the latest uploads are WebP. */
+  /**
+   * Checks that each purchase includes its acknowledged renewals, and that the latest uploads are
+   * WebP.
+   */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await renew()

@@ -4,7 +4,7 @@ import { freePort } from '../../support/executable.ts'
 import { startHomeport, WEBHOOK_TOKEN } from '../servers.ts'
 import {
   ask,
-  createEvents,
+  createEventFactory,
   EMAIL_DOMAIN,
   forEachTwoAtATime,
   PASSWORD,
@@ -48,7 +48,7 @@ export async function startHomeportContender(
 export async function prepareWorld(port: number, size: Size, photo: string): Promise<World> {
   const users: User[] = []
   const pictures: string[] = []
-  const makeEvent = createEvents()
+  const makeEvent = createEventFactory()
   const picture = await Bun.file(photo).bytes()
   await forEachTwoAtATime(Array.from({ length: size.users }), async (_, at) => {
     const email = `user-${at}@${EMAIL_DOMAIN}`

@@ -4,7 +4,7 @@ import type { StepResult } from './open-loop.ts'
 import { machineCpuTime, treeCpuTime, waitUntilIdle } from './process-tree.ts'
 
 /** A server and the process that loads it. */
-export type Running = { contender: Contender; generator: Generator }
+export type LoadedServer = { contender: Contender; generator: Generator }
 
 /** A step, and how many cores each part kept busy. */
 export type Measured = {
@@ -22,7 +22,7 @@ export type Measured = {
 
 /** Loads one server and waits until it is idle. */
 export async function measureStep(
-  { contender, generator }: Running,
+  { contender, generator }: LoadedServer,
   step: Step,
 ): Promise<Measured> {
   const before = await readTimes()

@@ -4,7 +4,7 @@ const SHARES = {
   read: 70,
   subscription: 7.5,
   profile: 7.5,
-  /** A refresh. */
+  /** A token refresh. */
   refresh: 5,
   /** A sign-in with a password. */
   signIn: 3,
@@ -18,7 +18,7 @@ export type Kind = keyof typeof SHARES
 
 export const KINDS = Object.keys(SHARES) as Kind[]
 
-/** Returns a number from 0 up to 1. */
+/** Returns a number from 0 to 1, excluding 1. */
 export type Random = () => number
 
 /** A scheduled request: when it is due, in ms from the start, and its kind. */
@@ -48,7 +48,7 @@ function pickKind(random: Random): Kind {
   return 'read'
 }
 
-/** One of a list. */
+/** Returns a random item of `list`. */
 export function pick<T>(list: readonly T[], random: Random): T {
   return list[Math.floor(random() * list.length)] as T
 }

@@ -16,12 +16,15 @@ const SOURCE = join(import.meta.dir, 'node-stack')
 /** Token checks must not wait for hashes and images, which take at most four threads. */
 const THREADS = '8'
 
-/** Starts the Node stack with the public contents of the server at `contentsFrom`. Returns null and prints why if it cannot run. */
+/**
+ * Starts the Node stack with the public content of the server on port `contentPort`. Returns null
+ * and prints the reason if it cannot run.
+ */
 export async function startNodeStack(
   folder: string,
   size: Size,
   photo: string,
-  contentsFrom: number,
+  contentPort: number,
 ): Promise<Contender | null> {
   const port = freePort()
   const program = join(folder, 'node-stack')
@@ -30,7 +33,7 @@ export async function startNodeStack(
   await mkdir(dataDir)
   const contents = await Promise.all(
     PUBLIC_PATHS.map(async (path) => {
-      const reply = await fetch(`http://127.0.0.1:${contentsFrom}${path}`)
+      const reply = await fetch(`http://127.0.0.1:${contentPort}${path}`)
       return [path, await reply.text()]
     }),
   )
@@ -45,7 +48,7 @@ export async function startNodeStack(
     name: 'Node stack',
     pid: server.pid,
     port,
-    about: `node ${await versionOfNode()}, ${PACKAGES.join(', ')}; argon2id 19 MiB t=2; SQLite, synchronous=FULL; WebP on upload`,
+    about: `node ${await readNodeVersion()}, ${PACKAGES.join(', ')}; argon2id 19 MiB t=2; SQLite, synchronous=FULL; WebP on upload`,
     apiName: 'homeport',
     prepare: () => prepareWorld(port, size, photo),
     async stop() {
@@ -74,7 +77,7 @@ async function install(program: string): Promise<boolean> {
   return false
 }
 
-async function versionOfNode(): Promise<string> {
+async function readNodeVersion(): Promise<string> {
   const versionProcess = Bun.spawn(['node', '--version'])
   return (await new Response(versionProcess.stdout).text()).trim()
 }

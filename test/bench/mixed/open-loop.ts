@@ -7,7 +7,7 @@ export type Latencies = { count: number; p50: number; p99: number; max: number }
 
 export type StepResult = {
   all: Latencies
-  /** All but the slow ones: sign-ins and images. */
+  /** All requests except the slow kinds: sign-ins and images. */
   light: Latencies
   kinds: Record<Kind, Latencies>
   /** Counts of replies other than 200 and 304; `none` counts requests without a reply. */
@@ -60,8 +60,8 @@ export async function runStep(options: StepOptions): Promise<StepResult> {
   if (open > 0) pool.close()
   await settled.promise
 
-  const select = (of: (kind: Kind) => boolean) =>
-    summarize(answered.filter(({ kind }) => of(kind)).map(({ latency }) => latency))
+  const select = (isSelected: (kind: Kind) => boolean) =>
+    summarize(answered.filter(({ kind }) => isSelected(kind)).map(({ latency }) => latency))
   return {
     all: select(() => true),
     light: select((kind) => !SLOW_KINDS.includes(kind)),
@@ -94,6 +94,6 @@ export function isGood(reply: Reply | null): reply is Reply {
 
 function summarize(values: number[]): Latencies {
   const sorted = values.toSorted((a, b) => a - b)
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? 0 }
+  const quantile = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+  return { count: sorted.length, p50: quantile(0.5), p99: quantile(0.99), max: sorted.at(-1) ?? 0 }
 }

@@ -2,7 +2,7 @@ import { WEBHOOK_TOKEN } from '../servers.ts'
 import {
   ask,
   type Client,
-  createEvents,
+  createEventFactory,
   createPicturePool,
   encodeRequest,
   forEachTwoAtATime,
@@ -24,17 +24,17 @@ const THUMB = '?thumb=800x0'
 
 export type Upload = { id: string; file: string }
 
-/** Uses PocketBase's API. A session there is one token, which a refresh replaces. */
+/** A client for PocketBase's API, where a session is one token that a refresh replaces. */
 export async function createPocketBaseClient(world: World): Promise<Client> {
   const { port, users } = world
   const random = createRandom(port)
   const pictures = createPicturePool(world.pictures)
-  const makeEvent = createEvents()
+  const makeEvent = createEventFactory()
   const paidUntil = new Map<User, number>()
   const count = { events: 0, uploads: 0, sent: 0 }
   const form = formOf(await Bun.file(world.photo).bytes())
   const reads = world.reads.map(({ path }) => encodeRequest('GET', path))
-  // Tokens are valid for days here.
+  // PocketBase tokens are valid for days.
   const renew = async () => {}
   return { port, createExchange, renew, acknowledged: () => count, check }
 
@@ -97,7 +97,10 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
     }
   }
 
-  /** Checks that each purchase is paid for as long as its acknowledged renewals say, and that the latest uploads are JPEGs. */
+  /**
+   * Checks that each purchase includes its acknowledged renewals, and that the latest uploads are
+   * JPEGs.
+   */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await forEachTwoAtATime(

@@ -5,7 +5,7 @@ import { installPocketBase } from '../pocketbase.ts'
 import { WEBHOOK_TOKEN, waitUntilOk } from '../servers.ts'
 import {
   ask,
-  createEvents,
+  createEventFactory,
   EMAIL_DOMAIN,
   forEachTwoAtATime,
   PASSWORD,
@@ -50,12 +50,15 @@ const COLLECTIONS = [
   },
 ]
 
-/** Starts PocketBase with the public contents of the server at `contentsFrom`; null if npm does not have it. */
+/**
+ * Starts PocketBase with the public content of the server on port `contentPort`. Returns null if
+ * npm does not have PocketBase.
+ */
 export async function startPocketBaseContender(
   folder: string,
   size: Size,
   photo: string,
-  contentsFrom: number,
+  contentPort: number,
 ): Promise<Contender | null> {
   const port = freePort()
   const home = join(folder, 'pocketbase')
@@ -79,7 +82,7 @@ export async function startPocketBaseContender(
     about:
       'bcrypt of cost 10; SQLite, synchronous=NORMAL (no sync on commit); thumbnail on first read; no ETag',
     apiName: 'pocketbase',
-    prepare: () => prepare(port, size, photo, contentsFrom),
+    prepare: () => prepare(port, size, photo, contentPort),
     async stop() {
       server.kill()
       await server.exited
@@ -93,15 +96,15 @@ async function prepare(
   port: number,
   size: Size,
   photo: string,
-  contentsFrom: number,
+  contentPort: number,
 ): Promise<World> {
   const token = await signIn(port, '_superusers', ADMIN.identity)
-  for (const one of COLLECTIONS) {
-    const json = { type: 'base', ...one }
+  for (const collection of COLLECTIONS) {
+    const json = { type: 'base', ...collection }
     await ask(port, 'POST', '/api/collections', { token, json })
   }
   const users: User[] = []
-  const makeEvent = createEvents()
+  const makeEvent = createEventFactory()
   await forEachTwoAtATime(Array.from({ length: size.users }), async (_, at) => {
     const email = `user-${at}@${EMAIL_DOMAIN}`
     const json = { email, password: PASSWORD, passwordConfirm: PASSWORD }
@@ -125,7 +128,7 @@ async function prepare(
   })
   const reads: World['reads'] = []
   for (const path of PUBLIC_PATHS) {
-    const reply = await fetch(`http://127.0.0.1:${contentsFrom}${path}`)
+    const reply = await fetch(`http://127.0.0.1:${contentPort}${path}`)
     const records = '/api/collections/contents/records'
     const json = { body: await reply.json() }
     const { id } = await ask<{ id: string }>(port, 'POST', records, { token, json })

@@ -5,7 +5,7 @@ type Stat = { parent: number; time: number }
 /** In ms. */
 const TICK = 10
 const SAMPLE_INTERVAL = 250
-/** The share of one core in one sample. */
+/** The share of one core up to which a server counts as idle in a sample. */
 const IDLE_SHARE = 0.05
 const MAX_WAIT = 60_000
 
@@ -16,15 +16,15 @@ export async function treeCpuTime(root: number): Promise<number> {
     const stat = /^\d+$/.test(name) ? await readStat(name) : null
     if (stat) stats.set(Number(name), stat)
   }
-  const isOwn = (pid: number): boolean => {
+  const isInTree = (pid: number): boolean => {
     if (pid === root) return true
     const parent = stats.get(pid)?.parent
-    return parent !== undefined && isOwn(parent)
+    return parent !== undefined && isInTree(parent)
   }
-  return [...stats].reduce((sum, [pid, { time }]) => (isOwn(pid) ? sum + time : sum), 0)
+  return [...stats].reduce((sum, [pid, { time }]) => (isInTree(pid) ? sum + time : sum), 0)
 }
 
-/** CPU time that the machine used or its host denied, in ms (proc(5), `/proc/stat`). */
+/** CPU time of the machine in ms, including time stolen by its host (proc(5), `/proc/stat`). */
 export async function machineCpuTime(): Promise<number> {
   const [line = ''] = (await Bun.file('/proc/stat').text()).split('\n', 1)
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
@@ -45,7 +45,7 @@ export async function waitUntilIdle(pid: number) {
   throw new Error('the server did not become idle')
 }
 
-/** The parent, and the CPU time including ended children (proc(5), fields 4 and 14 to 17). */
+/** The parent, and the CPU time including exited children (proc(5), fields 4 and 14 to 17). */
 async function readStat(pid: string): Promise<Stat | null> {
   const text = await Bun.file(`/proc/${pid}/stat`)
     .text()

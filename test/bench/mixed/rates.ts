@@ -1,14 +1,14 @@
 /** A rate in requests per second, and whether it was sustained. */
 export type RateResult = { rate: number; isSustained: boolean }
 
-const HIGHEST = 16_384
+const MAX_RATE = 16_384
 /** How close the result must be to a higher rate that is not sustained. */
 const PRECISION = 1.1
 
 /** The first rates to try, from the `lowest` up: the rate doubles with every second step. */
 export function initialRates(lowest: number): number[] {
   const rates: number[] = []
-  for (let rate = lowest; rate <= HIGHEST; rate *= Math.SQRT2) rates.push(Math.round(rate))
+  for (let rate = lowest; rate <= MAX_RATE; rate *= Math.SQRT2) rates.push(Math.round(rate))
   return rates
 }
 

@@ -1,5 +1,5 @@
 import { bestOf, type Criterion, medianP99, type Tries } from './find-rates.ts'
-import type { Measured, Running } from './measure.ts'
+import type { LoadedServer, Measured } from './measure.ts'
 import { KINDS } from './mix.ts'
 import type { Latencies } from './open-loop.ts'
 
@@ -7,7 +7,7 @@ import type { Latencies } from './open-loop.ts'
 const LATE = 20
 const DISTURBING = 0.1
 
-/** One line about a step. */
+/** A one-line summary of a step. */
 export function describeStep({ rate, result, cores }: Measured): string {
   const { all, light, failed, failures, lag } = result
   const replies = Object.entries(failures).map(([status, count]) => `${count} × ${status}`)
@@ -22,7 +22,7 @@ export function describeStep({ rate, result, cores }: Measured): string {
 }
 
 /** Prints each server's p99 by rate, its highest rate for each criterion, and the latencies there. */
-export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], limit: number) {
+export function printRates(tries: Map<LoadedServer, Tries>, criteria: Criterion[], limit: number) {
   const servers = [...tries]
   const names = servers.map(([{ contender }]) => contender.name)
   const rates = [...new Set(servers.flatMap(([, all]) => [...all.keys()]))].toSorted(
@@ -42,11 +42,11 @@ export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], li
     }
     console.log(`\nHighest rate with p99 of ${criterion.name} under ${limit} ms`)
     for (const [{ contender }, all] of servers) {
-      const { rate, shown } = bestOf(all, criterion, limit)
+      const { rate, medianRound } = bestOf(all, criterion, limit)
       const found = rate === null ? 'no rate is sustained' : `${rate}/s`
-      console.log(`\n${contender.name}: ${found}; ${describeStep(shown)}`)
-      const rows = KINDS.map((kind) => [kind, shown.result.kinds[kind]] as const)
-      printLatencies([...rows, ['all', shown.result.all]])
+      console.log(`\n${contender.name}: ${found}; ${describeStep(medianRound)}`)
+      const rows = KINDS.map((kind) => [kind, medianRound.result.kinds[kind]] as const)
+      printLatencies([...rows, ['all', medianRound.result.all]])
     }
   }
   console.log()

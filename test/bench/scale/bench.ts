@@ -7,7 +7,7 @@ import { benchBackup } from './commands.ts'
 import { makeLargeData, sizeOf } from './large-data.ts'
 import { benchMigrations } from './migration.ts'
 import { benchRebuild } from './rebuild.ts'
-import { machine } from './report.ts'
+import { describeMachine } from './report.ts'
 import { benchRequests } from './requests.ts'
 import type { Sides } from './sides.ts'
 import { benchStarts } from './starts.ts'
@@ -15,8 +15,9 @@ import { benchStorage } from './storage.ts'
 import { benchJobs } from './timers.ts'
 
 /**
- * `bun run bench:scale [share] [folder] [parts]`: compares that share of a million users and ten million events with an
- * almost empty database. The data is created once and kept in `folder`, or in the user's cache. `parts` selects some: `start,backup`.
+ * `bun run bench:scale [share] [folder] [parts]`: compares a database with that share of a million
+ * users and ten million events with an almost empty one. The data is created once and kept in
+ * `folder`, or in the user's cache. `parts` limits the run to some benchmarks: `start,backup`.
  */
 const share = Number(process.argv[2] ?? 1)
 const folder = resolve(process.argv[3] ?? join(homedir(), '.cache', 'homeport', `scale-${share}`))
@@ -45,7 +46,7 @@ const parts: [name: string, bench: () => unknown][] = [
 try {
   await makeData()
   await buildExecutable()
-  console.log(`${machine()}; large: ${share} of full size; empty: ${EMPTY}`)
+  console.log(`${describeMachine()}; large: ${share} of full size; empty: ${EMPTY}`)
   for (const [name, bench] of parts) {
     if (only && !only.includes(name)) continue
     logProgress(name)

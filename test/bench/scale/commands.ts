@@ -6,7 +6,7 @@ import { emailOf } from './large-users.ts'
 import { comparisonRow, printTable, rateComparisonRow } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
-/** Commands of operators, which the running server executes. */
+/** Operator commands that the running server executes. */
 const COMMANDS = [
   ['status'],
   ['user', 'list'],
@@ -32,8 +32,8 @@ export async function benchCommands({ large, empty }: Sides) {
 }
 
 /**
- * Prints the speed of backup and restore in MB/s, and their memory. Their files stay next to the
- * data until the end. Skips the measurement if there is not enough space.
+ * Prints the speed of backup and restore in MB/s, and their memory use. Their files stay next to
+ * the data until the end. Skips the measurement if there is not enough space.
  */
 export async function benchBackup({ large, empty }: Sides) {
   const needed = 2 * Bun.file(join(large.dataDir, 'homeport.db')).size * 1.1

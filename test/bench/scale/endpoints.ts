@@ -7,7 +7,7 @@ import { createTokenFactory, findDeletable, randomUser, type Side } from './side
 
 /** Password hashing dominates the time. */
 const PASSWORD_REQUESTS = 40
-/** These change the data for later requests, and the empty side has few users. */
+/** For requests that transfer from or delete a user, because the empty side has few users. */
 const FEW_REQUESTS = 20
 
 type Enveloped<T> = { response: T }

@@ -5,7 +5,7 @@ import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 
 export const PASSWORD = 'correct horse battery'
-/** How often a user's session was refreshed. */
+/** How many times each user's session has been refreshed. */
 export const SESSION_GENERATION = 1
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)

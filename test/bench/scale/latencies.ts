@@ -2,7 +2,7 @@ import { connect } from 'bun'
 import { replySize } from '../load.ts'
 import type { Sides } from './sides.ts'
 
-/** A request that is repeated. */
+/** A request to measure repeatedly. */
 export type Case = {
   name: string
   /** Returns a complete HTTP/1.1 request: see `http` in `rounds.ts`. */
@@ -20,10 +20,10 @@ export type Latencies = { name: string; large: number[][]; empty: number[][] }
 
 const REQUESTS = 500
 const BLOCKS = 5
-/** The share of requests sent first and not counted. */
+/** The share of requests that are sent first, as a warm-up, and not counted. */
 const WARM_UP = 0.1
-/** A block ends after this many ms, so very slow requests are sent less often. */
-const BLOCK_TIME = 4_000
+/** A block ends after this many ms, so slow cases send fewer requests. */
+const BLOCK_TIME_MS = 4_000
 
 type Target = { port: number; testCase: Case }
 
@@ -36,11 +36,11 @@ export async function measureAll(
 ): Promise<Latencies[]> {
   const all: Latencies[] = []
   for (const [at, testCase] of cases.large.entries()) {
-    const same = cases.empty[at]
-    if (!same) throw new Error(`${testCase.name} is missing for the empty side`)
+    const counterpart = cases.empty[at]
+    if (!counterpart) throw new Error(`the empty side has no case ${testCase.name}`)
     const [ours, theirs] = [
       { port: large.port, testCase },
-      { port: empty.port, testCase: same },
+      { port: empty.port, testCase: counterpart },
     ]
     const times = await measureBoth(ours, theirs, isWarm)
     logProgress(testCase.name)
@@ -70,7 +70,7 @@ async function measureBlock({ port, testCase }: Target, count: number): Promise<
   const { name, request, onReply = () => {} } = testCase
   using connection = await openConnection(port)
   const times: number[] = []
-  const end = performance.now() + BLOCK_TIME
+  const end = performance.now() + BLOCK_TIME_MS
   for (let sent = 0; sent < count && performance.now() < end; sent++) {
     const { status, body, ms } = await connection.ask(await request())
     if (status !== 200) throw new Error(`${name}: ${status} ${body.slice(0, 200)}`)
@@ -80,7 +80,7 @@ async function measureBlock({ port, testCase }: Target, count: number): Promise<
   return times.sort((a, b) => a - b)
 }
 
-/** A bare socket that stays open, because sending must cost less than answering. */
+/** A bare socket that stays open, because the client must cost less than the server. */
 async function openConnection(port: number) {
   let received: Buffer = Buffer.alloc(0)
   let waiting = Promise.withResolvers<Buffer>()

@@ -7,14 +7,14 @@ import { printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 const TABLES = ['users', 'subscriptions']
-/** A row without a parent, which makes every migration roll back at its very end. */
-const FAULT = "INSERT INTO known_devices (user_id, device, seen_at) VALUES ('nobody', '', 0)"
+/** Inserts a row without a parent, which makes every migration roll back at its very end. */
+const ADD_ORPHAN = "INSERT INTO known_devices (user_id, device, seen_at) VALUES ('nobody', '', 0)"
 
 /** Prints how long schema changes take. All of them are rolled back. */
 export function benchMigrations({ large, empty }: Sides) {
-  const ofEmpty = migrations(empty)
-  const rows = migrations(large).map(({ name, ms, rows }, at) => {
-    const other = ofEmpty[at] ?? { ms: 0, rows: 0 }
+  const emptyResults = measureMigrations(empty)
+  const rows = measureMigrations(large).map(({ name, ms, rows }, at) => {
+    const other = emptyResults[at] ?? { ms: 0, rows: 0 }
     return [
       name,
       (ms / 1000).toFixed(2),
@@ -26,13 +26,13 @@ export function benchMigrations({ large, empty }: Sides) {
   printTable('Migrations', ['', 'large, s', 'rows/s', 'empty, s', 'rows/s'], rows)
 }
 
-function migrations({ dataDir }: Side) {
+function measureMigrations({ dataDir }: Side) {
   using client = openDatabase(join(dataDir, 'homeport.db'))
   const changes = [
     { name: 'foreign key check only', table: 'users', statements: [] },
     ...TABLES.flatMap((table) => [
-      { name: `create index on ${table}`, table, statements: [indexOf(client, table)] },
-      { name: `rebuild ${table}`, table, statements: rebuildOf(client, table) },
+      { name: `create index on ${table}`, table, statements: [createIndexSql(client, table)] },
+      { name: `rebuild ${table}`, table, statements: rebuildTableSql(client, table) },
     ]),
   ]
   return changes.map(({ name, table, statements }) => {
@@ -46,19 +46,19 @@ function migrations({ dataDir }: Side) {
 function migrateAndRollBack(client: Database, statements: string[]) {
   const known = readMigrations('sqlite')
   try {
-    migrate(client, [...known, { tag: 'bench', statements: [...statements, FAULT] }])
+    migrate(client, [...known, { tag: 'bench', statements: [...statements, ADD_ORPHAN] }])
   } catch (error) {
     if (!String(error).includes('without a parent')) throw error
   }
 }
 
-function indexOf(client: Database, table: string): string {
+function createIndexSql(client: Database, table: string): string {
   const columns = client.query(`PRAGMA table_info(${table})`).all() as { name: string }[]
   return `CREATE INDEX bench_index ON ${table} (${columns[1]?.name}, ${columns[0]?.name})`
 }
 
-/** Rebuilds a table by https://www.sqlite.org/lang_altertable.html#otheralter. */
-function rebuildOf(client: Database, table: string): string[] {
+/** The statements that rebuild a table (https://www.sqlite.org/lang_altertable.html#otheralter). */
+function rebuildTableSql(client: Database, table: string): string[] {
   const schemaObjects = client
     .query('SELECT type, sql FROM sqlite_master WHERE tbl_name = ? AND sql NOT NULL')
     .all(table) as { type: string; sql: string }[]

@@ -6,7 +6,7 @@ import { printTable, rateComparisonRow } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 /** Each part of the large rebuild is stopped after this many ms. */
-const LIMIT = 40_000
+const PART_LIMIT_MS = 40_000
 /** Minimum total duration of the measured rebuilds. */
 const MIN_SECONDS = 3
 
@@ -31,7 +31,7 @@ async function measureRates({ dataDir, size }: Side) {
   const { rebuildBilling } = data.services
   const secondPart = await rebuildRepeatedly(() => rebuildBilling(skipFirstPart()))
   const rebuilt = secondPart.lines / secondPart.seconds
-  const both = await rebuildRepeatedly(() => rebuildBilling(AbortSignal.timeout(LIMIT)))
+  const both = await rebuildRepeatedly(() => rebuildBilling(AbortSignal.timeout(PART_LIMIT_MS)))
   const linked = both.events / (both.seconds - both.lines / rebuilt)
   return {
     linked,
@@ -54,7 +54,7 @@ async function rebuildRepeatedly(rebuild: () => ReturnType<Rebuild>) {
 
 /** A rebuild checks its signal before each batch, and continues with the second part when the first is stopped. */
 function skipFirstPart(): AbortSignal {
-  const end = performance.now() + LIMIT
+  const end = performance.now() + PART_LIMIT_MS
   let checks = 0
   const signal = {
     get aborted() {

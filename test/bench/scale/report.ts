@@ -13,7 +13,10 @@ export function printTable(title: string, head: string[], rows: (string | number
   )
 }
 
-/** Prints p50 and p99 of both sides in ms, with ratios: medians over blocks, because a pause of the machine affects only one. */
+/**
+ * Prints p50 and p99 of both sides in ms, with ratios. Each figure is the median over the blocks,
+ * because a pause of the machine affects only one block.
+ */
 export function printLatencies(title: string, all: Latencies[]) {
   const head = ['', 'p50 large', 'empty', 'ratio', 'p99 large', 'empty', 'ratio']
   const rows = all.map(({ name, large, empty }) => {
@@ -49,7 +52,7 @@ export function ratio(large: number, empty: number): string {
 }
 
 /** The machine and commit of the measurement. */
-export function machine(): string {
+export function describeMachine(): string {
   const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD']).stdout.toString().trim()
   const [first] = cpus()
   return [

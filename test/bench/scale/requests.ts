@@ -25,8 +25,8 @@ export async function benchRequests(sides: Sides, logProgress: (text: string) =>
   await using emptyServer = await startSide(empty)
   const cases = { large: await endpointCases(large), empty: await endpointCases(empty) }
   const scattered = {
-    large: cases.large.filter((one) => one.isScattered),
-    empty: cases.empty.filter((one) => one.isScattered),
+    large: cases.large.filter((testCase) => testCase.isScattered),
+    empty: cases.empty.filter((testCase) => testCase.isScattered),
   }
   await dropFromCache(large)
   logProgress(`page cache: ${await cachedShare(large)} of the file`)

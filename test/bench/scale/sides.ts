@@ -12,7 +12,7 @@ export type Side = { dataDir: string; size: Size; port: number }
 export type Sides = { large: Side; empty: Side }
 
 /** Every second user may be deleted; other cases do not use them. */
-const DELETABLE = 1
+const DELETABLE_OFFSET = 1
 
 /** A user who has not been deleted. */
 export function randomUser({ users }: Size): number {
@@ -24,8 +24,8 @@ export function findDeletable(side: Side, count: number): number[] {
   using db = new Database(databaseOf(side), { readonly: true })
   const find = db.query('SELECT 1 FROM users WHERE id = ?')
   const found = new Set<number>()
-  for (let tries = 0; tries < count * 20 && found.size < count; tries++) {
-    const at = randomUser(side.size) + DELETABLE
+  for (let attempt = 0; attempt < count * 20 && found.size < count; attempt++) {
+    const at = randomUser(side.size) + DELETABLE_OFFSET
     if (find.get(userIdOf(at))) found.add(at)
   }
   return [...found]
@@ -40,7 +40,7 @@ export function renewSessions(side: Side) {
   ])
 }
 
-/** Starts the executable and waits until it has checked the file. */
+/** Starts the executable and waits until it has checked the database file. */
 export async function startSide({ dataDir, port }: Side) {
   const server = await startHomeport(dataDir, port, { LOG_LEVEL: 'error' })
   const startedAt = performance.now()
@@ -49,7 +49,7 @@ export async function startSide({ dataDir, port }: Side) {
   return { ...server, checkedAfter, [Symbol.asyncDispose]: server.stop }
 }
 
-/** Returns a function that creates a user's access token, new each time so that no server has it cached. */
+/** Returns a function that creates a user's access token, new each time so that none is cached. */
 export async function createTokenFactory({
   dataDir,
 }: Side): Promise<(at: number) => Promise<string>> {

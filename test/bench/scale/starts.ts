@@ -9,7 +9,7 @@ const SETTLE_MS = 3_000
 
 type Start = { ready: number; memory: number }
 
-/** Starts both alternately and prints the time until each is ready, and its memory 3 s later. */
+/** Starts both servers in turn and prints the time until ready, and the memory 3 s later. */
 export async function benchStarts({ large, empty }: Sides) {
   const starts = { large: [] as Start[], empty: [] as Start[] }
   for (let round = 0; round < STARTS; round++) {

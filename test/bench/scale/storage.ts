@@ -6,7 +6,7 @@ import type { Side } from './sides.ts'
 /** A table or an index, in bytes: `content` excludes the free part of pages. */
 type Tree = {
   name: string
-  ofTable: string
+  tableName: string
   isIndex: number
   bytes: number
   content: number
@@ -24,7 +24,7 @@ export function benchStorage({ dataDir }: Side) {
   using db = new Database(join(dataDir, 'homeport.db'), { readonly: true })
   const trees = db
     .query<Tree, []>(
-      `SELECT s.name, coalesce(m.tbl_name, s.name) AS ofTable, coalesce(m.type = 'index', 0) AS isIndex,
+      `SELECT s.name, coalesce(m.tbl_name, s.name) AS tableName, coalesce(m.type = 'index', 0) AS isIndex,
         s.pgsize AS bytes, s.payload AS content, s.ncell AS cells
       FROM dbstat s LEFT JOIN sqlite_master m ON m.name = s.name
       WHERE s.aggregate = TRUE ORDER BY s.pgsize DESC`,
@@ -35,8 +35,8 @@ export function benchStorage({ dataDir }: Side) {
   const content = sum(trees.filter(({ isIndex }) => !isIndex).map((tree) => tree.content))
   const rows = trees
     .filter(({ bytes }) => bytes > file * MIN_SHARE)
-    .map(({ name, ofTable, bytes, content }) => {
-      const count = rowsOf.get(ofTable) ?? 0
+    .map(({ name, tableName, bytes, content }) => {
+      const count = rowsOf.get(tableName) ?? 0
       return [
         name,
         toMegabytes(bytes),

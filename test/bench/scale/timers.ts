@@ -4,15 +4,15 @@ import { createLog } from '../../../src/lib/log.ts'
 import { printTable, ratio } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
-/** The data has rows without files, which real data does not. */
+/** Unlike real data, the generated data has attachment rows without files. */
 const EXCLUDED_JOBS = ['orphaned files']
-const TICK = 2
+const TICK_MS = 2
 
 /** Runs the scheduled jobs, and prints how long each takes and blocks the event loop. */
 export async function benchJobs({ large, empty }: Sides) {
-  const ofEmpty = await runJobs(empty)
+  const emptyResults = await runJobs(empty)
   const rows = [...(await runJobs(large))].map(([name, { ms, blocked }]) => {
-    const other = ofEmpty.get(name) ?? { ms: 0, blocked: 0 }
+    const other = emptyResults.get(name) ?? { ms: 0, blocked: 0 }
     return [
       name,
       ms.toFixed(1),
@@ -32,21 +32,21 @@ export async function benchJobs({ large, empty }: Sides) {
 async function runJobs({ dataDir }: Side) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
   await using data = await openData(config, createLog('error'))
-  const found = new Map<string, { ms: number; blocked: number }>()
+  const results = new Map<string, { ms: number; blocked: number }>()
   for (const { name, run } of data.services.jobs) {
     if (EXCLUDED_JOBS.includes(name)) continue
     let blocked = 0
     let lastTickAt = performance.now()
     const ticks = setInterval(() => {
-      blocked = Math.max(blocked, performance.now() - lastTickAt - TICK)
+      blocked = Math.max(blocked, performance.now() - lastTickAt - TICK_MS)
       lastTickAt = performance.now()
-    }, TICK)
+    }, TICK_MS)
     const start = performance.now()
     await run(new AbortController().signal)
     const ms = performance.now() - start
-    await Bun.sleep(2 * TICK)
+    await Bun.sleep(2 * TICK_MS)
     clearInterval(ticks)
-    found.set(name, { ms, blocked })
+    results.set(name, { ms, blocked })
   }
-  return found
+  return results
 }

@@ -17,12 +17,12 @@ test('37: a worker crash causes one 503, and the next picture is processed', asy
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const large = await noise(3_000, 2_200).jpeg({ quality: 90 }).toBuffer()
-  const dying = uploadForm(app, token, [['a.jpg', large]], {
+  const interrupted = uploadForm(app, token, [['a.jpg', large]], {
     type: 'publicAsset',
     targetType: 'webp',
   })
   await killWorker()
-  const { status, headers } = await dying
+  const { status, headers } = await interrupted
   expect([status, headers.get('retry-after')]).toEqual([503, '5'])
   const next = await uploadForm(app, token, [['a.jpg', await phonePhoto()]], {
     type: 'publicAsset',
@@ -74,7 +74,7 @@ test('39, 40: refuses a form over 64 MiB, even without a Content-Length', async 
   expect(await filesOf(app)).toEqual([])
 })
 
-test('117: deletes files without a row once they are old and keeps files with one', async () => {
+test('117: deletes files without a row after an hour, and logs rows without a file', async () => {
   await using app = await createTestApp()
   app.expectErrors()
   const { accessToken: token } = await app.register()

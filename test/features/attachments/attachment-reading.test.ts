@@ -4,7 +4,7 @@ import { cleanName } from '../../../src/features/attachments/upload/prepare-uplo
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
 
-test('53, 112: no file name or key gives access to anything outside the folder', async () => {
+test('53, 112: no file name or key gives access to anything outside the files folder', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['../../../etc/passwd', 'text']], {
@@ -28,7 +28,7 @@ test('53, 112: no file name or key gives access to anything outside the folder',
   }
 })
 
-test('76: replies 404 to requests for files of other users', async () => {
+test('76: replies 404 to requests for another user’s files', async () => {
   await using app = await createTestApp()
   const owner = await app.register()
   const { accessToken: token } = await app.register()
@@ -40,14 +40,14 @@ test('76: replies 404 to requests for files of other users', async () => {
     ['GET', `${PATH}/download`],
     ['DELETE', PATH],
   ] as const) {
-    const foreign = await app.ask(method, `${path}?key=${key}`, { token })
+    const notOwned = await app.ask(method, `${path}?key=${key}`, { token })
     const unknown = await app.ask(method, `${path}?key=${'a'.repeat(26)}.txt`, { token })
-    expect(foreign.status).toBe(404)
-    expect({ ...foreign.json, requestId: '' }).toEqual({ ...unknown.json, requestId: '' })
+    expect(notOwned.status).toBe(404)
+    expect({ ...notOwned.json, requestId: '' }).toEqual({ ...unknown.json, requestId: '' })
   }
   expect(await filesOf(app)).toHaveLength(1)
-  const own = await app.ask('DELETE', `${PATH}?key=${key}`, { token: owner.accessToken })
-  expect(own.json).toEqual({ code: 'ok', message: 'The file is deleted.' })
+  const deletion = await app.ask('DELETE', `${PATH}?key=${key}`, { token: owner.accessToken })
+  expect(deletion.json).toEqual({ code: 'ok', message: 'The file is deleted.' })
   expect(await filesOf(app)).toEqual([])
 })
 

@@ -29,9 +29,11 @@ test('109: a phone photo comes back upright, as WebP, smaller and without metada
   expect(served.headers.get('content-security-policy')).toContain('sandbox')
   const bytes = Buffer.from(await served.arrayBuffer())
   expect(bytes.length).toBeLessThan(photo.length)
-  const made = await sharp(bytes).metadata()
-  expect(made).toMatchObject({ format: 'webp', width: 1_920, height: 2_560 })
-  for (const block of ['exif', 'icc', 'xmp', 'iptc'] as const) expect(made[block]).toBeUndefined()
+  const metadata = await sharp(bytes).metadata()
+  expect(metadata).toMatchObject({ format: 'webp', width: 1_920, height: 2_560 })
+  for (const block of ['exif', 'icc', 'xmp', 'iptc'] as const) {
+    expect(metadata[block]).toBeUndefined()
+  }
   expect(bytes.toString('latin1')).not.toContain('CanaryPhone')
 }, 20_000)
 
@@ -40,7 +42,7 @@ test.each([
   ['png', 'jpeg', 'image/jpeg', 'jpg'],
   ['jpeg', 'png', 'image/png', 'png'],
   ['webp', 'webp', 'image/webp', 'webp'],
-] as const)('a %s becomes %s', async (from, targetType, itemType, extension) => {
+] as const)('converts a %s to %s', async (from, targetType, itemType, extension) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const picture = await noise(60, 40)[from]().toBuffer()
@@ -85,7 +87,7 @@ test('a support ticket file keeps its bytes and has a signed URL valid for 15 mi
   expect((await fetchFile(app, fresh.json.response.url)).status).toBe(200)
 })
 
-test('compressing a support ticket picture removes its metadata, even if it grows', async () => {
+test('compressing a support ticket picture removes metadata, even if the file grows', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await sharp(await phonePhoto())
@@ -203,7 +205,7 @@ test.each([
   ],
   ['unusual letter case', 'Multipart/Form-Data; Boundary=x', 'x', 'filename="IMG.jpg"', 'IMG.jpg'],
 ])(
-  'accepts a form with %s, as React Native and others send it',
+  'accepts a form with %s, as React Native and other clients send it',
   async (_what, type, boundary, name, stored) => {
     await using app = await createTestApp()
     const { accessToken: token } = await app.register()

@@ -5,9 +5,9 @@ import { phonePhoto } from '../../support/pictures.ts'
 
 const MINUTE = 60_000
 
-test('opening a private file requires a role and a recent proof, and is audited', async () => {
+test('readers cannot open a private file; others need a recent proof and are audited', async () => {
   await using app = await createTestApp()
-  const { user, key } = await store(app, 'supportTicket')
+  const { user, key } = await uploadFile(app, 'supportTicket')
   const path = `people/${user._id}/files`
   const reader = await signInOperator(app, { name: 'rita', role: 'reader' })
   const ann = await signInOperator(app)
@@ -18,8 +18,8 @@ test('opening a private file requires a role and a recent proof, and is audited'
   }
   expect((await reader.ask('GET', `${path}/${key}/open`)).status).toBe(403)
   app.clock.advance(11 * MINUTE)
-  const old = await ann.ask('GET', `${path}/${key}/open`)
-  expect([old.status, old.json.details[0].message]).toEqual([403, 'step_up_required'])
+  const refused = await ann.ask('GET', `${path}/${key}/open`)
+  expect([refused.status, refused.json.details[0].message]).toEqual([403, 'step_up_required'])
   expect((await ann.ask('POST', 'me/proof', { json: { code: ann.codeNow() } })).status).toBe(200)
 
   const opened = await ann.ask('GET', `${path}/${key}/open`)
@@ -32,10 +32,10 @@ test('opening a private file requires a role and a recent proof, and is audited'
   ])
 })
 
-test('a file opens only under its own user, and a public one is listed with its URL', async () => {
+test('opens a file only under its owner’s path, and lists a public file with its URL', async () => {
   await using app = await createTestApp()
-  const { key } = await store(app, 'supportTicket')
-  const other = await store(app, 'publicAsset')
+  const { key } = await uploadFile(app, 'supportTicket')
+  const other = await uploadFile(app, 'publicAsset')
   const ann = await signInOperator(app)
   const path = `people/${other.user._id}/files`
   expect((await ann.ask('GET', `${path}/${key}/open`)).status).toBe(404)
@@ -44,7 +44,7 @@ test('a file opens only under its own user, and a public one is listed with its 
   expect((await ann.read('audit?action=files.open')).entries).toEqual([])
 })
 
-async function store(app: TestApp, type: string) {
+async function uploadFile(app: TestApp, type: string) {
   const { user, accessToken: token } = await app.register()
   const isPublic = type === 'publicAsset'
   const headers = { 'content-type': isPublic ? 'image/jpeg' : 'text/plain' }

@@ -9,7 +9,7 @@ import { bombOf, noise, phonePhoto } from '../../support/pictures.ts'
 test('reads the pixel count of a picture from its header', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-pixels-'))
   const path = join(folder, 'file')
-  for (const [what, content, pixels] of [
+  for (const [name, content, pixels] of [
     ['JPEG', await phonePhoto(400, 300), 120_000],
     ['progressive JPEG', await noise(50, 30).jpeg({ progressive: true }).toBuffer(), 1_500],
     ['PNG', bombOf(9_000, 9_000), 81_000_000],
@@ -29,7 +29,7 @@ test('reads the pixel count of a picture from its header', async () => {
     ['an empty file', Buffer.alloc(0), 64_000_000],
   ] as const) {
     await Bun.write(path, content)
-    expect([what, await countPixels(path)]).toEqual([what, pixels])
+    expect([name, await countPixels(path)]).toEqual([name, pixels])
   }
   await rm(folder, { recursive: true })
 })

@@ -31,7 +31,7 @@ test('converts a HEIC to JPEG or to the requested format', async () => {
   }
 })
 
-const ORIENTATIONS: [what: string, HeicShape, size: number[], corners: string[]][] = [
+const ORIENTATIONS: [name: string, HeicShape, size: number[], corners: string[]][] = [
   ['unrotated', {}, [512, 256], [RED, GREEN, BLUE, WHITE]],
   ['rotated right, like an iPhone portrait', { turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
   ['rotated left', { turns: 1 }, [256, 512], [GREEN, WHITE, RED, BLUE]],
@@ -47,13 +47,13 @@ test('rotates and mirrors a HEIC once and removes its metadata', async () => {
   const { accessToken: token } = await app.register()
   // Exif repeats the rotation, which must not be applied twice.
   const exif = (await sharp(await phonePhoto()).metadata()).exif?.subarray(6) as Buffer
-  for (const [what, shape, size, corners] of ORIENTATIONS) {
+  for (const [name, shape, size, corners] of ORIENTATIONS) {
     const heic = heicOf({ ...shape, exif })
     expect(heic.toString('latin1')).toContain('CanaryPhone')
     const { json } = await uploadBody(app, token, heic, 'image/heic', 'publicAsset')
     const { url, key } = json.response[0]
     const bytes = await (await fetchFile(app, url)).arrayBuffer()
-    expect([what, await readPicture(bytes)]).toEqual([what, { size, corners }])
+    expect([name, await readPicture(bytes)]).toEqual([name, { size, corners }])
     expect(Buffer.from(bytes).toString('latin1')).not.toContain('CanaryPhone')
     const details = await app.ask('GET', `${PATH}/download?key=${key}`, { token })
     expect(details.json.response).toMatchObject({ width: size[0], height: size[1] })
@@ -78,10 +78,10 @@ test('converts a HEIC in Display P3 to sRGB', async () => {
 test('refuses a HEIC that is inconsistent, too large or damaged and leaves no files', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  for (const [what, heic, code] of [
+  for (const [name, heic, code] of [
     ['too wide', heicOf({ size: [16_385, 10] }), 'image_too_large'],
     ['64 megapixels', heicOf({ grid: [4, 4], size: [16_000, 4_001] }), 'image_too_large'],
-    ['fewer tiles', heicOf({ grid: [2, 2], size: [4_000, 3_000] }), 'image_unreadable'],
+    ['too few tiles', heicOf({ grid: [2, 2], size: [4_000, 3_000] }), 'image_unreadable'],
     ['smaller than declared', heicOf({ size: [4_000, 3_000] }), 'image_unreadable'],
     ['truncated', QUADRANTS.subarray(0, QUADRANTS.length - 200), 'image_unreadable'],
     [
@@ -91,7 +91,7 @@ test('refuses a HEIC that is inconsistent, too large or damaged and leaves no fi
     ],
   ] as const) {
     const { status, json } = await uploadBody(app, token, heic, 'image/heic', 'publicAsset')
-    expect([what, status, json.code]).toEqual([what, 422, code])
+    expect([name, status, json.code]).toEqual([name, 422, code])
   }
   expect(await filesOf(app)).toEqual([])
 })
@@ -106,8 +106,8 @@ test('converts Display P3 colours to sRGB', async () => {
   expect(largestDifference(pixels, original)).toBeLessThan(4)
 })
 
-function largestDifference(one: Uint8Array, other: Uint8Array): number {
-  return one.reduce((most, value, at) => Math.max(most, Math.abs(value - (other[at] ?? 0))), 0)
+function largestDifference(a: Uint8Array, b: Uint8Array): number {
+  return a.reduce((largest, value, at) => Math.max(largest, Math.abs(value - (b[at] ?? 0))), 0)
 }
 
 /** The size of a picture, and the colours of its corners from left to right. */

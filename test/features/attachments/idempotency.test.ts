@@ -32,12 +32,12 @@ async function storeConcurrently(app: TestApp, otherFingerprint: string, ownFing
     height: null,
     createdAt: app.clock.now,
   })
-  return create().once(user._id, 'k', ownFingerprint, async (remember) => {
-    await create().once(user._id, 'k', otherFingerprint, async (rememberThere) => {
-      await db.write((tx) => rememberThere(tx, [rowOf('first.txt')]))
+  return create().once(user._id, 'k', ownFingerprint, async (recordReply) => {
+    await create().once(user._id, 'k', otherFingerprint, async (recordFirstReply) => {
+      await db.write((tx) => recordFirstReply(tx, [rowOf('first.txt')]))
       return [rowOf('first.txt')]
     })
-    await db.write((tx) => remember(tx, [rowOf('second.txt')]))
+    await db.write((tx) => recordReply(tx, [rowOf('second.txt')]))
     return [rowOf('second.txt')]
   })
 }

@@ -15,10 +15,10 @@ test('lists files in pages, newest first, each exactly once', async () => {
     keys.unshift(await upload(app, token, `file ${index}`))
     if (index % 2 === 0) app.clock.advance(1_000)
   }
-  const whole = (await app.ask('GET', PATH, { token })).json
-  expect(whole.response.map(keyOf).toSorted()).toEqual(keys.toSorted())
-  expect(whole.next).toBeUndefined()
-  expect(keyOf(whole.response[0])).toBe(keys[0] ?? '')
+  const unpaged = (await app.ask('GET', PATH, { token })).json
+  expect(unpaged.response.map(keyOf).toSorted()).toEqual(keys.toSorted())
+  expect(unpaged.next).toBeUndefined()
+  expect(keyOf(unpaged.response[0])).toBe(keys[0] ?? '')
   const shown: string[] = []
   for (let after = ''; ; ) {
     const { json } = await app.ask('GET', `${PATH}?limit=2${after}`, { token })
@@ -28,10 +28,10 @@ test('lists files in pages, newest first, each exactly once', async () => {
     // A deletion between two requests does not shift the pages.
     if (shown.length === 2) await app.ask('DELETE', `${PATH}?key=${shown[1]}`, { token })
   }
-  expect(shown).toEqual(whole.response.map(keyOf))
+  expect(shown).toEqual(unpaged.response.map(keyOf))
 })
 
-test('a listed file has its size, its time and a working URL', async () => {
+test('lists each file with its size, creation time and a working URL', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await upload(app, token, 'twelve bytes')
@@ -63,12 +63,12 @@ test('a profile picture is a public file of the user and is removed with that fi
   expect((await setAvatar(key)).json.response.profile.avatarUrl).toBe(url)
 
   const { accessToken: other } = await app.register()
-  const foreign = await app.ask('PATCH', PROFILE, {
+  const refused = await app.ask('PATCH', PROFILE, {
     token: other,
     json: { profile: { avatarKey: key } },
   })
-  expect(foreign.json.details).toEqual([
-    { path: 'profile.avatarKey', message: 'must be the key of your own public picture' },
+  expect(refused.json.details).toEqual([
+    { path: 'profile.avatarKey', message: 'must be the key of one of your public pictures' },
   ])
   for (const wrong of [await upload(app, token, 'text'), 'unknown.png', '', 7]) {
     expect((await setAvatar(wrong)).status).toBe(422)

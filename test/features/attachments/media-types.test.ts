@@ -6,7 +6,7 @@ import { sniff } from '../../../src/features/attachments/upload/media-types.ts'
 
 const MIB = 1024 * 1024
 
-test('checks a large text in slices and lets other work run in between', async () => {
+test('checks a large text file in slices, and yields to other work in between', async () => {
   const content = Buffer.alloc(64 * MIB, 'Grüße\n')
   let turns = 0
   let isOver = false
@@ -21,20 +21,20 @@ test('checks a large text in slices and lets other work run in between', async (
 })
 
 test.each([
-  ['a text', 'line one\r\n\tline two \u001b[31mred', 'text/plain'],
-  ['a byte order mark', '\ufeffhello', 'text/plain'],
-  ['an object', ' {"a": 1}', 'application/json'],
-  ['an array after a byte order mark', '\ufeff[1]', 'application/json'],
+  ['plain text', 'line one\r\n\tline two \u001b[31mred', 'text/plain'],
+  ['text after a byte order mark', '\ufeffhello', 'text/plain'],
+  ['a JSON object', ' {"a": 1}', 'application/json'],
+  ['a JSON array after a byte order mark', '\ufeff[1]', 'application/json'],
   ['a number', '1', 'text/plain'],
   ['broken JSON', '{"a": ', 'text/plain'],
   ['JSON of 300 KiB', JSON.stringify(['x'.repeat(300 * 1024)]), 'text/plain'],
   ['a control character at the end', `${'x'.repeat(MIB)}\0`, null],
   ['a form feed in the middle', `${'x'.repeat(MIB)}\x0c${'x'.repeat(MIB)}`, null],
-  ['half a character at the end', Buffer.concat([Buffer.alloc(MIB, 'x'), Buffer.of(0xc3)]), null],
+  ['an incomplete last character', Buffer.concat([Buffer.alloc(MIB, 'x'), Buffer.of(0xc3)]), null],
   ['a byte that is not UTF-8', Buffer.concat([Buffer.from('x'), Buffer.of(0xff)]), null],
   ['an empty file', '', null],
-])('detects the media type of %s from its bytes', async (_what, content, kind) => {
-  expect(await mediaTypeOf(Buffer.from(content))).toBe(kind)
+])('detects the media type of %s from its bytes', async (_what, content, mediaType) => {
+  expect(await mediaTypeOf(Buffer.from(content))).toBe(mediaType)
 })
 
 test('reads characters that span two slices correctly', async () => {

@@ -44,7 +44,7 @@ test('115: parallel uploads cannot exceed the quota together', async () => {
   expect(await filesOf(app)).toHaveLength(3)
 })
 
-test('repeating an upload with its key returns the first reply and stores nothing', async () => {
+test('a repeated idempotency key returns the first reply and stores nothing', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   const send = (key: string, as = token) =>
@@ -84,9 +84,9 @@ test('keeps the replies to the last 100 uploads of a user', async () => {
   let stored = 0
   const idempotency = createIdempotencyStore({ db, now: () => new Date(++time) })
   const upload = (userId: string, key: string) =>
-    idempotency.once(userId, key, 'fingerprint', async (remember) => {
+    idempotency.once(userId, key, 'fingerprint', async (recordReply) => {
       stored++
-      await db.write((tx) => remember(tx, []))
+      await db.write((tx) => recordReply(tx, []))
       return []
     })
   await upload(bob, 'first')
@@ -102,7 +102,7 @@ test('keeps the replies to the last 100 uploads of a user', async () => {
   expect(stored).toBe(103)
 })
 
-test('refuses a different upload with the same key, concurrently and later', async () => {
+test('refuses a different upload with the same key, whether concurrent or later', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const send = (body: string, type = 'supportTicket') =>
@@ -125,7 +125,7 @@ test('a failed upload can be retried with the same key', async () => {
   const { accessToken: token } = await app.register()
   const headers = { 'idempotency-key': 'k' }
   expect(
-    (await uploadBody(app, token, 'no picture', 'image/jpeg', 'publicAsset', headers)).status,
+    (await uploadBody(app, token, 'not a picture', 'image/jpeg', 'publicAsset', headers)).status,
   ).toBe(415)
   const photo = await phonePhoto()
   expect((await uploadBody(app, token, photo, 'image/jpeg', 'publicAsset', headers)).status).toBe(
@@ -133,7 +133,7 @@ test('a failed upload can be retried with the same key', async () => {
   )
 })
 
-test('variants requested by others count towards the owner and are evicted for uploads', async () => {
+test('others’ variant requests use up the owner’s quota; uploads evict the variants', async () => {
   const photo = await phonePhoto(300, 200)
   const quota = photo.length * 2
   await using app = await createTestApp({ ATTACHMENT_QUOTA_BYTES: String(quota) })

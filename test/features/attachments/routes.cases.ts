@@ -25,7 +25,7 @@ export const routes: RouteCase[] = [
     path: `${ATTACHMENTS}/download`,
     access: 'user',
     good: {},
-    prepare: async (given) => ({ path: `${ATTACHMENTS}/download?key=${await upload(given)}` }),
+    prepare: async (setup) => ({ path: `${ATTACHMENTS}/download?key=${await upload(setup)}` }),
     bad: { status: 422 },
   },
   {
@@ -33,7 +33,7 @@ export const routes: RouteCase[] = [
     path: ATTACHMENTS,
     access: 'user',
     good: {},
-    prepare: async (given) => ({ path: `${ATTACHMENTS}?key=${await upload(given)}` }),
+    prepare: async (setup) => ({ path: `${ATTACHMENTS}?key=${await upload(setup)}` }),
     bad: { path: `${ATTACHMENTS}?key=${UNKNOWN_KEY}`, status: 404 },
   },
 ]

@@ -31,7 +31,7 @@ test('stores an empty file with its size and time', async () => {
   expect(await store.client().head('none')).toBeNull()
 })
 
-test('lists all 250 objects of its folder in order, and no others', async () => {
+test('lists all 250 objects under its prefix in order, and no others', async () => {
   await using store = await startStore()
   const keys = Array.from({ length: 250 }, () => `${newKey()}.txt`).toSorted()
   const unrelated = ['homes/a', 'home/notes & <more>.txt', 'home/deep/a.txt', `${newKey()}.txt`]
@@ -47,7 +47,7 @@ test('lists all 250 objects of its folder in order, and no others', async () => 
   expect(stored.map(({ key }) => key)).toEqual(keys)
 })
 
-test('a wrong key or bucket is refused at once with an error that says so', async () => {
+test('fails at once with the store’s error code if the access key or bucket is wrong', async () => {
   await using store = await startStore()
   const files = store.files({ secretAccessKey: 'wrong' })
   expect(await causeOf(files.open('a'))).toStartWith(
@@ -58,9 +58,9 @@ test('a wrong key or bucket is refused at once with an error that says so', asyn
   expect(await causeOf(listing)).toStartWith('SignatureDoesNotMatch')
   const unknownAccount = store.files({ accessKeyId: 'stranger' })
   expect(await causeOf(unknownAccount.remove('a'))).toContain('403 InvalidAccessKeyId')
-  const elsewhere = store.files({ bucket: 'wrong' })
-  expect(await causeOf(elsewhere.open('a'))).toContain('404 NoSuchBucket')
-  expect(await causeOf(elsewhere.remove('a'))).toContain('404 NoSuchBucket')
+  const wrongBucket = store.files({ bucket: 'wrong' })
+  expect(await causeOf(wrongBucket.open('a'))).toContain('404 NoSuchBucket')
+  expect(await causeOf(wrongBucket.remove('a'))).toContain('404 NoSuchBucket')
 })
 
 test('refuses an expired URL', async () => {
@@ -85,7 +85,7 @@ test('retries a request that fails twice', async () => {
   expect(await Array.fromAsync(store.client().list())).toHaveLength(1)
 })
 
-test('reports unavailable after three failures, without showing a signature', async () => {
+test('fails as unavailable after three attempts, without a signature in the error', async () => {
   await using store = await startStore()
   store.s3.faults.failing = 3
   expect(await causeOf(store.files().open('a'))).toContain('500 InternalError')
@@ -118,7 +118,7 @@ test('a store that only trickles bytes is unavailable after a while', async () =
 test('allows a slow transfer as long as bytes keep moving', async () => {
   await using store = await startStore()
   const content = 'x'.repeat(200_000)
-  // Longer than the deadline in total; on a busy machine one piece may take most of it.
+  // Together the pieces exceed the deadline; on a busy machine, one may take most of it.
   store.s3.faults.pause = 150
   const files = store.files({ deadlineMs: 1_000 })
   const { key, path } = store.stage(content)

@@ -5,11 +5,11 @@ import { causeOf, startStore } from '../../support/s3-store.ts'
 
 test.each([
   ['file', 200, {}],
-  ['file larger than the limit', 200, { 'content-length': String(2 ** 40) }],
-  ['file that was compressed', 200, { 'content-length': '10', 'content-encoding': 'gzip' }],
+  ['file with a declared size above the limit', 200, { 'content-length': String(2 ** 40) }],
+  ['compressed file', 200, { 'content-length': '10', 'content-encoding': 'gzip' }],
   ['error reply', 500, {}],
 ] as [string, number, Record<string, string>][])(
-  'a store that sends an endless %s is unavailable',
+  'treats a store that sends an endless %s as unavailable',
   async (_name, status, headers) => {
     await using store = await startStore()
     store.s3.faults.endless = { status, headers }

@@ -31,7 +31,7 @@ test('uploads files to the store, serves and resizes them, and deletes them', as
   expect((await app.ask('GET', url)).status).toBe(404)
 })
 
-test('while the store fails, uploads get 503 and leave nothing; later they work again', async () => {
+test('uploads get 503 and leave no files while the store fails, and then work again', async () => {
   await using setup = await startAppWithStore()
   const { app, s3, token } = setup
   app.expectErrors()
@@ -66,7 +66,7 @@ test('removes objects without a row after an hour, and logs rows without an obje
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
 })
 
-test('drops copies of files that another instance deleted, a minute after their last use', async () => {
+test('drops cached files deleted by another instance, a minute after their last use', async () => {
   await using setup = await startAppWithStore()
   const { app, key } = setup
   const smaller = await app.ask('GET', `${setup.url}?width=64`)

@@ -10,22 +10,22 @@ test('variants of all pictures count towards the quota of their owner only', asy
   const { db } = app.services
   const [ann, bob] = [await app.register(), await app.register()]
   const quota = createQuota({ db, maxBytes: 100, maxCount: 10 })
-  const own = [await store(app, ann.user._id, 'a'), await store(app, ann.user._id, 'b')]
-  const foreign = await store(app, bob.user._id, 'c')
+  const annsPictures = [await store(app, ann.user._id, 'a'), await store(app, ann.user._id, 'b')]
+  const bobsPicture = await store(app, bob.user._id, 'c')
   const take = (row: Stored, size: number) =>
     db.write((tx) =>
       quota.takeVariant(tx, row, { key: `${row.key}.w64.webp`, original: row.key, size }),
     )
-  expect(await take(foreign, 80)).toEqual([])
-  expect(await take(own[0] as Stored, 50)).toEqual([])
-  expect(await take(own[1] as Stored, 40)).toEqual(['a.w64.webp'])
-  const upload = { ...(own[0] as Stored), key: 'd', size: 60 }
+  expect(await take(bobsPicture, 80)).toEqual([])
+  expect(await take(annsPictures[0] as Stored, 50)).toEqual([])
+  expect(await take(annsPictures[1] as Stored, 40)).toEqual(['a.w64.webp'])
+  const upload = { ...(annsPictures[0] as Stored), key: 'd', size: 60 }
   expect(await db.write((tx) => quota.take(tx, ann.user._id, [upload]))).toEqual(['b.w64.webp'])
   const kept = await db.read.select().from(db.tables.variants)
   expect(kept.map(({ key }) => key)).toEqual(['c.w64.webp'])
 })
 
-test('deletes the variants of a deleted user with the files', async () => {
+test('deleting a user deletes their files and the variants of these files', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
@@ -36,7 +36,7 @@ test('deletes the variants of a deleted user with the files', async () => {
   expect(await filesOf(app)).toEqual([])
 }, 20_000)
 
-test('refuses an upload whose account is deleted during it, and leaves no file', async () => {
+test('refuses an upload if its account is deleted meanwhile, and leaves no file', async () => {
   await using app = await createTestApp()
   const token = await startGuest(app)
   const { db } = app.services
@@ -66,15 +66,15 @@ test('an upload whose outcome is unknown keeps its file', async () => {
   expect(await filesOf(app)).toHaveLength(1)
 })
 
-test('a full quota refuses an upload before checking its content', async () => {
+test('with a full quota, refuses an upload before checking its content', async () => {
   await using app = await createTestApp({ ATTACHMENT_QUOTA_BYTES: '4' })
   const token = await startGuest(app)
   const send = (body: string, type: string) => uploadBody(app, token, body, 'text/plain', type)
   expect((await send('text', 'supportTicket')).status).toBe(200)
-  expect((await send('no picture', 'publicAsset')).json.code).toBe('quota_exceeded')
+  expect((await send('not a picture', 'publicAsset')).json.code).toBe('quota_exceeded')
 })
 
-/** The token of a guest whose first-use writes are done, so that none coincides with an upload. */
+/** Starts a guest and makes a first request, so that its writes do not coincide with an upload. */
 async function startGuest(app: TestApp): Promise<string> {
   const { json } = await app.ask('POST', '/api/auth/guest/v1')
   const token = json.response.accessToken

@@ -6,7 +6,7 @@ import { filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 
 const MIB = 1024 * 1024
 
-test('stalled uploads that announce more than the free space do not block others', async () => {
+test('stalled uploads that declare more bytes than are free do not block others', async () => {
   await using app = await createTestApp(await withHeadroom(400 * MIB))
   const { accessToken: token } = await app.register()
   const server = listen(app)
@@ -26,10 +26,10 @@ test('space reserved for pending writes does not make the server unready', async
   await using app = await createTestApp(await withHeadroom(400 * MIB))
   const { space } = app.services
   await space.probe()
-  using _room = await space.reserve(300 * MIB)
+  using _first = await space.reserve(300 * MIB)
   await expect(space.reserve(300 * MIB)).rejects.toThrow('no space')
   await expect(space.check(300 * MIB)).rejects.toThrow('no space')
-  using _rest = await space.reserve(90 * MIB)
+  using _second = await space.reserve(90 * MIB)
   await space.probe()
   expect((await app.ask('GET', '/ready')).json.storage).toBe('ok')
 })
@@ -62,14 +62,14 @@ function listen(app: TestApp) {
   return app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
 }
 
-/** Starts an upload and sends only one of the announced bytes. */
-async function stall({ port }: Bun.Server<unknown>, token: string, announced: number) {
+/** Starts an upload and sends only one of the declared bytes. */
+async function stall({ port }: Bun.Server<unknown>, token: string, declared: number) {
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
     port: port ?? 0,
     socket: { data() {} },
   })
   const head = `POST ${PATH}?type=supportTicket HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}`
-  socket.write(`${head}\r\nContent-Type: text/plain\r\nContent-Length: ${announced}\r\n\r\nx`)
+  socket.write(`${head}\r\nContent-Type: text/plain\r\nContent-Length: ${declared}\r\n\r\nx`)
   return socket
 }

@@ -4,7 +4,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, uploadBody } from '../../support/attachments.ts'
 import { cases } from '../../support/cases.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
-import { usedByWorker } from '../../support/watch.ts'
+import { readWorkerUsage } from '../../support/watch.ts'
 
 test('makes the largest PNG variant within the time limit', async () => {
   await using app = await createTestApp()
@@ -13,15 +13,15 @@ test('makes the largest PNG variant within the time limit', async () => {
   const spots = sharp(crypto.getRandomValues(Buffer.alloc(64 * 64 * 3)), { raw })
   const picture = await spots.resize(2_048).webp().toBuffer()
   const { json } = await uploadBody(app, token, picture, 'image/webp', 'publicAsset')
-  const made = await fetchFile(app, `${json.response[0].url}?width=2048&format=png`)
-  expect([made.status, made.headers.get('content-type')]).toEqual([200, 'image/png'])
+  const variant = await fetchFile(app, `${json.response[0].url}?width=2048&format=png`)
+  expect([variant.status, variant.headers.get('content-type')]).toEqual([200, 'image/png'])
 }, 30_000)
 
 test('103, 110: an animation or a text-chunk bomb becomes at most one picture and uses little memory', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await uploadPhoto(app, token)
-  const before = usedByWorker()
+  const before = readWorkerUsage()
   const pages = await Promise.all(Array.from({ length: 40 }, () => noise(20, 20).png().toBuffer()))
   const frames = await sharp(pages, { join: { animated: true } })
     .webp({ loop: 0 })
@@ -33,7 +33,7 @@ test('103, 110: an animation or a text-chunk bomb becomes at most one picture an
   const bomb = withTextBomb(await noise(20, 20).png().toBuffer())
   const reply = await uploadBody(app, token, bomb, 'image/png', 'publicAsset')
   expect([200, 422]).toContain(reply.status)
-  const after = usedByWorker()
+  const after = readWorkerUsage()
   expect(after.memory - before.memory).toBeLessThan(25e6)
   expect(after.time - before.time).toBeLessThan(500)
 }, 30_000)
@@ -47,14 +47,15 @@ test('107: mutated pictures never crash the server, and no result has metadata',
     await noise(60, 40).webp().toBuffer(),
   ]
   let random = 7
-  const next = (below: number) => {
+  const randomBelow = (below: number) => {
     random = (random * 1_103_515_245 + 12_345) % 2_147_483_648
     return random % below
   }
   const send = async (at: number) => {
     const mutant = Buffer.from(seeds[at % seeds.length] as Buffer)
-    for (let flips = 0; flips < 1 + (at % 8); flips++) mutant[next(mutant.length)] = next(256)
-    const cut = at % 5 === 0 ? mutant.subarray(0, next(mutant.length)) : mutant
+    for (let flips = 0; flips < 1 + (at % 8); flips++)
+      mutant[randomBelow(mutant.length)] = randomBelow(256)
+    const cut = at % 5 === 0 ? mutant.subarray(0, randomBelow(mutant.length)) : mutant
     const { status, json } = await uploadBody(app, token, cut, 'image/jpeg', 'publicAsset')
     expect([200, 415, 422]).toContain(status)
     return status === 200 ? json.response[0].url : null

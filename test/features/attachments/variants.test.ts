@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('serves a picture in the widths that apps need, made once and cached forever', async () => {
+test('resizes a picture once per requested width, and lets clients cache it forever', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
@@ -46,7 +46,7 @@ test.each(['63', '65', '0', '-64', '1e2', '0x40', '4096', '', 'x', '64.0'])(
   },
 )
 
-test('all widths beyond the picture’s own share one file', async () => {
+test('all widths larger than the picture share one file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
@@ -86,11 +86,11 @@ test('after a failure, refuses a variant for ten minutes without trying again', 
   const { accessToken: token } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
   const path = join(app.dataDir, 'files', key.slice(0, 1), key)
-  const whole = await Bun.file(path).bytes()
-  await Bun.write(path, whole.subarray(0, 100))
+  const intact = await Bun.file(path).bytes()
+  await Bun.write(path, intact.subarray(0, 100))
   const ask = async (width: number) => (await fetchFile(app, `${url}?width=${width}`)).status
   expect(await ask(64)).toBe(422)
-  await Bun.write(path, whole)
+  await Bun.write(path, intact)
   expect([await ask(64), await ask(128)]).toEqual([422, 200])
   app.clock.advance(10 * 60_000 + 1)
   expect(await ask(64)).toBe(200)
@@ -115,7 +115,7 @@ test('keeps variants as long as their original and deletes them with it', async 
   expect((await fetchFile(app, `${url}?width=64&format=webp`)).status).toBe(404)
 })
 
-test('variants of a private picture need its signature, and a text file has none', async () => {
+test('variants of a private picture need its signature; a text file has no variants', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const picture = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'supportTicket')

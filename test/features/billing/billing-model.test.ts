@@ -12,7 +12,7 @@ import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/own
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { bodyOf, type EventFixture, ms, receive } from '../../support/billing.ts'
-import { accessByModel, type Logged } from '../../support/billing-model.ts'
+import { accessByModel, type LoggedEvent } from '../../support/billing-model.ts'
 import { cases } from '../../support/cases.ts'
 
 const USERS = ['ann', 'bob', 'eve']
@@ -54,7 +54,7 @@ const transfer = fc.record({
   transferred_from: fc.subarray(IDS, { minLength: 1, maxLength: 2 }),
   transferred_to: fc.constantFrom(...IDS).map((id) => [id]),
 })
-/** Events of one purchase, most of them of one user, and transfers. */
+/** An event of the only purchase, usually from the same user. */
 const singlePurchaseEvent = fc.record({
   ...lifecycleModel,
   type: fc.oneof(fc.constantFrom('RENEWAL', 'NON_RENEWING_PURCHASE'), fc.constantFrom(...TYPES)),
@@ -124,9 +124,9 @@ test('83: late events that a purchase event overrides give the same state as a f
       await backlog.drain()
       const log = events.map(logged)
       expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
-      const lines = await Promise.all(IDS.map((id) => projection.purchasesOf(id, 'PRODUCTION')))
+      const stored = await Promise.all(IDS.map((id) => projection.purchasesOf(id, 'PRODUCTION')))
       const folded = foldPurchase(log.filter((event) => purchaseKeyOf(event) !== null))
-      expect(lines.flat()).toEqual(folded ? [folded] : [])
+      expect(stored.flat()).toEqual(folded ? [folded] : [])
       expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
     }),
     { numRuns: cases(50, 150) },
@@ -163,14 +163,14 @@ test.each([
   120_000,
 )
 
-function logged(fixture: EventFixture): Logged {
+function logged(fixture: EventFixture): LoggedEvent {
   const event = readEvent(bodyOf(fixture), Buffer.from(''))
   if (!event) throw new Error('the fixture has no event')
   return { ...event, orderedAt: ms(fixture.at) }
 }
 
 /** Access, computed by the pure functions from a whole log in memory. */
-function accessByFunctions(log: Logged[]): Record<string, string[]> {
+function accessByFunctions(log: LoggedEvent[]): Record<string, string[]> {
   const parent = new Map<string, string>()
   const root = (id: string): string => {
     const up = parent.get(id) ?? id
@@ -191,33 +191,34 @@ function accessByFunctions(log: Logged[]): Record<string, string[]> {
     }
     const mentions = inOrder.map((event) => ({ ...event, name: ownerIdIn(event) ?? '' }))
     const owner = ownersOf(mentions, transfers, traits, root).at(-1)
-    return { line: foldPurchase(events) as Purchase, owner }
+    return { purchase: foldPurchase(events) as Purchase, owner }
   })
   return accessOf((user) =>
-    owned.filter(({ owner }) => owner === root(user)).map(({ line }) => line),
+    owned.filter(({ owner }) => owner === root(user)).map(({ purchase }) => purchase),
   )
 }
 
 async function accessByStore(app: TestApp): Promise<Record<string, string[]>> {
   const { db, projection } = app.services
   const aliases = await db.read.select().from(db.tables.billingAliases)
-  const lines = new Map<string, Purchase[]>()
+  const purchases = new Map<string, Purchase[]>()
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     const both = await Promise.all(
       ['PRODUCTION', 'SANDBOX'].map((name) => projection.purchasesOf(customerId, name)),
     )
-    lines.set(user, both.flat())
+    purchases.set(user, both.flat())
   }
-  return accessOf((user) => lines.get(user) ?? [])
+  return accessOf((user) => purchases.get(user) ?? [])
 }
 
 function accessOf(purchasesOf: (user: string) => Purchase[]): Record<string, string[]> {
   return Object.fromEntries(
     USERS.flatMap((user) =>
       ['PRODUCTION', 'SANDBOX'].map((environment) => {
-        const lines = purchasesOf(user).filter((line) => line.environment === environment)
-        const active = entitlementsOf(assessPurchases(lines, NOW)).filter((one) => one.active)
+        const purchases = purchasesOf(user).filter((each) => each.environment === environment)
+        const entitlements = entitlementsOf(assessPurchases(purchases, NOW))
+        const active = entitlements.filter((entitlement) => entitlement.active)
         return [`${user} ${environment}`, active.map(({ id }) => id)]
       }),
     ),

@@ -24,7 +24,7 @@ test('acknowledges, stores and deduplicates every event type of every store', as
 test('replies `ok` to an event that affects access, and `ignored` to test events and unknown types', async () => {
   await using app = await createTestApp()
   const codes: Record<string, string> = {}
-  // The last one is a property of every object.
+  // `constructor` is a property of every object.
   for (const type of ['RENEWAL', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW', 'constructor']) {
     const { status, json } = await deliver(app, { event: { id: type, type, novel: { deep: [1] } } })
     expect([status, Object.keys(json)]).toEqual([200, ['code', 'message']])
@@ -48,7 +48,7 @@ test('80: stores 50 concurrent deliveries of one event once', async () => {
   expect(await events(app)).toMatchObject([{ eventId: 'E', duplicates: 49 }])
 })
 
-test('81: keeps the first body of an id and marks the conflict', async () => {
+test('81: keeps the first body delivered with an id, and marks the conflict', async () => {
   await using app = await createTestApp()
   await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 1 } })
   const second = await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 2 } })
@@ -221,7 +221,7 @@ test('89: never replies 5xx, or 200 without a row, to a random body', async () =
   const body = fc.oneof(
     {
       weight: 5,
-      arbitrary: fc.tuple(event, types).map(([one, type]) => ({ event: { ...one, type } })),
+      arbitrary: fc.tuple(event, types).map(([known, type]) => ({ event: { ...known, type } })),
     },
     { weight: 1, arbitrary: fc.record({ event }) },
     { weight: 1, arbitrary: fc.jsonValue() },

@@ -36,7 +36,7 @@ test.each<[EventFilter, string[]]>([
   [{ type: 'INITIAL_PURCHASE', outcome: 'failed' }, ['failed']],
   [{ type: 'RENEWAL', clockIsOff: true, environment: 'production' }, ['early']],
   [{ conflicting: true, clockIsOff: true }, []],
-])('the filter %j finds %j, the newest first', async (filter, expected) => {
+])('the filter %j finds %j, newest first', async (filter, expected) => {
   await using app = await createTestApp()
   await deliverAll(app)
   const { events, next } = await app.services.eventSearch.find(filter)
@@ -72,12 +72,12 @@ test('lists events in pages of 50, each event once', async () => {
   const all = await pagesOf(ann, 'events?type=NEWS')
   expect(all.map(({ length }) => length)).toEqual([50, 50, 20])
   expect(all.flat()).toEqual(Array.from({ length: 120 }, (_, at) => `N${119 - at}`))
-  const some = await pagesOf(ann, 'events?user=user-1')
-  expect(some.map(({ length }) => length)).toEqual([50, 10])
-  expect(new Set(some.flat()).size).toBe(60)
+  const userPages = await pagesOf(ann, 'events?user=user-1')
+  expect(userPages.map(({ length }) => length)).toEqual([50, 10])
+  expect(new Set(userPages.flat()).size).toBe(60)
 })
 
-test('counts marked events up to 1,000', async () => {
+test('counts events with problems, up to 1,000 of each kind', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, { type: 'NEWS', at: 0.5, id: 'first' })

@@ -4,7 +4,7 @@ import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 
 onSqlite('the fault is an SQLite trigger')(
-  'undoes a fold that fails half-way, keeps its event and retries it',
+  'undoes a fold that fails halfway, keeps its event and retries it',
   async () => {
     await using app = await createTestApp()
     app.expectErrors()

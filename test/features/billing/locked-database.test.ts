@@ -10,13 +10,13 @@ onSqlite('it locks the database file')(
     await using app = await createTestApp()
     app.expectErrors()
     const event = { id: 'E', type: 'RENEWAL', app_user_id: 'u', fill: 'x'.repeat(100_000) }
-    const foreign = new Database(join(app.dataDir, 'homeport.db'))
-    foreign.run('BEGIN IMMEDIATE')
+    const otherConnection = new Database(join(app.dataDir, 'homeport.db'))
+    otherConnection.run('BEGIN IMMEDIATE')
     const locked = await deliver(app, { event })
     expect([locked.status, locked.json.code]).toEqual([503, 'unavailable'])
     expect(locked.headers.get('retry-after')).toBe('5')
-    foreign.run('ROLLBACK')
-    foreign.close()
+    otherConnection.run('ROLLBACK')
+    otherConnection.close()
     const client = sqliteClientOf(app)
     const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
     client.run(`PRAGMA max_page_count = ${pages}`)

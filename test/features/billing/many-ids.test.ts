@@ -6,14 +6,14 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite } from '../../support/databases.ts'
 
-test('joining customers keeps the name of the one with the most ids', async () => {
+test('joined customers keep the customer id of the one with the most app user ids', async () => {
   await using app = await createTestApp()
   await deliver(app, purchase('zoe', { id: 'bought' }))
-  await deliver(app, joined('j1', 'zoe', ids(100)))
+  await deliver(app, aliasEvent('j1', 'zoe', ids(100)))
   // `bob` and `ann` sort before every other id, and `bob` is a customer already.
   await deliver(app, purchase('bob', { id: 'another', original_transaction_id: '2' }))
-  await deliver(app, joined('j2', 'bob', ['zoe']))
-  await deliver(app, joined('j3', 'ann', ['zoe']))
+  await deliver(app, aliasEvent('j2', 'bob', ['zoe']))
+  await deliver(app, aliasEvent('j3', 'ann', ['zoe']))
   expect(await customersOf(app)).toEqual(['zoe'])
 })
 
@@ -23,8 +23,8 @@ test('transfers follow a customer that is joined with a larger one', async () =>
   const transfer = { transferred_from: ['bob'], transferred_to: ['eve'] }
   const at = { event_timestamp_ms: 1_783_000_001_000 }
   await deliver(app, { event: { id: 't', type: 'TRANSFER', ...transfer, ...at } })
-  await deliver(app, joined('j1', 'zoe', ids(20)))
-  await deliver(app, joined('j2', 'bob', ['zoe']))
+  await deliver(app, aliasEvent('j1', 'zoe', ids(20)))
+  await deliver(app, aliasEvent('j2', 'bob', ['zoe']))
   const { db } = app.services
   const rows = await db.read.select().from(db.tables.transferIds)
   const named = rows.map(({ appUserId, customerId, isSource }) => [appUserId, customerId, isSource])
@@ -56,7 +56,7 @@ function ids(count: number): string[] {
   return Array.from({ length: count }, (_, at) => `id-${at}`)
 }
 
-function joined(id: string, appUserId: string, aliases: string[]) {
+function aliasEvent(id: string, appUserId: string, aliases: string[]) {
   return { event: { id, type: 'SUBSCRIBER_ALIAS', app_user_id: appUserId, aliases } }
 }
 

@@ -4,7 +4,7 @@ import { deliver, type EventFixture, iso, lifecycle, ms, purchase } from '../../
 
 const PRODUCT = 'prod_example_pro'
 /** The provider's report about the purchase that `purchase` creates. */
-const SAME = {
+const REPORT = {
   store: 'app_store',
   is_sandbox: false,
   period_type: 'normal',
@@ -19,20 +19,20 @@ const expired = lifecycle('', 'EXPIRATION', 30, { purchased_day: 0 })
 type Comparison = [name: string, later: EventFixture[], reported: object, corrected: boolean]
 
 test.each<Comparison>([
-  ['the same values', [], SAME, false],
-  ['a later end', [], { ...SAME, expires_date: iso(40) }, true],
-  ['a refund', [], { ...SAME, refunded_at: iso(20) }, true],
-  ['an unsubscription', [], { ...SAME, unsubscribe_detected_at: iso(20) }, true],
-  ['a known unsubscription', [cancelled], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
-  ['a billing issue', [cancelled], { ...SAME, billing_issues_detected_at: iso(20) }, true],
-  ['a resolved billing issue', [failed], SAME, true],
-  ['unsubscribing after the end', [expired], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
-  ['a refund of an ended purchase', [expired], { ...SAME, refunded_at: iso(20) }, true],
-  ['a different store', [], { ...SAME, store: 'stripe' }, true],
-  ['a different environment', [], { ...SAME, is_sandbox: true }, true],
+  ['the same values', [], REPORT, false],
+  ['a later end', [], { ...REPORT, expires_date: iso(40) }, true],
+  ['a refund', [], { ...REPORT, refunded_at: iso(20) }, true],
+  ['an unsubscription', [], { ...REPORT, unsubscribe_detected_at: iso(20) }, true],
+  ['a known unsubscription', [cancelled], { ...REPORT, unsubscribe_detected_at: iso(1) }, false],
+  ['a billing issue', [cancelled], { ...REPORT, billing_issues_detected_at: iso(20) }, true],
+  ['a resolved billing issue', [failed], REPORT, true],
+  ['unsubscribing after the end', [expired], { ...REPORT, unsubscribe_detected_at: iso(1) }, false],
+  ['a refund of an ended purchase', [expired], { ...REPORT, refunded_at: iso(20) }, true],
+  ['a different store', [], { ...REPORT, store: 'stripe' }, true],
+  ['a different environment', [], { ...REPORT, is_sandbox: true }, true],
 ])('a report of %s is compared with the purchase', async (_name, later, reported, corrected) => {
   using provider = serveReport({ [PRODUCT]: reported })
-  await using app = await startWith(provider.url)
+  await using app = await startApp(provider.url)
   for (const event of [purchase('ann'), ...later]) {
     await deliver(app, { ...event, app_user_id: 'ann' })
   }
@@ -42,15 +42,15 @@ test.each<Comparison>([
   expect((await reconcile(app))?.corrected).toEqual([])
 })
 
-test('a report names store, base plan, environment and the entitlements of each product', async () => {
+test('reads store, base plan, environment and entitlements of each reported product', async () => {
   using provider = serveReport(
     {
-      pro: { ...SAME, store: 'play_store', product_plan_identifier: 'monthly' },
-      gold: { ...SAME, is_sandbox: true, store_transaction_id: null },
+      pro: { ...REPORT, store: 'play_store', product_plan_identifier: 'monthly' },
+      gold: { ...REPORT, is_sandbox: true, store_transaction_id: null },
     },
     { pro: { product_identifier: 'pro' }, extra: { product_identifier: 'gold' } },
   )
-  await using app = await startWith(provider.url)
+  await using app = await startApp(provider.url)
   await deliver(app, purchase('ann', { product_id: 'other' }))
   expect((await reconcile(app))?.corrected).toEqual(['ann pro:monthly', 'ann gold'])
   const { projection } = app.services
@@ -68,7 +68,7 @@ test.each([
   ['a body of over a megabyte', () => new Response(`"${'x'.repeat(1024 * 1024)}"`)],
 ])('a reply with %s is a failure', async (_name, reply) => {
   using provider = serve(reply)
-  await using app = await startWith(provider.url)
+  await using app = await startApp(provider.url)
   await deliver(app, purchase('ann'))
   expect(await reconcile(app)).toEqual({ customers: 1, corrected: [], failed: ['ann'] })
 })
@@ -86,8 +86,8 @@ test.each<[string, EventFixture[], number, boolean]>([
   ],
   ['was ended by an event', [lifecycle('ann', 'EXPIRATION', 30, { purchased_day: 0 })], 35, false],
 ])('decides whether to ask about a purchase that %s: %#', async (_name, later, day, isAsked) => {
-  using provider = serveReport({ [PRODUCT]: SAME })
-  await using app = await startWith(provider.url)
+  using provider = serveReport({ [PRODUCT]: REPORT })
+  await using app = await startApp(provider.url)
   for (const event of [purchase('ann'), ...later]) await deliver(app, event)
   app.clock.now = new Date(ms(day))
   const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
@@ -95,8 +95,8 @@ test.each<[string, EventFixture[], number, boolean]>([
 })
 
 test('asks only once about a customer with two ended purchases', async () => {
-  using provider = serveReport({ [PRODUCT]: SAME })
-  await using app = await startWith(provider.url)
+  using provider = serveReport({ [PRODUCT]: REPORT })
+  await using app = await startApp(provider.url)
   for (const id of ['1', '2']) await deliver(app, purchase('ann', { original_transaction_id: id }))
   const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
   expect(report?.customers).toBe(1)
@@ -108,7 +108,7 @@ test('does not ask about a deleted user', async () => {
     asked.push(request.url)
     return new Response('{}')
   })
-  await using app = await startWith(provider.url)
+  await using app = await startApp(provider.url)
   const { accessToken: token, user } = await app.register()
   await deliver(app, purchase(user._id))
   await app.ask('DELETE', '/api/user/profile/v1', { token })
@@ -118,7 +118,7 @@ test('does not ask about a deleted user', async () => {
 })
 
 /** An app at day 40, with access to the provider's API. */
-async function startWith(url: string): Promise<TestApp> {
+async function startApp(url: string): Promise<TestApp> {
   const app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: url })
   app.clock.now = new Date(ms(40))
   return app

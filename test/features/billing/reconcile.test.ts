@@ -102,7 +102,7 @@ function customerAt(at: number): string {
   return `user-${String(at).padStart(4, '0')}`
 }
 
-/** Copies the stored purchase for other customers, until there are `count` of them. */
+/** Copies the stored purchase to other customers, so that `count` customers have one. */
 async function copyPurchase({ services: { db } }: TestApp, count: number) {
   const { subscriptions } = db.tables
   const [first] = await db.read.select().from(subscriptions)

@@ -3,7 +3,7 @@ import { createAppStore, FAKE_APP } from '../../support/app-store/app-store.ts'
 import type { RouteCase } from '../../support/route-case.ts'
 
 const store = await createAppStore(createClock())
-const SUBJECT = { environment: 'Sandbox', bundleId: FAKE_APP.bundleId }
+const DATA = { environment: 'Sandbox', bundleId: FAKE_APP.bundleId }
 
 /** The environment variables that these routes need. */
 export const { environment } = store
@@ -22,7 +22,7 @@ export const routes: RouteCase[] = [
     path: '/api/webhooks/app-store/v1',
     access: 'public',
     good: {},
-    prepare: async () => ({ json: store.notification('TEST', undefined, { data: SUBJECT }).body }),
+    prepare: async () => ({ json: store.notification('TEST', undefined, { data: DATA }).body }),
     bad: { json: {}, status: 400 },
     oversize: { json: { signedPayload: 'x'.repeat(300_000) } },
   },

@@ -74,7 +74,7 @@ test('93: separates test purchases and can hide them', async () => {
   expect((await read(hidden, token, '?environment=sandbox')).status).toBe(404)
 })
 
-test('94: a purchase of an anonymous id gives access once an event names the user', async () => {
+test('94: a purchase by an anonymous id gives access once an event names the user', async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase('$RCAnonymousID:x'))
@@ -114,7 +114,7 @@ test('a guest who registers keeps their purchases', async () => {
   expect(response.entitlements).toMatchObject([{ id: 'pro', active: true }])
 })
 
-test('deleting one of two users of a customer leaves the purchases to the other', async () => {
+test('when one of a customer’s two users is deleted, the other keeps the purchases', async () => {
   await using app = await startAt(2)
   const ann = await app.register()
   const bob = await app.register()
@@ -172,8 +172,8 @@ test('deleting an account pseudonymizes earlier and later events and keeps the p
   }
   expect((await hashes()).length).toBe(before.length + 1)
   expect(await hashes()).toEqual(expect.arrayContaining(before))
-  const [line] = await db.read.select().from(db.tables.subscriptions)
-  expect(line?.customerId).toStartWith('deleted:')
+  const [stored] = await db.read.select().from(db.tables.subscriptions)
+  expect(stored?.customerId).toStartWith('deleted:')
   const report = await app.services.rebuildBilling(AbortSignal.timeout(5_000))
   expect(report.changed).toEqual([])
 })
@@ -253,17 +253,17 @@ test('negotiates the language of plan texts as the catalogue does', async () => 
   ] as const) {
     const headers = { 'accept-language': tag }
     const plans = await app.ask('GET', '/api/user/pricing_plans/v1', { headers })
-    const own = await app.ask('GET', PATH, { token: accessToken, headers })
+    const subscriptionReply = await app.ask('GET', PATH, { token: accessToken, headers })
     expect(plans.json.response[0].name).toBe(name)
-    expect(own.json.response.plan.name).toBe(name)
-    expect(own.headers.get('content-language')).toBe(language)
-    expect(own.headers.get('vary')).toContain('Accept-Language')
+    expect(subscriptionReply.json.response.plan.name).toBe(name)
+    expect(subscriptionReply.headers.get('content-language')).toBe(language)
+    expect(subscriptionReply.headers.get('vary')).toContain('Accept-Language')
     const asked = await read(app, accessToken, `?lang=${tag}`)
     expect(asked.json.response.plan.name).toBe(name)
   }
 })
 
-test('records an ignored sandbox event without effect', async () => {
+test('with BILLING_SANDBOX=ignore, records sandbox events but does not apply them', async () => {
   await using app = await startAt(1, { BILLING_SANDBOX: 'ignore' })
   const { accessToken, user } = await app.register()
   const sandbox = purchase(user._id, { environment: 'SANDBOX' })
@@ -271,8 +271,8 @@ test('records an ignored sandbox event without effect', async () => {
   expect(await deliver(app, { ...sandbox, id: 'S1' })).toBe('duplicate')
   expect(await deliver(app, purchase(user._id))).toBe('ok')
   const { subscriptions } = app.services.db.tables
-  const lines = await app.services.db.read.select().from(subscriptions)
-  expect(lines.map(({ environment }) => environment)).toEqual(['PRODUCTION'])
+  const stored = await app.services.db.read.select().from(subscriptions)
+  expect(stored.map(({ environment }) => environment)).toEqual(['PRODUCTION'])
   expect((await app.services.rebuildBilling(new AbortController().signal)).changed).toEqual([])
   expect(await app.services.db.read.$count(subscriptions)).toBe(1)
   expect((await read(app, accessToken)).json.response.entitlements).toHaveLength(1)

@@ -4,7 +4,7 @@ import { deliver, ms, purchase } from '../../support/billing.ts'
 
 const PATH = '/api/user/subscription/v1'
 
-test('logs once and lists a paid product until a plan includes it', async () => {
+test('warns once about a product without a plan, and lists it until one includes it', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { accessToken, user } = await app.register()

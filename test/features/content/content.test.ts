@@ -79,7 +79,7 @@ test.each([
   [{ playStoreLink: 'intent://x' }],
   [{ appStoreLink: 'example.com' }],
   [{ termsUrl: ' javascript:alert(1)' }],
-  [{ supportEmail: 'no address' }],
+  [{ supportEmail: 'not an address' }],
   [{ 'ios.supportedVersion': '1.0.1' }],
   [{ 'android.supportedBuildNumber': 2 }],
 ])('refuses the change %j entirely', async (changes) => {
@@ -102,7 +102,7 @@ test('links in settings may point to web pages and app stores, or be empty', asy
   expect((await app.ask('GET', SETTINGS)).json.response).toMatchObject(links)
 })
 
-const LONG = `${'x,'.repeat(5_000)}de`
+const LONG_HEADER = `${'x,'.repeat(5_000)}de`
 
 test.each([
   ['de', 'Kostenlos', 'de'],
@@ -111,8 +111,8 @@ test.each([
   ['de', 'Kostenlos', 'xx-invalid-tag-, ?, de'],
   ['en', 'Free', 'fr'],
   ['en', 'Free', '*'],
-  ['en', 'Free', LONG],
-])('the reply is in %s, with the plan %s', async (language, name, header) => {
+  ['en', 'Free', LONG_HEADER],
+])('the reply is in %s, with the plan name %s', async (language, name, header) => {
   await using app = await createTestApp()
   const { json, headers } = await app.ask('GET', PLANS, { headers: { 'accept-language': header } })
   expect(json.response[0].name).toBe(name)
@@ -133,7 +133,7 @@ test('?lang= overrides Accept-Language, and languages match across regions', asy
   expect(portuguese.headers.get('content-language')).toBe('pt-BR')
 })
 
-test('importing FAQs replaces all, keeps unchanged ids and increments the counter', async () => {
+test('an import replaces all FAQs, keeps unchanged ones’ ids and raises the counter', async () => {
   await using app = await createTestApp()
   const [first, second] = (await app.ask('GET', FAQS)).json.response
   const stored = (await app.services.content.readFaqs()).map(({ question, answer, category }) => ({
@@ -165,14 +165,14 @@ test('imports exported plans, archives missing ones and restores them', async ()
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
 })
 
-test('refuses inconsistent plans and names every error', async () => {
+test('refuses inconsistent plans and reports every error', async () => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
   const wrong = { ...month, currency: 'dollar', paymentPriceId: year?.paymentPriceId }
   const error = await app.services.plans.replace([free, wrong, year]).catch((thrown) => thrown)
   expect(error.details).toEqual([
     { path: 'plans.1.currency', message: 'must be an ISO 4217 code such as usd' },
-    { path: 'plans.2.paymentPriceId', message: 'is used by another plan too' },
+    { path: 'plans.2.paymentPriceId', message: 'is also used by another plan' },
   ])
 })
 

@@ -37,7 +37,7 @@ test('correct passwords and codes do not count towards an operator’s rate limi
   }
 })
 
-test('ten wrong codes lock the codes of an operator, even with the right password', async () => {
+test('after ten wrong codes, an operator’s correct password and code are refused', async () => {
   await using app = await createTestApp()
   const { signIn } = app.services.operators
   const { name, password, codeNow } = await signInOperator(app)
@@ -58,7 +58,7 @@ test('an operator has at most 20 passkeys', async () => {
   await expect(addPasskey(app, name)).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('a passkey that is removed while it is verified is refused', async () => {
+test('a passkey that is removed while it is being verified is refused', async () => {
   await using app = await createTestApp()
   const { name } = await signInOperator(app)
   const { passkeys } = app.services.operators
@@ -71,7 +71,7 @@ test('a passkey that is removed while it is verified is refused', async () => {
   await expect(db.write(complete)).rejects.toMatchObject({ code: 'invalid_credentials' })
 })
 
-test('removing a passkey ends sessions of its operator only', async () => {
+test('removing a passkey ends only its operator’s sessions', async () => {
   await using app = await createTestApp()
   const { db, operators } = app.services
   await signInOperator(app)
@@ -85,8 +85,8 @@ test('removing a passkey ends sessions of its operator only', async () => {
     expect(ended).toBe(1)
   })
   expect((await bob.ask('GET', 'me')).status).toBe(200)
-  const isOfAnn = eq(operatorSessions.operatorId, ann?.id ?? '')
-  expect(await db.read.$count(operatorSessions, isOfAnn)).toBe(0)
+  const belongsToAnn = eq(operatorSessions.operatorId, ann?.id ?? '')
+  expect(await db.read.$count(operatorSessions, belongsToAnn)).toBe(0)
 })
 
 /** Registers another passkey for an operator. */

@@ -7,7 +7,7 @@ import { createPasskey, type Passkey } from '../../support/passkey.ts'
 const ORIGIN = 'http://localhost'
 const MINUTE = 60_000
 
-/** Invalid responses of devices and pages, each with the origin that the request claims. */
+/** Invalid responses from devices and pages, each with the origin that the request claims. */
 const INVALID_RESPONSES = {
   'a page of another origin': [{ origin: 'http://localhost:8080' }, ORIGIN],
   'a page of another host': [{ origin: 'https://evil.example' }, ORIGIN],
@@ -26,7 +26,7 @@ const INVALID_RESPONSES = {
 
 test('a passkey sets up an operator, signs in and confirms an action', async () => {
   await using app = await createTestApp()
-  const { key, ask } = await signInWithPasskey(app)
+  const { key, ask } = await setUpWithPasskey(app)
   const options = (await postLogin(app, 'passkey')).json.response
   expect(options).toMatchObject({ rpId: 'localhost', userVerification: 'required' })
   expect(options.allowCredentials).toEqual([])
@@ -47,7 +47,7 @@ test('a passkey sets up an operator, signs in and confirms an action', async () 
 
 test('a challenge works once, within 5 minutes, and only for its own purpose', async () => {
   await using app = await createTestApp()
-  const { key, ask } = await signInWithPasskey(app)
+  const { key, ask } = await setUpWithPasskey(app)
   const challenge = async () => (await postLogin(app, 'passkey')).json.response
   const signIn = async (options: { challenge: string }) =>
     (await postLogin(app, 'sign-in', { passkey: key.authenticate(options) })).status
@@ -94,7 +94,7 @@ test.each(Object.entries(INVALID_RESPONSES))(
   '%s neither signs in nor confirms an action',
   async (_name, [overrides, origin]) => {
     await using app = await createTestApp()
-    const { key, ask } = await signInWithPasskey(app)
+    const { key, ask } = await setUpWithPasskey(app)
     const options = (await postLogin(app, 'passkey', {}, origin)).json.response
     const passkey = key.authenticate(options, overrides)
     const refused = await postLogin(app, 'sign-in', { passkey }, origin)
@@ -117,7 +117,7 @@ test('with BASE_URL set, refuses pages on another port', async () => {
 
 test('refuses a signature by another key or over other data', async () => {
   await using app = await createTestApp()
-  const { key } = await signInWithPasskey(app)
+  const { key } = await setUpWithPasskey(app)
   const authenticate = async () => key.authenticate((await postLogin(app, 'passkey')).json.response)
   const stranger = createPasskey()
   const options = (await postLogin(app, 'passkey')).json.response
@@ -133,9 +133,9 @@ test('refuses a signature by another key or over other data', async () => {
   }
 })
 
-test('refuses a passkey whose counter goes back, because it was copied', async () => {
+test('refuses a passkey whose counter goes back, because it may be a copy', async () => {
   await using app = await createTestApp()
-  const { key } = await signInWithPasskey(app)
+  const { key } = await setUpWithPasskey(app)
   const options = async () => (await postLogin(app, 'passkey')).json.response
   const [first, second] = [await options(), await options()]
   const [older, newer] = [key.authenticate(first), key.authenticate(second)]
@@ -145,8 +145,8 @@ test('refuses a passkey whose counter goes back, because it was copied', async (
 
 test('the passkey of another operator does not confirm an action', async () => {
   await using app = await createTestApp()
-  const ann = await signInWithPasskey(app)
-  const bob = await signInWithPasskey(app, 'bob')
+  const ann = await setUpWithPasskey(app)
+  const bob = await setUpWithPasskey(app, 'bob')
   app.clock.advance(11 * MINUTE)
   const own = (await ann.ask('POST', 'me/proof/passkey')).json.response
   expect((await ann.ask('POST', 'me/proof', { passkey: bob.key.authenticate(own) })).status).toBe(
@@ -164,7 +164,7 @@ test('the passkey of another operator does not confirm an action', async () => {
 
 test('the only sign-in method cannot be removed, but one of two can', async () => {
   await using app = await createTestApp()
-  const { key, ask } = await signInWithPasskey(app)
+  const { key, ask } = await setUpWithPasskey(app)
   const remove = async (id: string) => (await ask('POST', `me/passkeys/${id}/remove`)).status
   expect(await remove(key.id)).toBe(409)
   const second = createPasskey()
@@ -172,10 +172,10 @@ test('the only sign-in method cannot be removed, but one of two can', async () =
   expect(options.excludeCredentials).toMatchObject([{ id: key.id }])
   const added = { passkey: second.register(options), passkeyName: 'Key ring' }
   expect((await ask('POST', 'me/passkeys', added)).status).toBe(200)
-  const bySecond = await sessionOf(app, second)
+  const askWithSecond = await signInWith(app, second)
   expect(await remove(key.id)).toBe(200)
-  expect((await bySecond('POST', `me/passkeys/${key.id}/remove`)).status).toBe(404)
-  expect((await bySecond('POST', `me/passkeys/${second.id}/remove`)).status).toBe(409)
+  expect((await askWithSecond('POST', `me/passkeys/${key.id}/remove`)).status).toBe(404)
+  expect((await askWithSecond('POST', `me/passkeys/${second.id}/remove`)).status).toBe(409)
   const challenge = (await postLogin(app, 'passkey')).json.response
   const passkey = key.authenticate(challenge)
   expect((await postLogin(app, 'sign-in', { passkey })).status).toBe(401)
@@ -188,9 +188,9 @@ test('removing a passkey ends its sessions and its confirmations in other sessio
   const options = (await ann.ask('POST', 'me/passkeys/options')).json.response
   const json = { passkey: key.register(options), passkeyName: 'Lost phone' }
   expect((await ann.ask('POST', 'me/passkeys', { json })).status).toBe(200)
-  const [thief, other] = [await sessionOf(app, key), await sessionOf(app, key)]
+  const [thief, other] = [await signInWith(app, key), await signInWith(app, key)]
   expect((await thief('POST', 'me/proof', { code: ann.recoveryCodes[0] })).status).toBe(200)
-  const bob = await signInWithPasskey(app, 'bob')
+  const bob = await setUpWithPasskey(app, 'bob')
   app.clock.advance(11 * MINUTE)
   const asked = (await ann.ask('POST', 'me/proof/passkey')).json.response
   const proof = { passkey: key.authenticate(asked) }
@@ -211,7 +211,7 @@ test('a session without a recorded passkey ends when any passkey of its operator
   const options = (await ann.ask('POST', 'me/passkeys/options')).json.response
   const json = { passkey: key.register(options), passkeyName: '' }
   await ann.ask('POST', 'me/passkeys', { json })
-  const before = await sessionOf(app, key)
+  const askWithKey = await signInWith(app, key)
   const { db } = app.services
   const { operatorSessions } = db.tables
   await db.write(async (tx) => {
@@ -219,12 +219,12 @@ test('a session without a recorded passkey ends when any passkey of its operator
     await tx.update(operatorSessions).set(unknown).where(eq(operatorSessions.openedWith, key.id))
   })
   expect((await ann.ask('POST', `me/passkeys/${key.id}/remove`)).status).toBe(200)
-  expect((await before('GET', 'me')).status).toBe(401)
+  expect((await askWithKey('GET', 'me')).status).toBe(401)
 })
 
-test('with a password the last passkey can be removed, but not those of others', async () => {
+test('with a password, an operator can remove their last passkey, but no one else’s', async () => {
   await using app = await createTestApp()
-  const bob = await signInWithPasskey(app, 'bob')
+  const bob = await setUpWithPasskey(app, 'bob')
   const ann = await signInOperator(app)
   const key = createPasskey()
   const options = (await ann.ask('POST', 'me/passkeys/options')).json.response
@@ -237,8 +237,8 @@ test('with a password the last passkey can be removed, but not those of others',
 
 test('refuses a passkey that is already registered', async () => {
   await using app = await createTestApp()
-  const bob = await signInWithPasskey(app, 'bob')
-  const ann = await signInWithPasskey(app)
+  const bob = await setUpWithPasskey(app, 'bob')
+  const ann = await setUpWithPasskey(app)
   const options = (await ann.ask('POST', 'me/passkeys/options')).json.response
   const json = { passkey: bob.key.register(options), passkeyName: 'Not mine' }
   expect((await ann.ask('POST', 'me/passkeys', json)).status).toBe(409)
@@ -258,7 +258,7 @@ function postLogin(app: TestApp, path: string, json: unknown = {}, origin = ORIG
 }
 
 /** Sets an operator up with a passkey, and returns a requester for their session. */
-async function signInWithPasskey(app: TestApp, name = 'ann') {
+async function setUpWithPasskey(app: TestApp, name = 'ann') {
   const { token } = await app.services.operators.accounts.add(name, 'owner')
   const offered = (await postLogin(app, 'link', { token })).json.response
   const key = createPasskey()
@@ -269,7 +269,7 @@ async function signInWithPasskey(app: TestApp, name = 'ann') {
 }
 
 /** Signs in with a passkey, and returns a requester for the new session. */
-async function sessionOf(app: TestApp, key: Passkey) {
+async function signInWith(app: TestApp, key: Passkey) {
   const passkey = key.authenticate((await postLogin(app, 'passkey')).json.response)
   return requesterFor(app, await postLogin(app, 'sign-in', { passkey }))
 }

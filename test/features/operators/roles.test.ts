@@ -61,7 +61,7 @@ test('the last owner can be neither removed nor demoted', async () => {
   expect(owners).toHaveLength(1)
 })
 
-test('even the last owner can be removed if never set up', async () => {
+test('even the last owner can be removed before being set up', async () => {
   await using app = await createTestApp()
   const { accounts } = app.services.operators
   await accounts.add('an', 'owner')
@@ -69,15 +69,15 @@ test('even the last owner can be removed if never set up', async () => {
   expect(await accounts.list()).toEqual([])
 })
 
-test('the login state shows whether operators exist and the caller is signed in', async () => {
+test('the login state shows if operators exist and if the caller is signed in', async () => {
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
     (await app.ask('GET', '/console/api/door/state', { headers })).json.response
-  const nobody = { appName: 'Trees', hasOperators: false, isSignedIn: false }
-  expect(await state()).toEqual(nobody)
+  const initialState = { appName: 'Trees', hasOperators: false, isSignedIn: false }
+  expect(await state()).toEqual(initialState)
   const { cookie } = await signInOperator(app)
-  expect(await state()).toEqual({ ...nobody, hasOperators: true })
-  expect(await state({ cookie })).toEqual({ ...nobody, hasOperators: true, isSignedIn: true })
+  expect(await state()).toEqual({ ...initialState, hasOperators: true })
+  expect(await state({ cookie })).toEqual({ ...initialState, hasOperators: true, isSignedIn: true })
 })
 
 test('removing an operator ends their live log stream', async () => {

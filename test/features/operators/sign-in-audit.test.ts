@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { cookieIn, type OperatorBrowser, signInOperator } from '../../support/operator.ts'
 import { createPasskey } from '../../support/passkey.ts'
 
-const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost', device: 'Laptop' }
+const HEADERS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost', device: 'Laptop' }
 const MINUTE = 60_000
 
 test('audits a failed operator sign-in with the IP address but without the input', async () => {
@@ -68,15 +68,15 @@ test('audits proofs, including failed ones', async () => {
   expect(failed).toMatchObject({ action: 'operators.proof-failed', operator: 'ann' })
 })
 
-test('audits signing out of this and of another session', async () => {
+test('audits signing out of the current session and of another', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
-  const there = await postLogin(app, 'sign-in', {
+  const elsewhere = await postLogin(app, 'sign-in', {
     name: 'ann',
     password: ann.password,
     code: ann.recoveryCodes[0],
   })
-  const cookie = cookieIn(there.headers.get('set-cookie'))
+  const cookie = cookieIn(elsewhere.headers.get('set-cookie'))
   const { session } = (await ann.ask('GET', 'me', { headers: { cookie } })).json.response
   expect((await ann.ask('POST', `me/sessions/${session}/end`)).status).toBe(200)
   expect((await ann.ask('POST', 'me/sessions/unknown/end')).status).toBe(404)
@@ -89,7 +89,7 @@ test('audits signing out of this and of another session', async () => {
 })
 
 function postLogin(app: TestApp, path: string, json: unknown = {}) {
-  return app.ask('POST', `/console/api/door/${path}`, { json, headers: OURS })
+  return app.ask('POST', `/console/api/door/${path}`, { json, headers: HEADERS })
 }
 
 function prove(browser: OperatorBrowser, code: string) {

@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { cookieIn, type OperatorBrowser, signInOperator } from '../../support/operator.ts'
 import { createPasskey } from '../../support/passkey.ts'
 
-const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+const HEADERS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -148,7 +148,7 @@ test('20 wrong codes of a signed-in operator lock proofs for 15 minutes', async 
   expect((await prove(ann, ann.codeNow())).status).toBe(200)
 })
 
-test('failed sign-ins with a name do not block the proofs of its operator', async () => {
+test('failed sign-ins with an operator’s name do not block that operator’s proofs', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   for (let at = 0; at < 10; at++) {
@@ -158,7 +158,7 @@ test('failed sign-ins with a name do not block the proofs of its operator', asyn
   expect((await prove(ann, ann.codeNow())).status).toBe(200)
 })
 
-test('a code is used up only if the password is correct', async () => {
+test('a wrong code counts towards the limit only if the password is correct', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   for (let at = 0; at < 14; at++) {
@@ -231,8 +231,8 @@ test('an operator lists and ends their own sessions only', async () => {
 test('signing out ends only the current session', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
-  const there = await signIn(app, ann, ann.recoveryCodes[0])
-  const cookie = cookieIn(there.headers.get('set-cookie'))
+  const elsewhere = await signIn(app, ann, ann.recoveryCodes[0])
+  const cookie = cookieIn(elsewhere.headers.get('set-cookie'))
   expect((await ann.ask('POST', 'me/sign-out')).status).toBe(200)
   expect((await ann.ask('GET', 'me')).status).toBe(401)
   expect((await ann.ask('GET', 'me', { headers: { cookie } })).status).toBe(200)
@@ -244,7 +244,7 @@ function postLogin(
   json: unknown,
   headers: Record<string, string> = {},
 ) {
-  const init = { json, headers: { ...OURS, ...headers } }
+  const init = { json, headers: { ...HEADERS, ...headers } }
   return app.ask('POST', `/console/api/door/${path}`, init)
 }
 

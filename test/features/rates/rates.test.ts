@@ -17,7 +17,7 @@ test('a new publication is stored and served with its own time', async () => {
   expect(updatedAt).toBe('2026-07-07T14:00:00.000Z')
   expect(rates['EUR']).toBe(Number((1 / 1.15).toPrecision(12)))
   expect(rates['USD']).toBe(1)
-  // The dirham is pegged to the dollar; the bank does not publish it.
+  // The ECB does not publish the dirham, which is pegged to the dollar.
   expect(rates['AED']).toBe(3.6725)
   const [headers] = feed.requestHeaders
   expect(headers?.get('user-agent')).toContain('homeport')
@@ -25,7 +25,7 @@ test('a new publication is stored and served with its own time', async () => {
   expect(headers?.get('accept-encoding')).toBe('identity')
 })
 
-test('sends the ETag of the provider back and keeps the rates on 304', async () => {
+test('sends back the provider’s ETag, and keeps the rates on 304', async () => {
   using feed = startFeed((request) =>
     request.headers.get('if-none-match') === '"v1"'
       ? new Response(null, { status: 304 })
@@ -52,7 +52,7 @@ test('RATES_BASE sets the base currency, even if it is that of the provider', as
 })
 
 describe('135 to 139: keeps the last valid rates when the provider', () => {
-  const garbage: [string, () => Response][] = [
+  const invalidReplies: [string, () => Response][] = [
     ['answers 500', () => new Response('oops', { status: 500 })],
     ['answers 429', () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
     ['sends an HTML page', () => new Response('<!doctype html><html><body>Blocked</body></html>')],
@@ -68,11 +68,11 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
         }),
     ],
     ['redirects to a file', () => redirect('file:///etc/hostname')],
-    ['redirects elsewhere', () => redirect('http://169.254.169.254/')],
+    ['redirects to an internal address', () => redirect('http://169.254.169.254/')],
     ['has no date', () => new Response(ecbXml('', seeded))],
     ['has an invalid date', () => new Response(ecbXml('2026-02-31x', seeded))],
     ['has an older date than before', () => new Response(ecbXml('2026-07-03', seeded))],
-    ['has a date far ahead', () => new Response(ecbXml('2099-01-01', seeded))],
+    ['has a date far in the future', () => new Response(ecbXml('2099-01-01', seeded))],
     ['has a negative rate', () => withRate('JPY', -1)],
     ['has a rate of zero', () => withRate('JPY', 0)],
     ['has a non-numeric rate', () => withRate('JPY', 'N/A')],
@@ -85,7 +85,7 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
         new Response(
           ecbXml(
             NEXT,
-            mapped((rate) => 1 / rate),
+            mapRates((rate) => 1 / rate),
           ),
         ),
     ],
@@ -95,12 +95,12 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
         new Response(
           ecbXml(
             NEXT,
-            mapped((rate) => rate * 10),
+            mapRates((rate) => rate * 10),
           ),
         ),
     ],
   ]
-  test.each(garbage)('%s', async (_what, reply) => {
+  test.each(invalidReplies)('%s', async (_what, reply) => {
     using feed = startFeed(reply)
     await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
     const before = await served(app)
@@ -219,6 +219,6 @@ function without(code: string): Record<string, number> {
   return Object.fromEntries(Object.entries(seeded).filter(([name]) => name !== code))
 }
 
-function mapped(change: (rate: number) => number): Record<string, number> {
+function mapRates(change: (rate: number) => number): Record<string, number> {
   return Object.fromEntries(Object.entries(seeded).map(([code, rate]) => [code, change(rate)]))
 }

@@ -22,8 +22,8 @@ const TRAITS: [When, ReturnType<typeof traitsOf>][] = [
   [{ percent: 0 }, ['id']],
   [{ percent: 5, platform: 'ios' }, ['platform', 'id']],
 ]
-const MANY = 10_000
-const IDS = Array.from({ length: MANY }, (_, at) => `person-${at}`)
+const ID_COUNT = 10_000
+const IDS = Array.from({ length: ID_COUNT }, (_, at) => `person-${at}`)
 
 test.each<[When, Partial<Audience>, boolean]>([
   [{}, {}, true],
@@ -103,12 +103,12 @@ test('uses the value of the first rule that matches, or else the default value',
         platform === sample.platform && countries.includes(sample.country ?? ''),
     )
     const features: Features = {
-      own: {
+      custom: {
         value,
         rules: rules.map(({ value, ...when }) => ({ when, value })),
       },
     }
-    expect(valuesFor(features, { ...ANYONE, ...sample })).toEqual({ own: first?.value ?? value })
+    expect(valuesFor(features, { ...ANYONE, ...sample })).toEqual({ custom: first?.value ?? value })
   })
   fc.assert(property)
 })
@@ -125,9 +125,9 @@ describe('users in a percentage rollout', () => {
       languages: fc.subarray(['de', 'en']),
       country: fc.constantFrom('BR', null),
     })
-    const property = fc.property(name, percent, id, about, about, (feature, share, who, a, b) => {
+    const property = fc.property(name, percent, id, about, about, (feature, share, user, a, b) => {
       const [once, again] = [a, b].map((audience) =>
-        isIncluded({ percent: share }, { ...audience, id: who }, feature),
+        isIncluded({ percent: share }, { ...audience, id: user }, feature),
       )
       expect(once).toBe(again as boolean)
     })
@@ -135,10 +135,10 @@ describe('users in a percentage rollout', () => {
   })
 
   test('stay included when the percentage grows', () => {
-    const property = fc.property(name, percent, percent, id, (feature, a, b, who) => {
+    const property = fc.property(name, percent, percent, id, (feature, a, b, user) => {
       const [less, more] = [Math.min(a, b), Math.max(a, b)]
       const isIn = (share: number) =>
-        isIncluded({ percent: share }, { ...ANYONE, id: who }, feature)
+        isIncluded({ percent: share }, { ...ANYONE, id: user }, feature)
       if (isIn(less)) expect(isIn(more)).toBe(true)
       expect([isIn(0), isIn(100)]).toEqual([false, true])
     })
@@ -151,18 +151,20 @@ describe('users in a percentage rollout', () => {
     })
     const counts = Array<number>(10).fill(0)
     for (const id of IDS) {
-      const { own } = valuesFor({ own: { value: -1, rules } }, { ...ANYONE, id })
-      counts[Number(own)] = (counts[Number(own)] ?? 0) + 1
+      const { custom } = valuesFor({ custom: { value: -1, rules } }, { ...ANYONE, id })
+      counts[Number(custom)] = (counts[Number(custom)] ?? 0) + 1
     }
-    for (const count of counts) expect(Math.abs(count - MANY / 10)).toBeLessThan(0.012 * MANY)
-    expect(idsIn('own', 1).size).toBeWithin(70, 130)
-    expect(idsIn('own', 33.3).size).toBeWithin(3_230, 3_430)
+    for (const count of counts) {
+      expect(Math.abs(count - ID_COUNT / 10)).toBeLessThan(0.012 * ID_COUNT)
+    }
+    expect(idsIn('custom', 1).size).toBeWithin(70, 130)
+    expect(idsIn('custom', 33.3).size).toBeWithin(3_230, 3_430)
   })
 
   test('are independent of those of another setting', () => {
     const [one, other] = [idsIn('newPaywall', 50), idsIn('newOnboarding', 50)]
     const both = one.intersection(other).size
-    expect(Math.abs(both - MANY / 4)).toBeLessThan(0.02 * MANY)
+    expect(Math.abs(both - ID_COUNT / 4)).toBeLessThan(0.02 * ID_COUNT)
   })
 })
 
@@ -171,16 +173,16 @@ function idsIn(feature: string, percent: number): Set<string> {
   return new Set(IDS.filter((id) => isIncluded({ percent }, { ...ANYONE, id }, feature)))
 }
 
-function isIncluded(when: When, audience: Audience, feature = 'own'): boolean {
+function isIncluded(when: When, audience: Audience, feature = 'custom'): boolean {
   return valuesFor(featuresOf(when, feature), audience)[feature] === true
 }
 
-function featuresOf(when: When, feature = 'own'): Features {
+function featuresOf(when: When, feature = 'custom'): Features {
   return { [feature]: { value: false, rules: [{ when, value: true }] } }
 }
 
 test('treats a refused session as anonymous, but not one that cannot be checked', async () => {
-  const idBy = (error: AppError) => {
+  const readAudience = (error: AppError) => {
     const checkSession = () => Promise.reject(error)
     const audience = createAudienceReader({
       countryHeader: null,
@@ -191,8 +193,8 @@ test('treats a refused session as anonymous, but not one that cannot be checked'
     return audience.read(new Request('http://localhost/', { headers }), null, ['id'])
   }
   const refused = new AppError('unauthenticated', 'x', { denial: { reason: 'forged' } })
-  expect((await idBy(refused)).id).toBe('device')
-  await expect(idBy(new AppError('unavailable', 'x'))).rejects.toMatchObject({
+  expect((await readAudience(refused)).id).toBe('device')
+  await expect(readAudience(new AppError('unavailable', 'x'))).rejects.toMatchObject({
     code: 'unavailable',
   })
 })

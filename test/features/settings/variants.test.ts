@@ -10,7 +10,7 @@ type When = Features[string]['rules'][number]['when']
 
 const PATH = '/api/user/app_settings/v1'
 const HALF: Features = { half: { value: false, rules: [{ when: { percent: 50 }, value: true }] } }
-const EVERYTHING = {
+const ALL_HEADERS = {
   'app-platform': 'ios',
   'app-version': '2.4.0',
   'accept-language': 'pt-BR',
@@ -24,7 +24,7 @@ describe('without a condition', () => {
     const { accessToken: token } = await app.register()
     const body = JSON.stringify({ code: 'ok', response: seed })
     const etag = `"${sha256(body).slice(0, 22)}"`
-    for (const init of [{}, { headers: EVERYTHING }, { token }, { token, headers: EVERYTHING }]) {
+    for (const init of [{}, { headers: ALL_HEADERS }, { token }, { token, headers: ALL_HEADERS }]) {
       const { text, headers } = await app.ask('GET', PATH, init)
       expect(text).toBe(body)
       expect(headers.get('etag')).toBe(etag)
@@ -39,7 +39,7 @@ describe('without a condition', () => {
     const plain = await app.ask('GET', PATH)
     expect(plain.json.response.features).toEqual({ limit: 7, paywall: 'soft' })
     expect(plain.headers.get('vary')).toBeNull()
-    const { text, headers } = await app.ask('GET', PATH, { headers: EVERYTHING })
+    const { text, headers } = await app.ask('GET', PATH, { headers: ALL_HEADERS })
     expect([text, headers.get('etag')]).toEqual([plain.text, plain.headers.get('etag')])
   })
 
@@ -65,7 +65,7 @@ test.each<[When, string, string]>([
 ])('with the condition %j the reply varies by %s and is %s', async (when, vary, cache) => {
   await using app = await createTestApp()
   await publish(app, { own: { value: 'all', rules: [{ when, value: 'some' }] } })
-  const matching = await app.ask('GET', PATH, { headers: EVERYTHING })
+  const matching = await app.ask('GET', PATH, { headers: ALL_HEADERS })
   expect(matching.json.response.features).toEqual({ own: 'some' })
   expect(matching.headers.get('vary')).toBe(vary)
   expect(matching.headers.get('cache-control')).toBe(`${cache}, max-age=60`)
@@ -151,25 +151,25 @@ test('uses the user id on all devices, and the device id only without a session'
   await using app = await createTestApp()
   await publish(app, HALF)
   const { accessToken, refreshToken, user } = await app.register()
-  const own = isIn(user._id)
-  const device = deviceInHalf(!own)
+  const isUserIn = isIn(user._id)
+  const device = deviceInHalf(!isUserIn)
   const ask = async (token: string | undefined, id: string) => {
     const headers: Record<string, string> = { 'device-id': id }
     const init = token === undefined ? { headers } : { token, headers }
     return (await app.ask('GET', PATH, init)).json.response.features.half
   }
-  expect(await ask(accessToken, device)).toBe(own)
-  expect(await ask(accessToken, deviceInHalf(own))).toBe(own)
-  expect(await ask(undefined, device)).toBe(!own)
-  for (const token of ['', 'x', refreshToken]) expect(await ask(token, device)).toBe(!own)
+  expect(await ask(accessToken, device)).toBe(isUserIn)
+  expect(await ask(accessToken, deviceInHalf(isUserIn))).toBe(isUserIn)
+  expect(await ask(undefined, device)).toBe(!isUserIn)
+  for (const token of ['', 'x', refreshToken]) expect(await ask(token, device)).toBe(!isUserIn)
   await app.ask('POST', '/api/auth/logout/v1', { token: accessToken })
-  expect(await ask(accessToken, device)).toBe(!own)
+  expect(await ask(accessToken, device)).toBe(!isUserIn)
 })
 
 test('replies 304 to the ETag of its own variant, not to that of another', async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
-  const asks = [true, false].map((is) => ({ 'device-id': deviceInHalf(is) }))
+  const asks = [true, false].map((isIncluded) => ({ 'device-id': deviceInHalf(isIncluded) }))
   const [mine, other] = await Promise.all(asks.map((headers) => app.ask('GET', PATH, { headers })))
   const [tag = '', otherTag = ''] = [mine, other].map((one) => one?.headers.get('etag') ?? '')
   expect(tag).not.toBe(otherTag)
@@ -214,10 +214,10 @@ test('the preview shows the values for a chosen audience before they are publish
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const audience = { platform: null, version: null, languages: [], country: null }
-  for (const is of [true, false]) {
-    const json = { features: HALF, as: { ...audience, id: deviceInHalf(is) } }
+  for (const isIncluded of [true, false]) {
+    const json = { features: HALF, as: { ...audience, id: deviceInHalf(isIncluded) } }
     const { response } = (await ann.ask('POST', 'preview/settings', { json })).json
-    expect(response).toEqual({ half: is })
+    expect(response).toEqual({ half: isIncluded })
   }
   const json = { features: { half: { value: 1 } }, as: { ...audience, id: null } }
   expect((await ann.ask('POST', 'preview/settings', { json })).status).toBe(422)
@@ -234,7 +234,7 @@ function isIn(id: string): boolean {
   return valuesFor(HALF, audience)['half'] === true
 }
 
-/** A device id that is in the half, or one that is not. */
-function deviceInHalf(is: boolean): string {
-  for (let at = 0; ; at++) if (isIn(`device-${at}`) === is) return `device-${at}`
+/** A device id that is in the rollout of `HALF`, or one that is not. */
+function deviceInHalf(isIncluded: boolean): string {
+  for (let at = 0; ; at++) if (isIn(`device-${at}`) === isIncluded) return `device-${at}`
 }

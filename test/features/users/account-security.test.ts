@@ -12,7 +12,7 @@ const RISKY = PURPOSES.filter((purpose) => purpose !== 'verify-email')
 
 type Owner = Awaited<ReturnType<TestApp['register']>>
 
-/** Every action that recovers or secures an account. Each gets a reset token issued before it. */
+/** Every action that recovers or secures an account. Each gets a reset token issued beforehand. */
 const ACTIONS: Record<
   string,
   (app: TestApp, owner: Owner, resetToken: string) => Promise<unknown>
@@ -22,13 +22,13 @@ const ACTIONS: Record<
       token,
       json: { currentPassword: PASSWORD, newPassword: NEW_PASSWORD },
     }),
-  'a password set by mail': (app, _owner, token) =>
+  'a password set by e-mail': (app, _owner, token) =>
     post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD }),
   'ending the other sessions': (app, { accessToken: token }) =>
     app.ask('DELETE', '/api/auth/sessions/v1?id=others', { token }),
-  'switching two-factor on': (app, owner) => enable(app, owner),
+  'switching two-factor on': (app, owner) => enableTwoFactor(app, owner),
   'switching two-factor off': async (app, owner) => {
-    const [code] = await enable(app, owner)
+    const [code] = await enableTwoFactor(app, owner)
     await issueAll(app, owner, RISKY)
     const json = { password: PASSWORD, code }
     return app.ask('DELETE', '/api/auth/two_factor/v1', { token: owner.accessToken, json })
@@ -53,7 +53,7 @@ describe('no link or pending change survives', () => {
       for (const purpose of RISKY) {
         expect([purpose, await findToken(purpose)]).toEqual([purpose, null])
       }
-      // It can only confirm the account's own address.
+      // A verification token can only confirm the account's current address.
       expect(await findToken('verify-email')).not.toBeNull()
       expect(await db.read.$count(db.tables.oneTimeTokens)).toBe(1)
       const token = elsewhere.json.response.accessToken
@@ -80,7 +80,7 @@ test('a password reset by the owner cancels a thief’s pending change of addres
   expect((await login(app, NEW_PASSWORD)).json.response.user.email).toBe('ann@example.com')
 })
 
-test('a mail to the old address can cancel a requested change, by API and page', async () => {
+test('the e-mail to the old address can cancel a change of address, by API or page', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({
     ...BASE,
@@ -101,7 +101,7 @@ test('a mail to the old address can cancel a requested change, by API and page',
   }
 })
 
-test('every notice of a change can cancel it, not only the last one', async () => {
+test('every notice of a change of address can cancel it, not only the last notice', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const thief = await app.register('ann@example.com')
@@ -155,7 +155,7 @@ test('a stranger who registers an address with two-factor does not lock its owne
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const squatter = await app.register('owner@example.com')
   await smtp.next('owner@example.com')
-  await enable(app, squatter)
+  await enableTwoFactor(app, squatter)
   await link(app, squatter)
   await post(app, 'password/v1/forgot', { email: 'owner@example.com' })
   const token = tokenIn(await smtp.next('owner@example.com'))
@@ -173,7 +173,7 @@ test('a password reset keeps two-factor if the address is verified', async () =>
   const owner = await app.register('ann@example.com')
   const tokens = await issueAll(app, owner)
   await post(app, 'email/v1/verify', { token: tokens['verify-email'] })
-  await enable(app, owner)
+  await enableTwoFactor(app, owner)
   const { 'reset-password': token } = await issueAll(app, owner)
   await post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD })
   expect((await login(app, NEW_PASSWORD)).json.code).toBe('two_factor_required')
@@ -214,7 +214,7 @@ async function issueAll(app: TestApp, { user }: Owner, purposes: readonly Purpos
 }
 
 /** Switches two-factor on and returns the status and the recovery codes. */
-async function enable(app: TestApp, { accessToken: token }: Owner) {
+async function enableTwoFactor(app: TestApp, { accessToken: token }: Owner) {
   const setUp = await app.ask('POST', '/api/auth/two_factor/v1', {
     token,
     json: { password: PASSWORD },

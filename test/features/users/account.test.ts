@@ -8,7 +8,7 @@ import { startSmtp, tokenIn } from '../../support/smtp.ts'
 const NEW_PASSWORD = 'another good one'
 const BASE = { BASE_URL: 'https://api.example.com', MAIL_FROM: 'App <app@example.com>' }
 
-test('a new account gets a mail in its language, whose link confirms the address', async () => {
+test('a new account gets an e-mail in its language, whose link confirms the address', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   await app.register('ann@example.com', { 'accept-language': 'de-AT' })
@@ -44,7 +44,7 @@ test('a confirmation link is valid for 24 hours, and a new one replaces it', asy
   expect((await post(app, 'email/v1/verify', { token: second })).status).toBe(401)
 })
 
-test('59: forgot replies the same to known and unknown addresses; its link works once', async () => {
+test('59: a reset request gets the same reply for any address; its link works once', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { accessToken, refreshToken } = await app.register('ann@example.com')
@@ -63,7 +63,7 @@ test('59: forgot replies the same to known and unknown addresses; its link works
   expect((await post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD })).status).toBe(
     401,
   )
-  // 73: all sessions and the old password end at once, and the address is verified.
+  // 73: ends all sessions, invalidates the old password at once and verifies the address.
   expect((await app.ask('GET', '/api/user/profile/v1', { token: accessToken })).status).toBe(401)
   expect((await post(app, 'refresh/v1', { refreshToken })).status).toBe(401)
   expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(401)
@@ -107,11 +107,11 @@ test('a change of address takes effect on confirmation and notifies the old addr
 
 test('73: changing the password ends the other sessions at once', async () => {
   await using app = await createTestApp()
-  const here = await app.register('ann@example.com')
+  const thisSession = await app.register('ann@example.com')
   const there = (await login(app, 'ann@example.com', PASSWORD)).json.response
   const json = { currentPassword: 'wrong password', newPassword: NEW_PASSWORD }
   const path = '/api/auth/password/v1'
-  const token = here.accessToken
+  const token = thisSession.accessToken
   expect((await app.ask('PATCH', path, { token, json })).status).toBe(401)
   const changed = await app.ask('PATCH', path, {
     token,
@@ -142,7 +142,7 @@ test.each([
   ['standard', 'strong', 'm=19456,t=2,p=1'],
   ['strong', 'standard', 'm=65536,t=2,p=1'],
 ] as const)(
-  'PASSWORD_HASHING=%s renews %s hashes at the next sign-in',
+  'PASSWORD_HASHING=%s replaces %s hashes at the next sign-in',
   async (now, before, cost) => {
     await using app = await createTestApp({}, { passwordCost: PASSWORD_COSTS[now] })
     await app.register('ann@example.com')
@@ -161,7 +161,7 @@ test.each([
   },
 )
 
-test('sends a mail about a new device, but not about a known one', async () => {
+test('sends an e-mail about a new device, but not about a known one', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   await app.register('ann@example.com', { device: 'Pixel 9' })
@@ -176,7 +176,7 @@ test('sends a mail about a new device, but not about a known one', async () => {
   expect(smtp.mails).toEqual([])
 })
 
-test('72: sends a mail about a reused refresh token', async () => {
+test('72: sends an e-mail about a reused refresh token', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { refreshToken } = await app.register('ann@example.com', { device: 'Pixel 9' })
@@ -188,7 +188,7 @@ test('72: sends a mail about a reused refresh token', async () => {
   expect((await smtp.next('ann@example.com')).text).toContain('Pixel 9')
 })
 
-test('retries a mail that the server does not accept, without delaying the request', async () => {
+test('retries an e-mail that the server refuses, without delaying the request', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   smtp.state.failing = true
@@ -209,7 +209,7 @@ test('retries a mail that the server does not accept, without delaying the reque
   expect(await app.services.db.read.$count(outbox)).toBe(0)
 })
 
-test('without a mail server, stores mails as files that the operator can read', async () => {
+test('without a mail server, stores e-mails as files that the operator can read', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   await app.services.users.outbox.flush()

@@ -214,7 +214,7 @@ test('another service can verify a token with the published keys alone', async (
 
 test('a registration with an invalid address and password reports both', async () => {
   await using app = await createTestApp()
-  const json = { email: 'no address', password: 'short' }
+  const json = { email: 'not an address', password: 'short' }
   const refused = await app.ask('POST', '/api/auth/register/v1', { json })
   expect([refused.status, refused.json.code]).toEqual([422, 'validation_failed'])
   expect(refused.json.details.map(({ path }: { path: string }) => path)).toEqual([

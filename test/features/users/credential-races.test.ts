@@ -7,14 +7,14 @@ const EMAIL = 'ann@example.com'
 const TWO_FACTOR = '/api/auth/two_factor/v1'
 const NEW_PASSWORD = 'another good one'
 
-describe('a password that is replaced while it is verified is refused', () => {
+describe('a password that is replaced while it is being verified is refused', () => {
   test('at sign-in', async () => {
     await using app = await createTestApp()
     await app.register(EMAIL)
     const { proof } = app.services.users
     const { attempt } = proof
-    proof.attempt = async (...given) => {
-      const proven = await attempt(...given)
+    proof.attempt = async (...args) => {
+      const proven = await attempt(...args)
       await replacePassword(app)
       return proven
     }
@@ -45,11 +45,11 @@ describe('a password that is replaced while it is verified is refused', () => {
   ])('when %s', async (_name, method, path, body) => {
     await using app = await createTestApp()
     const { accessToken: token } = await app.register(EMAIL)
-    const [code] = 'code' in body ? (await enable(app, token)).recoveryCodes : []
+    const [code] = 'code' in body ? (await enableTwoFactor(app, token)).recoveryCodes : []
     const { proof } = app.services.users
     const { verifyOwnPassword } = proof
-    proof.verifyOwnPassword = async (...given) => {
-      const recheck = await verifyOwnPassword(...given)
+    proof.verifyOwnPassword = async (...args) => {
+      const recheck = await verifyOwnPassword(...args)
       await replacePassword(app)
       return recheck
     }
@@ -66,7 +66,7 @@ test('correct passwords and codes do not use up the rate limits', async () => {
     const reply = await app.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
     expect(reply.status).toBe(200)
   }
-  const { secret } = await enable(app, token)
+  const { secret } = await enableTwoFactor(app, token)
   for (let at = 0; at < 12; at++) {
     app.clock.advance(30_000)
     const { challengeToken } = (await login(app)).json.response
@@ -75,7 +75,7 @@ test('correct passwords and codes do not use up the rate limits', async () => {
   }
 })
 
-test('setting a password by mail removes the delays after wrong passwords', async () => {
+test('setting a password by e-mail removes the delays after wrong passwords', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register(EMAIL)
   const { db, users } = app.services
@@ -85,12 +85,12 @@ test('setting a password by mail removes the delays after wrong passwords', asyn
     await app.ask('PATCH', '/api/auth/password/v1', { token, json: wrong })
   }
   const claims = users.proof.claimsOf({ id: user._id, email: EMAIL })
-  expect(await app.services.limits.inForce(claims)).toHaveLength(2)
+  expect(await app.services.limits.activeLimits(claims)).toHaveLength(2)
   const reset = await db.write((tx) =>
     users.oneTimeTokens.issue(tx, 'reset-password', user._id, EMAIL),
   )
   await users.passwordLogin.reset(reset, NEW_PASSWORD)
-  expect(await app.services.limits.inForce(claims)).toEqual([])
+  expect(await app.services.limits.activeLimits(claims)).toEqual([])
   expect((await login(app, NEW_PASSWORD)).status).toBe(200)
 })
 
@@ -103,7 +103,7 @@ test('two-factor is set up only while it is off, and turned off only while it is
   expect((await app.ask('DELETE', TWO_FACTOR, { token, json })).status).toBe(401)
   const { twoFactor } = app.services.users
   await expect(twoFactor.reset(user._id)).rejects.toMatchObject({ code: 'conflict' })
-  const { recoveryCodes } = await enable(app, token)
+  const { recoveryCodes } = await enableTwoFactor(app, token)
   expect((await setUp()).status).toBe(409)
   await twoFactor.reset(user._id)
   const { db } = app.services
@@ -111,10 +111,10 @@ test('two-factor is set up only while it is off, and turned off only while it is
   expect(recoveryCodes).toHaveLength(10)
 })
 
-test('a repeated confirmation does not return recovery codes that were renewed since', async () => {
+test('a repeated confirmation does not return recovery codes that have been replaced', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register(EMAIL)
-  const { code, recoveryCodes } = await enable(app, token)
+  const { code, recoveryCodes } = await enableTwoFactor(app, token)
   const renewed = await app.ask('POST', `${TWO_FACTOR}/recovery_codes`, {
     token,
     json: { password: PASSWORD, code: recoveryCodes[0] },
@@ -124,7 +124,7 @@ test('a repeated confirmation does not return recovery codes that were renewed s
   expect(again.status).toBe(409)
 })
 
-async function enable(app: TestApp, token: string) {
+async function enableTwoFactor(app: TestApp, token: string) {
   const setUp = await app.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
   const { secret } = setUp.json.response
   const code = await codeOf(app, secret)

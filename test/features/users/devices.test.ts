@@ -40,7 +40,7 @@ test('the device header overrides the user agent', async () => {
   expect(json.response[0].device).toBe('Pixel')
 })
 
-test('reports a device as new once, in a mail with its exact name', async () => {
+test('reports a new device once, in an e-mail with its exact name', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, BASE_URL: 'https://api.example.com' })
   await app.register(EMAIL)
@@ -63,7 +63,7 @@ test('remembers the 20 devices on which a user signed in most recently', async (
   const { user } = await app.register(EMAIL, { device: 'first' })
   const { db, users } = app.services
   const { knownDevices } = db.tables
-  // As stored by earlier versions.
+  // Earlier versions stored any number of devices.
   await db.write(async (tx) => {
     for (let at = 0; at < 400; at++) {
       const seenAt = new Date(app.clock.now.getTime() - 1_000_000 + at)

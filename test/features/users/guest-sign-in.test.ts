@@ -29,12 +29,13 @@ describe('a guest who signs in to an existing account', () => {
   })
 
   test.each(['first', 'second'])(
-    'is merged in the second step if the %s step has the token',
-    async (which) => {
+    'is merged in the second step if the %s step sends the guest’s token',
+    async (stepWithToken) => {
       await using app = await startApp()
       const ann = await withTwoFactor(app, await app.register(LOGIN.email))
       const guest = await startGuest(app)
-      const [first, second] = which === 'first' ? [{ token: guest.token }] : [{}, guest]
+      const isFirst = stepWithToken === 'first'
+      const [first, second] = isFirst ? [{ token: guest.token }] : [{}, guest]
       const challenge = await app.ask('POST', FIRST_STEP, { json: LOGIN, ...first })
       const { challengeToken } = challenge.json.response
       const wrong = { challengeToken, code: '000000' }

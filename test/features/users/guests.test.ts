@@ -41,7 +41,7 @@ test('an idle guest stays for 90 days after their last file', async () => {
   expect(await sweep(app)).toEqual([])
 })
 
-test('an idle guest stays for 90 days after a device was last seen, even signed out', async () => {
+test('an idle guest stays 90 days after a device was last seen, even if signed out', async () => {
   await using app = await createTestApp()
   const active = await startGuest(app)
   const signedOut = await startGuest(app)

@@ -41,7 +41,7 @@ test('fetches an unknown key after a rotation, but not for every forged token', 
   expect((await social(app, 'apple', fresh)).status).toBe(200)
 })
 
-test('only an address that both sides have verified links accounts', async () => {
+test('links accounts only by an address that both sides have verified', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   const squatter = await app.register('ann@example.com')
@@ -62,7 +62,7 @@ test('only an address that both sides have verified links accounts', async () =>
   expect(linked.json.response.user).toMatchObject({ _id: bob.user._id, loginType: 'email' })
 })
 
-test('the nonce must be that of the app, in plain text or, for Apple, also hashed', async () => {
+test('the nonce must match the app’s, in plain text or, for Apple, optionally hashed', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   const hash = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
@@ -80,12 +80,12 @@ test('the nonce must be that of the app, in plain text or, for Apple, also hashe
     ['apple', hash, 'n-1', 200],
     ['apple', hash, 'n-2', 401],
   ] as const
-  for (const [provider, claimed, given, status] of cases) {
+  for (const [provider, claimed, sent, status] of cases) {
     const idToken = await idp.mint(provider, claims(provider, claimed))
     const reply = await app.ask('POST', PATH, {
-      json: { provider, idToken, ...(given ? { nonce: given } : {}) },
+      json: { provider, idToken, ...(sent ? { nonce: sent } : {}) },
     })
-    expect([provider, claimed, given, reply.status]).toEqual([provider, claimed, given, status])
+    expect([provider, claimed, sent, reply.status]).toEqual([provider, claimed, sent, status])
   }
 })
 
@@ -135,7 +135,7 @@ test('reports a provider that is not set up, and replies 503 if one does not ans
   expect((await social(app, 'google', token)).status).toBe(503)
 })
 
-test('a guest who registers keeps the id and the files', async () => {
+test('a guest who registers keeps their id and files', async () => {
   await using app = await createTestApp()
   const guest = await startGuest(app)
   expect(guest.user).toMatchObject({ loginType: 'guest', email: '' })
@@ -204,7 +204,7 @@ test('deleting an account revokes the grant from Apple', async () => {
   expect(idp.revoked).toEqual(['r-code-1'])
 })
 
-test('the export contains all data of the user and none of others', async () => {
+test('the export contains all of the user’s data and nobody else’s', async () => {
   using idp = await startIdentityProvider()
   await using app = await createTestApp({}, idp)
   await app.register('other@example.com')

@@ -13,7 +13,7 @@ const CLAIMS: [string, Record<string, unknown>, boolean][] = [
   ['of a domain that Google does not run', ANN, false],
   ['of a Workspace domain', { ...ANN, hd: 'example.com' }, true],
   ['of gmail.com', { ...ANN, email: 'ann@gmail.com' }, true],
-  ['that only ends like gmail.com', { ...ANN, email: 'ann@notgmail.com' }, false],
+  ['whose domain only ends in gmail.com', { ...ANN, email: 'ann@notgmail.com' }, false],
   ['whose Workspace is not a string', { ...ANN, hd: ['example.com'] }, false],
   ['whose verified flag is a list', { ...ANN, hd: 'example.com', email_verified: [true] }, false],
 ]
@@ -43,7 +43,7 @@ test('a signed-in user can link any verified address', async () => {
   expect(linked.json.response.user._id).toBe(owner.user._id)
 })
 
-test('notifies the owner of a linked provider, and a reset undoes what a stranger set up', async () => {
+test('notifies the owner about a linked provider; a reset undoes a stranger’s setup', async () => {
   using idp = await startIdentityProvider()
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
@@ -71,7 +71,7 @@ test('notifies the owner of a linked provider, and a reset undoes what a strange
   expect((await app.ask('POST', '/api/auth/login/v1', { json: login })).status).toBe(401)
 })
 
-test('the owner of an address that Google does not own can take it back by mail', async () => {
+test('the owner of an address that Google does not own can take it back by e-mail', async () => {
   using idp = await startIdentityProvider()
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
@@ -82,18 +82,18 @@ test('the owner of an address that Google does not own can take it back by mail'
   expect(await userIdOf(app, await idp.mint('google', ANN))).not.toBe(stranger.user._id)
 })
 
-/** Links of an account with a verified address, and whether a reset by mail removes them. */
+/** Links of an account with a verified address, and whether a reset by e-mail removes them. */
 const LINKS: [string, 'google' | 'apple', string, string, boolean][] = [
   ['by an address that Google does not own', 'google', 'ann@example.com', 'ann@example.com', true],
   ['by an address that Google owns', 'google', 'Ann@Gmail.com', 'ann@gmail.com', false],
-  ['of Apple', 'apple', 'ann@example.com', 'ann@example.com', false],
-  ['of Google by another address', 'google', 'bob@gmail.com', 'ann@example.com', true],
-  ['of Apple by another address', 'apple', 'bob@example.com', 'ann@example.com', true],
+  ['from Apple', 'apple', 'ann@example.com', 'ann@example.com', false],
+  ['from Google, by another address', 'google', 'bob@gmail.com', 'ann@example.com', true],
+  ['from Apple, by another address', 'apple', 'bob@example.com', 'ann@example.com', true],
 ]
 
 test.each(LINKS)(
-  'a reset by mail removes links that do not prove the address: %s',
-  async (_name, provider, linked, email, isEnded) => {
+  'a reset by e-mail removes links that do not prove the address: %s',
+  async (_name, provider, linked, email, isRemoved) => {
     using idp = await startIdentityProvider()
     await using smtp = await startSmtp()
     await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
@@ -108,11 +108,11 @@ test.each(LINKS)(
     })
     await resetByMail(app, smtp, email)
     const again = await userIdOf(app, await idp.mint(provider, claims), provider)
-    expect(again !== stranger).toBe(isEnded)
+    expect(again !== stranger).toBe(isRemoved)
   },
 )
 
-test('Google links a Workspace address again after a reset by mail', async () => {
+test('Google links a Workspace address again after a reset by e-mail', async () => {
   using idp = await startIdentityProvider()
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
@@ -143,7 +143,7 @@ async function registerVerified(app: TestApp, email: string) {
   return owner
 }
 
-/** Sets a password by mail, and signs in with it. */
+/** Sets a password by e-mail, and signs in with it. */
 async function resetByMail(app: TestApp, smtp: Smtp, email: string) {
   await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email } })
   let mail = await smtp.next(email)

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'
 
-/** The number of mails sent concurrently. */
+/** The number of e-mails sent concurrently. */
 const SENDERS = 4
 
-test('a password reset does not wait for the mails of a flood of registrations', async () => {
+test('a password reset does not wait for the e-mails of a flood of registrations', async () => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
   await app.register('ann@example.com')
@@ -61,7 +61,7 @@ test('resets are sent before confirmations, and those before notices', async () 
   expect(kinds.lastIndexOf('confirmation')).toBeLessThan(7 + SENDERS)
 })
 
-test('a mail from one source does not wait for all mails from another', async () => {
+test('an e-mail from one source does not wait for all e-mails from another', async () => {
   await using app = await createTestApp()
   const { outbox, db } = app.services
   const sent: string[] = []
@@ -82,7 +82,7 @@ test('a mail from one source does not wait for all mails from another', async ()
   expect(sent.slice(0, SENDERS).toSorted()).toEqual(['flood', 'flood', 'other', 'third'])
 })
 
-test('drops a permanently rejected mail with one log line without the address', async () => {
+test('drops a permanently rejected e-mail and logs it once, without the address', async () => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
   const link = 'https://api.example.com/auth/verify?token=abc'
@@ -101,10 +101,10 @@ test('drops a permanently rejected mail with one log line without the address', 
 test.each([
   ['a recipient temporarily', 'ann', 451],
   ['our sender permanently', 'no-reply', 550],
-])('retries a mail when the server refuses %s', async (_what, start, code) => {
+])('retries an e-mail when the server refuses %s', async (_what, mailbox, code) => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
-  smtp.refusals.set(start, { code, text: 'not from here to ann@example.com' })
+  smtp.refusals.set(mailbox, { code, text: 'not from here to ann@example.com' })
   await app.register('ann@example.com')
   await app.services.outbox.flush()
   expect(app.lines.join('')).toContain('"willRetry":true')
@@ -113,8 +113,8 @@ test.each([
 })
 
 function createMailApp(url: string): Promise<TestApp> {
-  const page = { BASE_URL: 'https://api.example.com' }
-  return createTestApp({ SMTP_URL: url, RATE_LIMITS: 'off', ...page })
+  const baseUrl = { BASE_URL: 'https://api.example.com' }
+  return createTestApp({ SMTP_URL: url, RATE_LIMITS: 'off', ...baseUrl })
 }
 
 function kindOf(subject: string): string {

@@ -39,7 +39,7 @@ test('the pages work without JavaScript', async () => {
   expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(0)
 })
 
-test('after an invalid password the form stays open for another try', async () => {
+test('after an invalid password, the form is shown again for another try', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const token = await resetToken(app, smtp)
@@ -59,7 +59,7 @@ test('the deletion page keeps the entered address after a wrong password', async
   expect(wrong.text).toContain('The e-mail address or the password is wrong.')
 })
 
-test('a page shows when opened that its link was used or has expired', async () => {
+test('a page with a used or expired link says so when opened', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const token = await resetToken(app, smtp)
@@ -133,7 +133,7 @@ test('a reply is in one language, whether it is a success, an error or its detai
   expect(english.messages.join()).toMatch(/^Some fields are invalid.,must be one of/)
 })
 
-test('mails name the app and link to it, and to a web page for users without the app', async () => {
+test('e-mails name and link to the app, and to a web page for users without the app', async () => {
   await using smtp = await startSmtp()
   const settings = { SMTP_URL: smtp.url, APP_NAME: 'Trees', APP_LINK_URL: 'myapp://' }
   await using app = await createTestApp({ ...BASE, ...settings })

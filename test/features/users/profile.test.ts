@@ -5,7 +5,7 @@ import { createTestApp } from '../../support/app.ts'
 import { filesOf } from '../../support/attachments.ts'
 
 const PATH = '/api/user/profile/v1'
-const CHANGES: Record<string, TSchema> = ProfilePatch.properties.profile.anyOf[0].properties
+const PROFILE_FIELDS: Record<string, TSchema> = ProfilePatch.properties.profile.anyOf[0].properties
 
 test('a patch changes only the fields that it contains', async () => {
   await using app = await createTestApp()
@@ -27,7 +27,7 @@ test('a patch changes only the fields that it contains', async () => {
   expect((await app.ask('GET', PATH, { token })).json.response).toEqual(expected)
 })
 
-test.each(Object.entries(CHANGES).filter(([name]) => name !== 'avatarKey'))(
+test.each(Object.entries(PROFILE_FIELDS).filter(([name]) => name !== 'avatarKey'))(
   'a patch changes %s',
   async (name, { examples }) => {
     await using app = await createTestApp()

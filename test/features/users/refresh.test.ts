@@ -90,7 +90,7 @@ test('72: reusing an old refresh token ends the session at once', async () => {
   expect(app.lines.join('')).toContain('refresh token reuse')
 })
 
-test('72: refreshing with the successor starts the 60 s too', async () => {
+test('72: refreshing with the successor also starts the 60 s', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const second = (await refresh(app, refreshToken)).json.response
@@ -151,7 +151,7 @@ test('two processes that always refresh at the same time stay signed in', async 
   expect((await refresh(app, refreshToken)).status).toBe(200)
 })
 
-test('a phone that loses the reply of every refresh is never signed out', async () => {
+test('a phone that loses the reply to every refresh is never signed out', async () => {
   await using app = await createTestApp()
   let { refreshToken } = await app.register()
   for (let round = 0; round < 10; round++) {

@@ -2,7 +2,7 @@ import { TOTP } from 'totp-generator'
 import { PASSWORD } from '../../support/app.ts'
 import { LONG, type RouteCase } from '../../support/route-case.ts'
 
-type Given = Parameters<NonNullable<RouteCase['prepare']>>[0]
+type Setup = Parameters<NonNullable<RouteCase['prepare']>>[0]
 
 const TWO_FACTOR = '/api/auth/two_factor/v1'
 
@@ -12,7 +12,7 @@ export const routes: RouteCase[] = [
     path: '/api/auth/register/v1',
     access: 'public',
     good: { json: { email: 'grid@example.com', password: 'long enough' } },
-    bad: { json: { email: 'no address', password: 'long enough' }, status: 422 },
+    bad: { json: { email: 'not an address', password: 'long enough' }, status: 422 },
     oversize: { json: { email: 'a@example.com', password: LONG } },
   },
   {
@@ -52,10 +52,10 @@ export const routes: RouteCase[] = [
     path: '/api/auth/login/v1/two_factor',
     access: 'public',
     good: { json: { challengeToken: 'unknown', code: '000000' } },
-    prepare: async (given) => ({
+    prepare: async (setup) => ({
       json: {
-        code: await turnOnTwoFactor(given),
-        challengeToken: await oneTimeToken('two-factor')(given),
+        code: await turnOnTwoFactor(setup),
+        challengeToken: await oneTimeToken('two-factor')(setup),
       },
     }),
     bad: { json: { challengeToken: 'unknown', code: '000000' }, status: 401 },
@@ -85,7 +85,7 @@ export const routes: RouteCase[] = [
     path: '/api/auth/sessions/v1',
     access: 'user',
     good: {},
-    prepare: async (given) => ({ path: `/api/auth/sessions/v1?id=${await otherSession(given)}` }),
+    prepare: async (setup) => ({ path: `/api/auth/sessions/v1?id=${await otherSession(setup)}` }),
     bad: { path: '/api/auth/sessions/v1?id=unknown', status: 404 },
   },
   {
@@ -101,7 +101,7 @@ export const routes: RouteCase[] = [
     path: '/api/auth/password/v1/forgot',
     access: 'public',
     good: { json: { email: 'user@example.com' } },
-    bad: { json: { email: 'no address' }, status: 422 },
+    bad: { json: { email: 'not an address' }, status: 422 },
     oversize: { json: { email: LONG } },
   },
   {
@@ -109,8 +109,8 @@ export const routes: RouteCase[] = [
     path: '/api/auth/password/v1/reset',
     access: 'public',
     good: { json: { token: 'unknown', newPassword: 'another good one' } },
-    prepare: async (given) => ({
-      json: { token: await oneTimeToken('reset-password')(given), newPassword: 'another good one' },
+    prepare: async (setup) => ({
+      json: { token: await oneTimeToken('reset-password')(setup), newPassword: 'another good one' },
     }),
     bad: { json: { token: 'unknown', newPassword: 'another good one' }, status: 401 },
     oversize: { json: { token: 'x', newPassword: LONG } },
@@ -120,7 +120,7 @@ export const routes: RouteCase[] = [
     path: '/api/auth/email/v1/verify',
     access: 'public',
     good: { json: { token: 'unknown' } },
-    prepare: async (given) => ({ json: { token: await oneTimeToken('verify-email')(given) } }),
+    prepare: async (setup) => ({ json: { token: await oneTimeToken('verify-email')(setup) } }),
     bad: { json: { token: 'unknown' }, status: 401 },
     oversize: { json: { token: LONG } },
   },
@@ -129,8 +129,8 @@ export const routes: RouteCase[] = [
     path: '/api/auth/email/v1/cancel',
     access: 'public',
     good: { json: { token: 'unknown' } },
-    prepare: async (given) => ({
-      json: { token: await oneTimeToken('cancel-email-change')(given) },
+    prepare: async (setup) => ({
+      json: { token: await oneTimeToken('cancel-email-change')(setup) },
     }),
     bad: { json: { token: 'unknown' }, status: 401 },
     oversize: { json: { token: LONG } },
@@ -140,8 +140,8 @@ export const routes: RouteCase[] = [
     path: '/api/auth/social/v1',
     access: 'user',
     good: {},
-    prepare: async (given) => {
-      await linkGoogle(given)
+    prepare: async (setup) => {
+      await linkGoogle(setup)
       return { path: '/api/auth/social/v1?provider=google' }
     },
     bad: { path: '/api/auth/social/v1?provider=google', status: 404 },
@@ -168,7 +168,7 @@ export const routes: RouteCase[] = [
     path: `${TWO_FACTOR}/confirm`,
     access: 'user',
     good: { json: { code: '000000' } },
-    prepare: async (given) => ({ json: { code: await (await setUpTwoFactor(given))() } }),
+    prepare: async (setup) => ({ json: { code: await (await setUpTwoFactor(setup))() } }),
     bad: { json: { code: '000000' }, status: 401 },
     oversize: { json: { code: LONG } },
   },
@@ -199,43 +199,43 @@ export const routes: RouteCase[] = [
 function oneTimeToken(
   purpose: 'reset-password' | 'verify-email' | 'cancel-email-change' | 'two-factor',
 ) {
-  return async ({ app, user: { user } }: Given) => {
+  return async ({ app, user: { user } }: Setup) => {
     const { db, users } = app.services
     return db.write((tx) => users.oneTimeTokens.issue(tx, purpose, user._id, user.email))
   }
 }
 
 /** Signs in once more, and returns the id of that session. */
-async function otherSession({ app, user }: Given): Promise<string> {
+async function otherSession({ app, user }: Setup): Promise<string> {
   const json = { email: user.user.email, password: PASSWORD }
   await app.ask('POST', '/api/auth/login/v1', { json })
   const listed = await app.ask('GET', '/api/auth/sessions/v1', { token: user.accessToken })
   return listed.json.response.find(({ current }: { current: boolean }) => !current)._id
 }
 
-async function linkGoogle({ app, user }: Given) {
+async function linkGoogle({ app, user }: Setup) {
   const { db } = app.services
   const row = { provider: 'google', subject: 's', userId: user.user._id, createdAt: new Date() }
   await db.write(async (tx) => void (await tx.insert(db.tables.identities).values(row)))
 }
 
 /** Sets up two-factor authentication, and returns a function that generates its codes. */
-async function setUpTwoFactor({ app, user }: Given) {
+async function setUpTwoFactor({ app, user }: Setup) {
   const request = { token: user.accessToken, json: { password: PASSWORD } }
   const { secret } = (await app.ask('POST', TWO_FACTOR, request)).json.response
   return async () => (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
 }
 
 /** Turns two-factor authentication on, and returns the next code. */
-async function turnOnTwoFactor(given: Given) {
-  const { app, user } = given
-  const makeCode = await setUpTwoFactor(given)
+async function turnOnTwoFactor(setup: Setup) {
+  const { app, user } = setup
+  const makeCode = await setUpTwoFactor(setup)
   const request = { token: user.accessToken, json: { code: await makeCode() } }
   await app.ask('POST', `${TWO_FACTOR}/confirm`, request)
   app.clock.advance(30_000)
   return makeCode()
 }
 
-async function withTwoFactor(given: Given) {
-  return { json: { password: PASSWORD, code: await turnOnTwoFactor(given) } }
+async function withTwoFactor(setup: Setup) {
+  return { json: { password: PASSWORD, code: await turnOnTwoFactor(setup) } }
 }

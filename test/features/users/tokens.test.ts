@@ -19,7 +19,7 @@ test('an error while looking up the key does not invalidate the token', async ()
   await expect(tokens.verifyAccess(accessToken)).rejects.toThrow('the keys cannot be read')
 })
 
-test('another process reads the same claims out of a token', async () => {
+test('another process reads the same claims from a token', async () => {
   await using app = await createTestApp()
   const { signingKeys } = app.services
   const settings = { keys: signingKeys, refreshKey: new Uint8Array(32), issuer: 'a', audience: 'b' }

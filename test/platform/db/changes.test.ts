@@ -23,23 +23,23 @@ test('a finished transaction refuses every use', async () => {
     }
   })
   for (const [name, use] of Object.entries(uses)) {
-    expect(await use().catch(({ message }) => [name, message])).toEqual([name, OVER])
+    expect(await use().catch(({ message }) => [name, message])).toEqual([name, OVER_MESSAGE])
   }
   expect(await names(app)).not.toContain('late')
 })
 
-test('a finished transaction is refused inside another one as well', async () => {
+test('a finished transaction refuses statements even while another transaction is open', async () => {
   await using app = await createTestApp()
   const { db } = app.services
-  const past = await db.write(async (tx) => ({ tx }))
+  const ended = await db.write(async (tx) => ({ tx }))
   const { promise, resolve } = Promise.withResolvers<void>()
-  const late = db.write(async (own) => {
-    await own.insert(db.tables.contentVersions).values(row('own'))
+  const late = db.write(async (tx) => {
+    await tx.insert(db.tables.contentVersions).values(row('own'))
     await promise
   })
   const use = async (tx: Tx) => tx.insert(db.tables.contentVersions).values(row('late'))
   await Bun.sleep(20)
-  expect(await use(past.tx).catch(({ message }) => message)).toBe(OVER)
+  expect(await use(ended.tx).catch(({ message }) => message)).toBe(OVER_MESSAGE)
   resolve()
   await late
   expect(await names(app)).toContain('own')
@@ -56,13 +56,13 @@ test('an unawaited statement runs in its own transaction or not at all', async (
     void tx.insert(db.tables.contentVersions).values(row('at once')).execute()
   })
   end()
-  expect(await late.catch(({ message }) => message)).toBe(OVER)
+  expect(await late.catch(({ message }) => message)).toBe(OVER_MESSAGE)
   expect((await names(app)).filter((name) => ['late', 'at once'].includes(name))).toEqual([
     'at once',
   ])
 })
 
-test('skips the effects of a rolled-back attempt and runs those around it', async () => {
+test('skips the afterCommit callbacks of a rolled-back attempt and runs all others', async () => {
   await using app = await createTestApp()
   const happened: string[] = []
   await app.services.db.write(async (tx) => {
@@ -77,7 +77,7 @@ test('skips the effects of a rolled-back attempt and runs those around it', asyn
   expect(happened).toEqual(['before', 'kept'])
 })
 
-const OVER = 'this transaction is over: await its statements inside write()'
+const OVER_MESSAGE = 'this transaction is over: await its statements inside write()'
 
 function row(name: string) {
   return { name, version: 1 }

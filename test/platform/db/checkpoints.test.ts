@@ -26,7 +26,7 @@ test('another process copies the log of a busy database and may be killed at any
       await Bun.sleep(1)
     }
     expect([round, (await sizeOf(path)) >= before + 8 * MB]).toEqual([round, true])
-    await killCopiers(path)
+    await killCopier(path)
   }
   await db.stopWriting('the test ends')
   const { count } = client.query('SELECT count(*) AS count FROM rows').get() as { count: number }
@@ -37,7 +37,7 @@ test('another process copies the log of a busy database and may be killed at any
   await rm(folder, { recursive: true })
 }, 30_000)
 
-test('does not copy the log itself when Litestream does, even when closing', async () => {
+test('leaves copying the log to Litestream, even when closing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))
   const path = join(folder, 'test.db')
   const client = openDatabase(path)
@@ -59,7 +59,7 @@ test('does not copy the log itself when Litestream does, even when closing', asy
 })
 
 /** Kills the process that copies the log of this database. */
-async function killCopiers(path: string) {
+async function killCopier(path: string) {
   let killed = 0
   for (const pid of await readdir('/proc')) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')

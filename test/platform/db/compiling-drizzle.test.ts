@@ -81,19 +81,19 @@ async function allResults(
   using client = createDatabase()
   const db = createClient(client)
   const id = sql.placeholder('id')
-  const put = db.insert(things).values(placeholders(things)).onConflictDoNothing().prepare()
+  const insertThing = db.insert(things).values(placeholders(things)).onConflictDoNothing().prepare()
   const insertOwner = db.insert(owners).values(placeholders(owners)).returning().prepare()
-  const change = db
+  const updateThing = db
     .update(things)
     .set({ someTime: sql.placeholder('someTime') as never, someInt: 7 })
     .where(eq(things.id, id))
     .prepare()
-  const remove = db
+  const deleteThing = db
     .delete(things)
     .where(eq(things.id, id))
     .returning({ t: things.someTime })
     .prepare()
-  const whole = db.select().from(things).prepare()
+  const selectAll = db.select().from(things).prepare()
   const byId = db.select({ at: things.someTime }).from(things).where(eq(things.id, id)).prepare()
   const expressions = db
     .select({
@@ -120,14 +120,14 @@ async function allResults(
       .prepare(),
   ]
   const results: unknown[] = []
-  for (const row of rows) results.push(await put.execute(row))
+  for (const row of rows) results.push(await insertThing.execute(row))
   for (const row of ownedRows) results.push(await insertOwner.execute(row))
-  for (const query of [whole, expressions, ...joins]) results.push(await query.execute())
+  for (const query of [selectAll, expressions, ...joins]) results.push(await query.execute())
   for (const row of rows) results.push(await byId.execute({ id: row.id }))
-  for (const row of rows) results.push(await change.execute({ id: row.id, someTime: null }))
-  results.push(await whole.execute())
-  for (const row of rows) results.push(await remove.execute({ id: row.id }))
-  results.push(await whole.execute())
+  for (const row of rows) results.push(await updateThing.execute({ id: row.id, someTime: null }))
+  results.push(await selectAll.execute())
+  for (const row of rows) results.push(await deleteThing.execute({ id: row.id }))
+  results.push(await selectAll.execute())
   return results
 }
 

@@ -36,7 +36,7 @@ test('rolls back only the changes that fail in a batch', async () => {
   expect(await names()).toEqual(kept.map((at) => `before-${at}`).toSorted())
 })
 
-test('readers see the last commit, never a change under way', async () => {
+test('readers see the last commit, never an open transaction', async () => {
   const { db, put, names } = await openTestDb()
   await db.write(async (tx) => {
     await put(tx, 'a')
@@ -45,7 +45,7 @@ test('readers see the last commit, never a change under way', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test("prepared reads see our commits at once and another process's in the next turn", async () => {
+test("prepared reads see our commits at once, and another process's on the next event-loop turn", async () => {
   const { db, put, path } = await openTestDb()
   const { contentVersions } = db.tables
   const query = db.read.select({ name: contentVersions.name }).from(contentVersions).prepare()
@@ -78,12 +78,12 @@ test('a write inside a write throws instead of waiting for itself', async () => 
 test('a prepared change runs only inside a write', async () => {
   const { db, names } = await openTestDb()
   const insert = db.prepareWrite((tx) => tx.insert(db.tables.contentVersions).values(row('a')))
-  let past: Tx | null = null
+  let ended: Tx | null = null
   await db.write(async (tx) => {
-    past = tx
+    ended = tx
     await insert(tx).execute()
   })
-  expect(() => insert(past as unknown as Tx)).toThrow('only inside write()')
+  expect(() => insert(ended as unknown as Tx)).toThrow('only inside write()')
   expect(await names()).toEqual(['a'])
 })
 
@@ -93,9 +93,9 @@ test('17: 64 concurrent increments of one number lose nothing', async () => {
   const { contentVersions } = db.tables
   const add = () =>
     db.write(async (tx) => {
-      const [now] = await tx.select().from(contentVersions)
+      const [current] = await tx.select().from(contentVersions)
       await Bun.sleep(0)
-      await tx.update(contentVersions).set({ version: (now?.version ?? 0) + 1 })
+      await tx.update(contentVersions).set({ version: (current?.version ?? 0) + 1 })
     })
   await Promise.all(Array.from({ length: 64 }, add))
   expect(await db.read.select().from(contentVersions)).toMatchObject([{ version: 65 }])

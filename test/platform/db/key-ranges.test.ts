@@ -38,7 +38,7 @@ test('ranges over a subset contain no other rows', async () => {
   expect(found).toBe(3)
 })
 
-test('removes the payload of paywall telemetry after thirty days, and of nothing else', async () => {
+test('removes the payloads of paywall telemetry after thirty days, and no other payloads', async () => {
   await using app = await createTestApp()
   const start = app.clock.now
   await deliverTypes(app, ['PAYWALL_CLOSE', 'RENEWAL', 'PAYWALL_IMPRESSION'])

@@ -8,15 +8,15 @@ import { uploadBody } from '../../support/attachments.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite } from '../../support/databases.ts'
 
-const PUBLIC = ['app_settings', 'pricing_plans', 'faqs', 'currency_rates', 'content_version']
-const OWN = ['/api/user/export/v1', '/api/auth/sessions/v1']
+const PUBLIC_ROUTES = ['app_settings', 'pricing_plans', 'faqs', 'currency_rates', 'content_version']
+const USER_ROUTES = ['/api/user/export/v1', '/api/auth/sessions/v1']
 
 onSqlite('it reorders the rows in the database file')(
   'exports and ETags do not depend on the order of rows',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeport-order-'))
     try {
-      const { before, token } = await fill(folder)
+      const { before, token } = await fillDatabase(folder)
       reverseRows(join(folder, 'homeport.db'))
       await using app = await createTestApp({ DATA_DIR: folder })
       expect(await read(app, token)).toEqual(before)
@@ -27,7 +27,7 @@ onSqlite('it reorders the rows in the database file')(
 )
 
 /** Creates a user with two or more of everything in an export. */
-async function fill(folder: string) {
+async function fillDatabase(folder: string) {
   await using app = await createTestApp({ DATA_DIR: folder })
   const { db, settings } = app.services
   const { accessToken: token, user } = await app.register('ann@example.com', { device: 'phone' })
@@ -55,15 +55,15 @@ async function fill(folder: string) {
 }
 
 async function read(app: TestApp, token: string) {
-  const replies = OWN.map(async (path) => (await app.ask('GET', path, { token })).text)
-  const etags = PUBLIC.map(async (name) => {
+  const replies = USER_ROUTES.map(async (path) => (await app.ask('GET', path, { token })).text)
+  const etags = PUBLIC_ROUTES.map(async (name) => {
     const { headers } = await app.ask('GET', `/api/user/${name}/v1`)
     return [name, headers.get('etag')]
   })
   return { replies: await Promise.all(replies), etags: await Promise.all(etags) }
 }
 
-/** Rewrites every table in reverse order, as another engine might return it. */
+/** Reverses the rows of every table, because another engine may return them in any order. */
 function reverseRows(path: string) {
   using database = new Database(path)
   database.run('PRAGMA foreign_keys = OFF')

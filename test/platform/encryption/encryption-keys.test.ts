@@ -17,15 +17,15 @@ onSqlite('it reads the key files')(
     await using app = await createTestApp()
     const old = await messagesFor(app)
     await app.services.encryptionKeys.rotate(false)
-    const [first = '', second = ''] = await published(app)
+    const [first = '', second = ''] = await publishedKids(app)
     expect(first).toBe(old.publicKey.kid)
     expect(second).not.toBe('')
-    expect(await states(app)).toEqual(['current', 'next'])
+    expect(await keyStates(app)).toEqual(['current', 'next'])
     await expect(app.services.encryptionKeys.rotate(false)).rejects.toThrow('takes effect at')
 
     app.clock.advance(24 * HOUR)
-    expect(await published(app)).toEqual([second, first])
-    expect(await states(app)).toEqual(['current', 'previous'])
+    expect(await publishedKids(app)).toEqual([second, first])
+    expect(await keyStates(app)).toEqual(['current', 'previous'])
     expect((await old.get(SETTINGS, old.seal({ head }))).status).toBe(200)
     const fresh = await messagesFor(app)
     expect((await fresh.get(SETTINGS, fresh.seal({ head }))).status).toBe(200)
@@ -34,10 +34,10 @@ onSqlite('it reads the key files')(
     expect((await old.get(SETTINGS, old.seal({ head }))).status).toBe(200)
     app.clock.advance(1_000)
     expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
-    expect(await published(app)).toEqual([second])
-    expect(await kept(app)).toHaveLength(2)
+    expect(await publishedKids(app)).toEqual([second])
+    expect(await readKeyFile(app)).toHaveLength(2)
     await app.services.encryptionKeys.sweep()
-    expect(await kept(app)).toHaveLength(1)
+    expect(await readKeyFile(app)).toHaveLength(1)
   },
 )
 
@@ -48,9 +48,9 @@ onSqlite('it reads the key files')(
     const old = await messagesFor(app)
     await app.services.encryptionKeys.rotate(false)
     const rotated = await keysRotate.work(app.services, { use: 'enc', atOnce: true } as never)
-    expect(await kept(app)).toHaveLength(1)
+    expect(await readKeyFile(app)).toHaveLength(1)
     expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
-    const [kid] = await published(app)
+    const [kid] = await publishedKids(app)
     expect(kid).not.toBe(old.publicKey.kid)
     expect(keysRotate.print(rotated as never)).toContain(`enc  current   ${kid}`)
   },
@@ -59,7 +59,7 @@ onSqlite('it reads the key files')(
 onSqlite('it reads the key files')('runs concurrent rotations one after the other', async () => {
   await using app = await createTestApp()
   await Promise.all(Array.from({ length: 10 }, () => app.services.encryptionKeys.rotate(true)))
-  expect(await kept(app)).toHaveLength(1)
+  expect(await readKeyFile(app)).toHaveLength(1)
   const { seal, get } = await messagesFor(app)
   expect((await get(SETTINGS, seal({ head }))).status).toBe(200)
 })
@@ -70,23 +70,23 @@ onSqlite('it reads the key files')(
     await using app = await createTestApp()
     const path = join(app.dataDir, 'secrets', 'encryption-keys.json')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
-    const [{ jwk }] = (await kept(app)) as [{ jwk: { d: string } }]
+    const [{ jwk }] = (await readKeyFile(app)) as [{ jwk: { d: string } }]
     const printed = keysList.print((await keysList.work(app.services, undefined as never)) as never)
     const shown = JSON.stringify(await keysList.work(app.services, undefined as never)) + printed
     expect(shown).not.toContain(jwk.d)
   },
 )
 
-async function published(app: TestApp): Promise<string[]> {
+async function publishedKids(app: TestApp): Promise<string[]> {
   const { json } = await app.ask('GET', '/.well-known/jwks.json')
   const keys: { use: string; kid: string }[] = json.keys
   return keys.filter(({ use }) => use === 'enc').map(({ kid }) => kid)
 }
 
-async function states(app: TestApp): Promise<string[]> {
+async function keyStates(app: TestApp): Promise<string[]> {
   return app.services.encryptionKeys.list().map(({ state }) => state)
 }
 
-function kept(app: TestApp): Promise<unknown[]> {
+function readKeyFile(app: TestApp): Promise<unknown[]> {
   return Bun.file(join(app.dataDir, 'secrets', 'encryption-keys.json')).json()
 }

@@ -18,10 +18,10 @@ test('129: the client refuses replies that were not sealed for its request', asy
   other.network.interceptor = network.interceptor
   await client.readProfile()
   await other.client.readProfile()
-  const [own, foreign] = earlier as [Response, Response]
+  const [ownReply, foreignReply] = earlier as [Response, Response]
   const forgeries: [string, string, NonNullable<Interceptor['reply']>][] = [
-    ['reply_invalid', 'an earlier reply to this client', () => copyOf(own)],
-    ['reply_invalid', 'a reply to another client', () => copyOf(foreign)],
+    ['reply_invalid', 'an earlier reply to this client', () => copyOf(ownReply)],
+    ['reply_invalid', 'a reply to another client', () => copyOf(foreignReply)],
     [
       'reply_invalid',
       'another status',
@@ -35,10 +35,10 @@ test('129: the client refuses replies that were not sealed for its request', asy
     [
       'reply_invalid',
       'a modified reply',
-      async (reply) => new Response(flipped(await reply.text()), initOf(reply)),
+      async (reply) => new Response(changeCharacter(await reply.text()), initOf(reply)),
     ],
     ['reply_invalid', 'an empty reply', (reply) => new Response('', initOf(reply))],
-    ['reply_invalid', 'no algorithm', (reply) => new Response(unsecured(), initOf(reply))],
+    ['reply_invalid', 'no algorithm', (reply) => new Response(unsecuredMessage(), initOf(reply))],
     ['reply_not_sealed', 'a plain reply', () => plainReply({ code: 'ok', response: {} })],
     ['reply_not_sealed', 'an empty plain reply', () => new Response(null, { status: 204 })],
   ]
@@ -144,15 +144,16 @@ test('133: neither sealed content nor tokens appear on the wire', async () => {
       return reply
     },
   }
-  const made = await client.register({ email: 'canary@example.com', password: 'canary-password' })
-  if (!('accessToken' in made)) throw new Error('no session')
+  const login = { email: 'canary@example.com', password: 'canary-password' }
+  const registered = await client.register(login)
+  if (!('accessToken' in registered)) throw new Error('no session')
   await client.changeProfile({ profile: { name: 'canary-name' } })
   const data = new TextEncoder().encode('canary-content')
   await client.uploadAttachments({ type: 'supportTicket', files: [{ name: 'canary.txt', data }] })
   await client.exportData()
   await client.login({ email: 'canary@example.com', password: 'canary-wrong' }).catch(() => {})
   await client.refresh()
-  const { accessToken, refreshToken } = made
+  const { accessToken, refreshToken } = registered
   for (const text of [wire.join('\n'), app.lines.join('')]) {
     expect(text.length).toBeGreaterThan(1_000)
     for (const secret of ['canary', accessToken, refreshToken, btoa('canary').slice(0, 7)]) {
@@ -169,12 +170,12 @@ function initOf({ status, headers }: Response) {
   return { status, headers }
 }
 
-function flipped(message: string): string {
+function changeCharacter(message: string): string {
   const at = message.length - 30
   return message.slice(0, at) + (message.at(at) === 'A' ? 'B' : 'A') + message.slice(at + 1)
 }
 
-function unsecured(): string {
+function unsecuredMessage(): string {
   const header = Buffer.from('{"alg":"none"}').toString('base64url')
   return `${header}..AAAAAAAAAAAAAAAA.AAAA.AAAAAAAAAAAAAAAAAAAAAA`
 }

@@ -11,14 +11,14 @@ test('a client with pinned keys seals for no other key', async () => {
   const kid = app.services.encryptionKeys.list()[0]?.jwk.kid ?? ''
   const pinned = clientOf(app, { pinnedKeys: [kid] })
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const theirs = {
+  const forgedKey = {
     ...publicKey.export({ format: 'jwk' }),
     use: 'enc',
     alg: 'ECDH-ES',
     kid,
   }
   const swap: Interceptor = {
-    reply: (reply, { url }) => (url.includes(JWKS) ? plainReply({ keys: [theirs] }) : reply),
+    reply: (reply, { url }) => (url.includes(JWKS) ? plainReply({ keys: [forgedKey] }) : reply),
   }
   pinned.network.interceptor = swap
   const failure = await pinned.client.readAppSettings().catch((error) => error)
@@ -33,7 +33,7 @@ test('a client with pinned keys seals for no other key', async () => {
   expect(await pinned.client.readAppSettings().catch((error) => error.code)).toBe('no_trusted_key')
 })
 
-test('124: the client learns a new key once and seals again; a second time is an error', async () => {
+test('124: if its key is unknown, the client fetches the new one and seals again, but only once', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   await app.services.encryptionKeys.rotate(true)
@@ -109,9 +109,9 @@ test('132: 32 clients lose no operation during constant key rotation', async () 
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const clients = await Promise.all(
     Array.from({ length: 32 }, async () => {
-      const made = clientOf(app)
-      await made.client.startAsGuest()
-      return made
+      const connection = clientOf(app)
+      await connection.client.startAsGuest()
+      return connection
     }),
   )
   const done = clients.map(() => 0)
@@ -139,6 +139,6 @@ test('132: 32 clients lose no operation during constant key rotation', async () 
     }),
   )
   await rotations
-  // The request, the keys, and the request once more.
+  // A request, a download of the keys, and a retry.
   expect(maxRequests).toBe(3)
 })

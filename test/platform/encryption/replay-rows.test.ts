@@ -8,7 +8,7 @@ import { routeEnvironment, routes } from '../../support/routes.ts'
 const LOGIN = '/api/auth/login/v1'
 const MAX_FAILURES = 3_000
 
-test('a sealed request without a route stores nothing', async () => {
+test('a sealed request to an unknown route stores nothing', async () => {
   await using app = await createTestApp()
   const { post, seal } = await messagesFor(app)
   for (const [method, path, status] of [
@@ -20,7 +20,7 @@ test('a sealed request without a route stores nothing', async () => {
     const message = seal({ head: { htm: method, htu: path } })
     expect([path, (await post(method, path, message)).status]).toEqual([path, status])
   }
-  expect(await rowsOf(app)).toBe(0)
+  expect(await countSealedRequests(app)).toBe(0)
 })
 
 test('every changing route carries out a sealed request only once', async () => {
@@ -33,10 +33,10 @@ test('every changing route carries out a sealed request only once', async () => 
     const head = { htm: method, htu: path, at, ath: sha256(at) }
     const message = seal({ head, header: { cty }, body })
     const headers = { 'content-length': String(message.length) }
-    const before = await rowsOf(app)
+    const before = await countSealedRequests(app)
     const first = await post(method, path, message, { headers })
     expect([method, path, first.status < 500]).toEqual([method, path, true])
-    expect([method, path, await rowsOf(app)]).toEqual([method, path, before + 1])
+    expect([method, path, await countSealedRequests(app)]).toEqual([method, path, before + 1])
     const again = await post(method, path, message, { headers })
     expect([method, path, again.status, again.json.code]).toEqual([
       method,
@@ -47,7 +47,7 @@ test('every changing route carries out a sealed request only once', async () => 
   }
 })
 
-test('refuses a replay after an instance with a clock 19 minutes ahead has swept', async () => {
+test('refuses a replay even after a sweep by an instance whose clock is 19 minutes ahead', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -62,21 +62,21 @@ test('refuses a replay after an instance with a clock 19 minutes ahead has swept
 
 test('limits failures per IP address for ten minutes and does not count successes', () => {
   const clock = createClock()
-  const { hold, release } = createFailureLimit({ hasLimits: true, now: () => clock.now })
+  const { countFailure, release } = createFailureLimit({ hasLimits: true, now: () => clock.now })
   const request = () => new Request('http://localhost')
   for (let at = 0; at < 2 * MAX_FAILURES; at++) {
     const succeeding = request()
-    hold(succeeding, '10.0.0.1')
+    countFailure(succeeding, '10.0.0.1')
     release(succeeding)
   }
-  for (let at = 0; at < MAX_FAILURES; at++) hold(request(), '10.0.0.1')
-  expect(() => hold(request(), '10.0.0.1')).toThrow('Too many attempts')
-  hold(request(), '10.0.0.2')
+  for (let at = 0; at < MAX_FAILURES; at++) countFailure(request(), '10.0.0.1')
+  expect(() => countFailure(request(), '10.0.0.1')).toThrow('Too many attempts')
+  countFailure(request(), '10.0.0.2')
   clock.advance(11 * 60_000)
-  hold(request(), '10.0.0.1')
+  countFailure(request(), '10.0.0.1')
 })
 
-function rowsOf(app: TestApp): Promise<number> {
+function countSealedRequests(app: TestApp): Promise<number> {
   const { db } = app.services
   return db.read.$count(db.tables.sealedRequests)
 }

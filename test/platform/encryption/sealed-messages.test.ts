@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
 import { createTestApp } from '../../support/app.ts'
 import { cases } from '../../support/cases.ts'
 import { messagesFor } from '../../support/messages.ts'
-import { derivedKey, rawSealUnderKey } from '../../support/raw-jose.ts'
+import { deriveKey, rawSealUnderKey } from '../../support/raw-jose.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -20,10 +20,10 @@ test('121: refuses a message with any character changed, always with the same bo
   for (const part of [0, 1, 2, 3, 4]) {
     for (let round = 0; round < cases(100, 1_000); round++) {
       const parts = seal({ head: { at } }).split('.')
-      parts[part] = flipped(parts[part] ?? '')
+      parts[part] = changeCharacter(parts[part] ?? '')
       const reply = await get(PROFILE, parts.join('.'))
       expect(reply.status).toBe(400)
-      // Another key id is an unknown key, the one fault that an app can recover from.
+      // A changed key id is an unknown key, the one fault that an app can recover from.
       if (part === 0 && namesAnotherKey(parts[0] ?? '', publicKey.kid)) {
         expect(reply.json.code).toBe('encryption_unknown_key')
       } else expect(reply.text).toBe(JSON.stringify(INVALID))
@@ -31,7 +31,7 @@ test('121: refuses a message with any character changed, always with the same bo
   }
 }, 60_000)
 
-test('121, 130: every fault of a message gets the same reply', async () => {
+test('121, 130: every invalid message gets the same reply', async () => {
   await using app = await createTestApp()
   const { seal, get, post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -53,8 +53,8 @@ test('121, 130: every fault of a message gets the same reply', async () => {
     `${header}..${iv}.${text}.${tag?.slice(0, 16)}`,
     `${header}..${tag}.${text}.${iv}`,
     `${'A'.repeat(5_000)}..${iv}.${text}.${tag}`,
-    `${encoded('null')}..${iv}.${text}.${tag}`,
-    `${encoded('[]')}..${iv}.${text}.${tag}`,
+    `${toBase64Url('null')}..${iv}.${text}.${tag}`,
+    `${toBase64Url('[]')}..${iv}.${text}.${tag}`,
     seal({ plaintext: 'no newline' }),
     seal({ plaintext: '\n' }),
     seal({ plaintext: '{}\n' }),
@@ -159,18 +159,18 @@ describe('125: other algorithms and parameters are refused without any work:', (
 test('126: refuses invalid keys and keys on other curves', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
-  const own = { kty: 'EC', crv: 'P-256' }
+  const p256 = { kty: 'EC', crv: 'P-256' }
   const [zero, ones] = [Buffer.alloc(32), Buffer.alloc(32, 255)].map((b) => b.toString('base64url'))
   const keys = [
-    { ...own, x: zero, y: zero },
-    { ...own, x: ones, y: ones },
-    { ...own, x: zero, y: ones },
-    { ...own, x: 'AQ', y: 'AQ' },
-    { ...own, x: zero },
-    { ...own },
+    { ...p256, x: zero, y: zero },
+    { ...p256, x: ones, y: ones },
+    { ...p256, x: zero, y: ones },
+    { ...p256, x: 'AQ', y: 'AQ' },
+    { ...p256, x: zero },
+    { ...p256 },
     { kty: 'EC', crv: 'P-384', x: zero, y: zero },
-    curve('P-384'),
-    curve('P-521'),
+    createPublicKey('P-384'),
+    createPublicKey('P-521'),
     { kty: 'OKP', crv: 'X25519', x: zero },
     { kty: 'oct', k: zero },
     { kty: 'RSA', n: zero, e: 'AQAB' },
@@ -200,7 +200,7 @@ test('126: refuses a message with a point on another curve', async () => {
   const epk = { ...point, y: Buffer.alloc(32).toString('base64url') }
   const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: publicKey.kid, typ: 'req+jwe', epk }
   const message = { header, plaintext: Buffer.from(headOf({})), iv: randomBytes(12) }
-  const reply = await get(PROFILE, rawSealUnderKey(message, derivedKey(x)))
+  const reply = await get(PROFILE, rawSealUnderKey(message, deriveKey(x)))
   expect([reply.status, reply.text]).toEqual([400, JSON.stringify(INVALID)])
 })
 
@@ -222,7 +222,7 @@ test('128: accepts a message up to 300 seconds before or after its time', async 
   }
 })
 
-function flipped(part: string): string {
+function changeCharacter(part: string): string {
   if (part === '') return ALPHABET.charAt(randomInt(64))
   const at = randomInt(part.length)
   const others = ALPHABET.replace(part.charAt(at), '')
@@ -239,7 +239,7 @@ function namesAnotherKey(header: string, kid: string): boolean {
   }
 }
 
-function curve(namedCurve: string): object {
+function createPublicKey(namedCurve: string): object {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve })
   return publicKey.export({ format: 'jwk' })
 }
@@ -250,9 +250,9 @@ function headerOf(message: string): Record<string, unknown> {
 
 function withHeader(message: string, changes: object): string {
   const [, ...rest] = message.split('.')
-  return [encoded(JSON.stringify({ ...headerOf(message), ...changes })), ...rest].join('.')
+  return [toBase64Url(JSON.stringify({ ...headerOf(message), ...changes })), ...rest].join('.')
 }
 
-function encoded(text: string): string {
+function toBase64Url(text: string): string {
   return Buffer.from(text).toString('base64url')
 }

@@ -7,7 +7,7 @@ import { messagesFor } from '../../support/messages.ts'
 const PROFILE = '/api/user/profile/v1'
 const SETTINGS = '/api/user/app_settings/v1'
 
-test('122: carries out the same message once, sequentially and twenty at a time', async () => {
+test('122: carries out a message once, whether it is repeated in sequence or in parallel', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -33,7 +33,7 @@ test('122: a message sealed again with the same id and a later time is a replay,
   const { accessToken } = await app.register()
   const jti = 'a'.repeat(22)
   const sealed = (seconds: number) =>
-    patchName(accessToken, 'x', { head: { jti, iat: ahead(app, seconds) } })
+    patchName(accessToken, 'x', { head: { jti, iat: iatAhead(app, seconds) } })
   expect((await post('PATCH', PROFILE, sealed(-300))).status).toBe(200)
   const again = sealed(0)
   app.clock.advance(299_000)
@@ -45,10 +45,10 @@ test('122: remembers messages exactly as long as they could be replayed', async 
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
-  await post('PATCH', PROFILE, patchName(accessToken, 'x', { head: { iat: ahead(app, 300) } }))
+  await post('PATCH', PROFILE, patchName(accessToken, 'x', { head: { iat: iatAhead(app, 300) } }))
   const { db, replayGuard } = app.services
   const count = () => db.read.$count(db.tables.sealedRequests)
-  // One more hour, for instances with different clocks.
+  // Messages are kept for one more hour, because the clocks of instances may differ.
   app.clock.advance(72 * 60_000)
   await replayGuard.sweep()
   expect(await count()).toBe(1)
@@ -85,7 +85,7 @@ test('123: refuses a message for another path, method, query or user', async () 
   expect((await get(PROFILE, inHeader, { token: ann.accessToken })).status).toBe(200)
 })
 
-test('123: refuses a foreign token next to a message in any form', async () => {
+test("123: refuses another user's token sent with a message, in any form", async () => {
   await using app = await createTestApp()
   const { seal, get, post } = await messagesFor(app)
   const { accessToken } = await app.register('thief@example.com')
@@ -112,12 +112,12 @@ test('123: refuses a foreign token next to a message in any form', async () => {
     const cty = 'application/json'
     const message = seal({ head, header: { cty }, body: JSON.stringify(json) })
     expect((await post('POST', head.htu, message, { headers })).status).toBe(400)
-    // It is not accepted in a plain request either.
+    // Such a header is not accepted in a plain request either.
     expectFailure(await app.ask('GET', PROFILE, { headers }), 401)
   }
 })
 
-test('127: refuses plain requests of a sealed session, however the header is stripped', async () => {
+test('127: refuses plain requests of a sealed session, whatever an attacker makes of the env header', async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const sealed = await app.register('ann@example.com')
   const token = sealed.accessToken
@@ -192,7 +192,7 @@ test('127: with sealing required, serves only paths without secrets in plain', a
   expect((await app.ask('GET', SETTINGS)).status).toBe(200)
 })
 
-test('sealed replies have no ETag and no caching, and HEAD has no sealed body', async () => {
+test('sealed replies have no ETag and are not cached, and HEAD has no sealed body', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const plain = await app.ask('GET', SETTINGS)
@@ -252,7 +252,7 @@ test('133: logs neither sealed content nor its keys and tokens', async () => {
   expect(log).toContain('"result":"encryption_replay"')
 })
 
-function ahead(app: TestApp, seconds: number): number {
+function iatAhead(app: TestApp, seconds: number): number {
   return Math.floor(app.clock.now.getTime() / 1000) + seconds
 }
 

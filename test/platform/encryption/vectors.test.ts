@@ -26,9 +26,9 @@ describe('134: with fixed keys', () => {
     const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
     expect(rawSealForKey({ header, plaintext, iv }, publicKey, ephemeralKey)).toBe(jwe)
     expect(rawSealUnderKey({ header, plaintext, iv }, bytes(vector.contentKey))).toBe(jwe)
-    const { epk: _made, ...given } = header
+    const { epk: _generated, ...fixedHeader } = header
     const byJose = new CompactEncrypt(plaintext)
-      .setProtectedHeader(given)
+      .setProtectedHeader(fixedHeader)
       .setInitializationVector(iv)
       .setKeyManagementParameters({ epk: await importCryptoKey(ephemeralKey) })
     expect(await byJose.encrypt(await importJWK(publicKey, 'ECDH-ES'))).toBe(jwe)

@@ -6,7 +6,7 @@ import { rawRequest } from '../../support/raw-request.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const VERSION = '/api/user/content_version/v1'
-/** Hosts with which Bun's router, Elysia's and our own code could read different paths. */
+/** Host headers with which Bun's router, Elysia's router and our code may see different paths. */
 const HOSTS = [
   '',
   'a',
@@ -24,7 +24,7 @@ const HOSTS = [
   'localhost',
 ]
 
-/** Starts a listening application, because only that uses all routers. */
+/** Starts the app on a real port, because only real connections pass through all routers. */
 function listen({ app }: TestApp) {
   const server = app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   const ask = async (method: string, target: string, lines: string[], version = '1.1') => {
@@ -35,7 +35,7 @@ function listen({ app }: TestApp) {
   return { ask, [Symbol.asyncDispose]: () => server.stop(true) }
 }
 
-test('127: no Host and no path makes a protected route look like an open one', async () => {
+test('127: a protected route never counts as public, whatever its Host and path', async () => {
   await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
   await using server = listen(app)
   const targets = ['/files', '/docs', '/a/docs', '/a/files', '/x#/docs', '/.well-known', '/docs/..']
@@ -52,7 +52,7 @@ test('127: no Host and no path makes a protected route look like an open one', a
   expect(withoutHost.text).not.toContain('accessToken')
 })
 
-test('123: no Host makes a message valid for another path', async () => {
+test('123: a message is not valid for another path, whatever the Host', async () => {
   await using app = await createTestApp()
   await using server = listen(app)
   const { accessToken: at, user } = await app.register()
@@ -71,7 +71,7 @@ test('123: no Host makes a message valid for another path', async () => {
   expect(await app.services.profile.read(user._id, '')).toMatchObject({ _id: user._id })
 })
 
-test('answers a probe without a Host', async () => {
+test('answers a health probe without a Host header', async () => {
   await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
   await using server = listen(app)
   for (const path of ['/health', '/ready']) {

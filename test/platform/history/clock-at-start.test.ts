@@ -27,7 +27,7 @@ test('started in the night of the last recorded time, deletes guests', async () 
   expect(await db.read.$count(db.tables.users)).toBe(0)
 })
 
-test('an instance with a different clock than the database deletes nothing by age', async () => {
+test("an instance whose clock differs from the database's deletes nothing by age", async () => {
   await using app = await createTestApp()
   app.clock.now = nightIn(120)
   await app.services.recorder.flush()
@@ -50,7 +50,7 @@ test('ignores recorded times in the future', async () => {
   expect(await recorder.newestAt()).toEqual(known)
 })
 
-/** Runs the jobs that are due when a server starts in 120 days, and returns the names of the shared ones. */
+/** Runs the jobs that are due when a server starts in 120 days, and returns those it claimed. */
 async function startAtNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services
   const claimed: string[] = []

@@ -8,12 +8,12 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const NOON = Date.UTC(2026, 9, 1, 12)
-/** Four buckets per doubling. */
-const STEP = 2 ** (1 / 4)
+/** The ratio of neighbouring bucket limits: there are four buckets per doubling. */
+const BUCKET_RATIO = 2 ** (1 / 4)
 
 test('a sample contains the requests of its minute only', async () => {
   await using app = await startAt(NOON)
-  const { recorder, writes } = record(app)
+  const { recorder, writes } = startRecorder(app)
   addRequests(recorder, 0.01, 200, 97)
   addRequests(recorder, 0.01, 404)
   addRequests(recorder, 1, 500)
@@ -24,8 +24,8 @@ test('a sample contains the requests of its minute only', async () => {
   await nextMinute(app, recorder)
   const [first, second] = await recorder.list(1)
   expect(first).toMatchObject({ at: iso(NOON), requests: 100, errors: 1, events: 1, writes: 7 })
-  expect(first?.p50).toBeWithin(10, 10 * STEP)
-  expect(first?.p99).toBeWithin(1_000, 1_000 * STEP)
+  expect(first?.p50).toBeWithin(10, 10 * BUCKET_RATIO)
+  expect(first?.p99).toBeWithin(1_000, 1_000 * BUCKET_RATIO)
   expect(first?.memory).toBeGreaterThan(1_000_000)
   expect(second).toMatchObject({ at: iso(NOON + MINUTE), requests: 1, errors: 0, writes: 0 })
   expect(second?.p99).toBeLessThan(2)
@@ -33,7 +33,7 @@ test('a sample contains the requests of its minute only', async () => {
 
 test('p50 and p99 are at most a fifth too high', async () => {
   await using app = await startAt(NOON)
-  const { recorder } = record(app)
+  const { recorder } = startRecorder(app)
   const ms = fc.double({ min: 0.5, max: 600_000, noNaN: true })
   const property = fc.asyncProperty(
     fc.array(ms, { minLength: 1, maxLength: 300 }),
@@ -47,16 +47,16 @@ test('p50 and p99 are at most a fifth too high', async () => {
         [0.99, sample?.p99],
       ] as const) {
         const exact = sorted[Math.ceil(sorted.length * share) - 1] ?? 0
-        expect(reported).toBeWithin(exact * 0.98, exact * STEP * 1.01)
+        expect(reported).toBeWithin(exact * 0.98, exact * BUCKET_RATIO * 1.01)
       }
     },
   )
   await fc.assert(property, { numRuns: 25 })
 })
 
-test('includes the shortest and longest times, and has no time without requests', async () => {
+test('records the shortest and longest times, and 0 for a minute without requests', async () => {
   await using app = await startAt(NOON)
-  const { recorder } = record(app)
+  const { recorder } = startRecorder(app)
   await nextMinute(app, recorder)
   addRequests(recorder, 0)
   await nextMinute(app, recorder)
@@ -69,7 +69,7 @@ test('includes the shortest and longest times, and has no time without requests'
 
 test('stores each hour with its totals and its slowest minute', async () => {
   await using app = await startAt(NOON)
-  const { recorder, writes } = record(app)
+  const { recorder, writes } = startRecorder(app)
   for (let minute = 0; minute < 60; minute++) {
     addRequests(recorder, minute === 30 ? 2 : 0.01, minute === 30 ? 500 : 200, 2)
     writes.count++
@@ -80,12 +80,12 @@ test('stores each hour with its totals and its slowest minute', async () => {
   const [hour, ...others] = await recorder.list(48)
   expect(others).toEqual([])
   expect(hour).toMatchObject({ at: iso(NOON), requests: 120, errors: 2, writes: 60 })
-  expect(hour?.p50).toBeWithin(2_000, 2_000 * STEP)
+  expect(hour?.p50).toBeWithin(2_000, 2_000 * BUCKET_RATIO)
 })
 
 test('keeps minutes for a day and hours for 30 days', async () => {
   await using app = await startAt(NOON)
-  const { recorder } = record(app)
+  const { recorder } = startRecorder(app)
   const { samples } = app.services.db.tables
   const kept = async () => {
     const rows = await app.services.db.read.select().from(samples)
@@ -106,36 +106,36 @@ test('keeps minutes for a day and hours for 30 days', async () => {
   expect(await kept()).not.toContain('hour 0')
 })
 
-test('merges instances, and a restart changes nothing', async () => {
+test('adds up the samples of all instances, and a restart does not change them', async () => {
   await using app = await startAt(NOON)
-  const [one, other] = [record(app, 'one').recorder, record(app, 'other').recorder]
+  const [one, other] = [startRecorder(app, 'one').recorder, startRecorder(app, 'other').recorder]
   addRequests(one, 0.01, 200, 3)
   addRequests(other, 0.5, 503, 2)
   app.clock.advance(MINUTE)
   await one.flush()
   await other.flush()
-  await record(app, 'one').recorder.flush()
+  await startRecorder(app, 'one').recorder.flush()
   const [sample, ...rest] = await one.list(1)
   expect(rest).toEqual([])
   expect(sample).toMatchObject({ requests: 5, errors: 2 })
-  expect(sample?.p99).toBeWithin(500, 500 * STEP)
+  expect(sample?.p99).toBeWithin(500, 500 * BUCKET_RATIO)
   const rows = await app.services.db.read.select().from(app.services.db.tables.samples)
   const memory = rows.map(({ values }) => values.memory)
   expect(rows.map(({ instance }) => instance).toSorted()).toEqual(['one', 'other'])
   expect(sample?.memory).toBe(memory.reduce((sum, bytes) => sum + bytes, 0))
 })
 
-test('lastMinutes sums the stored minutes', async () => {
+test('sums the stored samples of the last minutes', async () => {
   await using app = await startAt(NOON)
-  const { recorder } = record(app)
+  const { recorder } = startRecorder(app)
   for (let minute = 0; minute < 15; minute++) {
     addRequests(recorder, 0.01, minute === 0 ? 500 : 200)
     await nextMinute(app, recorder)
   }
   addRequests(recorder, 0.01)
   const last = { minutes: 10, requests: 10, errors: 0, events: 0 }
-  expect(await recorder.lastMinutes(10)).toEqual(last)
-  expect(await recorder.lastMinutes(15)).toMatchObject({ requests: 15, errors: 1 })
+  expect(await recorder.sumLastMinutes(10)).toEqual(last)
+  expect(await recorder.sumLastMinutes(15)).toMatchObject({ requests: 15, errors: 1 })
 })
 
 test('counts every request and shows it in the console', async () => {
@@ -162,7 +162,7 @@ async function startAt(time: number): Promise<TestApp> {
   return app
 }
 
-function record({ services, clock }: TestApp, instance = '') {
+function startRecorder({ services, clock }: TestApp, instance = '') {
   const writes = { count: 0 }
   const countWrites = () => writes.count
   const recorder = createRecorder({ db: services.db, countWrites, instance, now: () => clock.now })
@@ -173,7 +173,7 @@ function addRequests(recorder: Recorder, seconds: number, status = 200, times = 
   for (let at = 0; at < times; at++) recorder.observe({ seconds, status, isEvent: false })
 }
 
-/** Advances the clock by a minute and stores its sample. */
+/** Advances the clock by a minute and stores the sample of that minute. */
 async function nextMinute({ clock }: TestApp, recorder: Recorder) {
   clock.advance(MINUTE)
   await recorder.flush()

@@ -5,7 +5,7 @@ import { uploadBody } from '../../support/attachments.ts'
 const LOGIN = '/api/auth/login/v1'
 const PROFILE = '/api/user/profile/v1'
 const SETTINGS = '/api/user/app_settings/v1'
-const OPTIONAL = [
+const OPTIONAL_HEADERS = [
   'env',
   'device',
   'timezone',
@@ -18,9 +18,9 @@ const OPTIONAL = [
 
 test.each(['null', 'undefined', ''])(
   'optional headers sent as %p count as absent',
-  async (word) => {
+  async (value) => {
     await using app = await createTestApp()
-    const headers = Object.fromEntries(OPTIONAL.map((name) => [name, word]))
+    const headers = Object.fromEntries(OPTIONAL_HEADERS.map((name) => [name, value]))
     const { accessToken: token, user } = await app.register('ann@example.com', headers)
     expect(user.profile).toMatchObject({ locale: 'en', timezone: 'utc' })
     const { json } = await app.ask('GET', '/api/auth/sessions/v1', { token, headers })
@@ -29,10 +29,10 @@ test.each(['null', 'undefined', ''])(
   },
 )
 
-test.each(['null', 'undefined', ''])('uploads with the key %p are not retries', async (word) => {
+test.each(['null', 'undefined', ''])('uploads with the key %p are not retries', async (value) => {
   await using app = await createTestApp()
   const { accessToken } = await app.register()
-  const headers = { 'idempotency-key': word, 'x-file-name': word }
+  const headers = { 'idempotency-key': value, 'x-file-name': value }
   const upload = (text: string) =>
     uploadBody(app, accessToken, text, 'text/plain', 'supportTicket', headers)
   const [first, second] = [await upload('first'), await upload('second')]

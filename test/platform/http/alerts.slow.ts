@@ -18,7 +18,7 @@ afterAll(() => rm(folder, { recursive: true }))
 /** The samples of one series, one per minute, in promtool's notation: `0x5` is six zeros. */
 type Series = { series: string; values: string }
 
-test('exports from the start every metric that an alert uses', async () => {
+test('right after startup, exports every metric that an alert uses', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATES_PROVIDER: 'ecb' })
   const names = new Set((await Bun.file(RULES).text()).match(/homeport_\w+/g))
   const text = await metricsOf(app)
@@ -40,7 +40,7 @@ withPromtool(
       scrapes.push(await metricsOf(app, 'unauthenticated', scrapes.length))
     }
     // An hour of quiet, then the retries, then five hours of quiet.
-    const at = Array.from(
+    const attemptsByMinute = Array.from(
       { length: 60 + 155 + 300 },
       (_, minute) => RETRIES.filter((retry) => retry + 60 <= minute).length,
     )
@@ -48,7 +48,7 @@ withPromtool(
       (name) =>
         seriesOf(
           name,
-          at.map((count) => scrapes[count] ?? ''),
+          attemptsByMinute.map((count) => scrapes[count] ?? ''),
         ),
     )
     const firing = [...RETRIES.map((retry) => 62 + retry), 60 + 155 + 60]
@@ -80,7 +80,7 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
   ['HomeportComponentFailing', component('imageWorker', 0), component('imageWorker', 1)],
   ['HomeportComponentFailing', component('certificate', 0), component('rates', 0)],
   ['HomeportBackupFailing', component('backup', 0), component('backup', 1)],
-  // The clock of promtool starts at 0.
+  // promtool's clock starts at 0.
   [
     'HomeportCertificateExpires',
     gauge('certificate_expiry_timestamp_seconds', 600_000),
@@ -106,10 +106,10 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
 
 withPromtool('each of the other alerts is raised only by its own cause (needs promtool)', () => {
   const cases = others.flatMap(([alert, bad, good], at) =>
-    [bad, good].map((of, isGood) => ({
+    [bad, good].map((samples, isGood) => ({
       name: `${at} ${alert} ${isGood ? 'good' : 'bad'}`,
       alert,
-      series: Object.entries(of).map(([series, values]) => ({ series, values })),
+      series: Object.entries(samples).map(([series, values]) => ({ series, values })),
       minutes: [110],
     })),
   )
@@ -117,7 +117,7 @@ withPromtool('each of the other alerts is raised only by its own cause (needs pr
   expect(firingOf(cases, '5m').toSorted()).toEqual(bad.map(({ name }) => `${name} 110`).toSorted())
 })
 
-test('tests every alert', async () => {
+test('a test exists for every alert', async () => {
   const names = (await Bun.file(RULES).text()).matchAll(/- alert: (\w+)/g)
   const tested = new Set(['HomeportBillingRefused', ...others.map(([alert]) => alert)])
   expect([...names].map(([, name = '']) => name).filter((name) => !tested.has(name))).toEqual([])
@@ -150,7 +150,7 @@ function denials(wrong: string): Record<string, string> {
   return { 'homeport_denials_total{reason="wrong_password"}': wrong }
 }
 
-/** The lines of `/metrics` once it has counted this many deliveries with a code. */
+/** Returns the text of `/metrics` once it has counted `count` deliveries with `code`. */
 async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
   const counted = new RegExp(
     `^homeport_billing_deliveries_total\\{.*code="${code}".*\\} ${count}$`,
@@ -177,7 +177,7 @@ function seriesOf(name: string, scrapes: string[]): Series[] {
 
 type Case = { name: string; alert: string; series: Series[]; minutes: number[] }
 
-/** Name and minute of each case at which its alert is firing. */
+/** Returns the case name and the minute of every alert that fires. */
 function firingOf(cases: Case[], evaluation_interval = '1m'): string[] {
   const path = join(folder, `${crypto.randomUUID()}.json`)
   // When an alert fires, promtool reports that none was expected.

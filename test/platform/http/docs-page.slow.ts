@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { CHROMIUM, openView, press, untilShown } from '../../support/browser.ts'
+import { CHROMIUM, openView, press, waitForElement } from '../../support/browser.ts'
 import { buildExecutable, installExecutable } from '../../support/executable.ts'
 import { register } from '../../support/requests.ts'
 
@@ -16,14 +16,14 @@ test.skipIf(CHROMIUM === null)(
     await using view = openView()
     await view.navigate(`${server.url}/docs`)
     await press(view, '.btn.authorize')
-    await untilShown(view, '.auth-container input')
+    await waitForElement(view, '.auth-container input')
     await view.click('.auth-container input')
     await view.type(accessToken)
     for (const button of ['.auth-btn-wrapper .authorize', '.btn-done']) await press(view, button)
     for (const part of ['.opblock-summary-control', '.try-out__btn', '.execute']) {
       await press(view, `${READ} ${part}`)
     }
-    const reply = await untilShown(view, `${READ} .live-responses-table .highlight-code`)
+    const reply = await waitForElement(view, `${READ} .live-responses-table .highlight-code`)
     expect(reply).toContain('ann@example.com')
   },
   30_000,

@@ -33,7 +33,7 @@ test('the document passes spectral', async () => {
   await using app = await createTestApp()
   const spectral = new Spectral()
   spectral.setRuleset({ extends: [[rulesets.oas, 'recommended']] } as never)
-  // Each takes five seconds; the simple one has the same models, so only full runs check it.
+  // Each document takes five seconds. The simple one, with the same models, is only for full runs.
   for (const path of ['/docs/json', '/docs/json?simple'].slice(0, cases(1, 2))) {
     const found = await spectral.run((await app.ask('GET', path)).json)
     expect(found.map(({ code, path }) => [code, path.join('/')])).toEqual([])

@@ -102,7 +102,7 @@ test.each([
   ['47: __proto__', '{"__proto__":{"x":1},"refreshToken":"x"}', 422],
   ['47: constructor', '{"constructor":{"prototype":{"x":1}}}', 422],
   ['48: an infinite number', '{"refreshToken":1e400}', 422],
-])('refuses a JSON body of %s', async (_what, body, status) => {
+])('refuses a JSON body with %s', async (_what, body, status) => {
   await using app = await createTestApp()
   const headers = { 'content-type': 'application/json' }
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
@@ -123,14 +123,14 @@ test.each([
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
 })
 
-test('45: refuses two Content-Lengths, which cannot bypass the limit', async () => {
+test('45: refuses two Content-Lengths, so that they cannot bypass the limit', async () => {
   await using app = await createTestApp()
   const body = JSON.stringify({ refreshToken: 'x'.repeat(70_000) })
   const headers = { 'content-type': 'application/json', 'content-length': '70019, 70019' }
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), 400)
 })
 
-test('an invalid Host gets the usual reply', async () => {
+test('an invalid Host gets 400 or 404', async () => {
   await using app = await createTestApp()
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   for (const host of ['[', 'a b', 'a:99999', '%zz', '<>']) {

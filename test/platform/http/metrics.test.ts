@@ -29,7 +29,7 @@ const FORWARDING = [
   'X-Amzn-Trace-Id',
 ]
 
-test('request metrics have the route pattern and nothing about users', async () => {
+test('request metrics contain the route pattern and nothing about users', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
   const { accessToken: token } = await app.register()
   await app.ask('GET', '/api/user/profile/v1', { token })
@@ -70,11 +70,11 @@ test('exports metrics of changes, mails, rates, backups and the process', async 
     expect(value(text, name)).toBeGreaterThanOrEqual(0)
   }
   expect(value(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e7)
-  // There is no age without a backup.
+  // Without a backup, there is no age to export.
   expect(text).not.toMatch(/^homeport_backup_age_seconds /m)
 })
 
-test('metrics require the token, or without one a request from this machine', async () => {
+test('metrics require the token or, if none is configured, a request from this machine', async () => {
   await using closed = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
   expect((await closed.ask('GET', '/metrics')).status).toBe(401)
   await using open = await createTestApp()
@@ -85,8 +85,8 @@ test('refuses metrics to requests that a local proxy forwards', async () => {
   await using app = await createTestApp()
   await using served = serveApp(app)
   const prometheus = { 'x-prometheus-scrape-timeout-seconds': '10', 'user-agent': 'Prometheus' }
-  for (const own of [{}, prometheus, { traceparent: '00-0-0-00' }]) {
-    expect([own, (await served.ask('/metrics', own)).status]).toEqual([own, 200])
+  for (const headers of [{}, prometheus, { traceparent: '00-0-0-00' }]) {
+    expect([headers, (await served.ask('/metrics', headers)).status]).toEqual([headers, 200])
   }
   for (const name of FORWARDING) {
     const { status } = await served.ask('/metrics', { ...prometheus, [name]: '203.0.113.9' })

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
 /**
- * Bun 1.4 closes a connection without a reply when a second request arrives before the reply to the first, which is
- * carried out. `docs/deployment.md` describes this for operators. When this test fails, Bun has fixed it: remove that
- * paragraph.
+ * When a second request arrives before the reply to the first, Bun 1.4 closes the connection
+ * without a reply, although it carries out the first. `docs/deployment.md` describes this for
+ * operators. When this test fails, Bun has fixed it: remove that paragraph.
  */
 test('the runtime still drops a connection that pipelines requests', async () => {
   let carriedOut = 0

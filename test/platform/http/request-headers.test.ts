@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
 import { matchLanguage } from '../../../src/platform/http/request-headers.ts'
 
-test('distinct language tags leak no memory', () => {
+test('matching many distinct language tags leaks no memory', () => {
   const available = ['en', 'de', 'pt-BR']
   const match = (from: number, to: number) => {
     for (let at = from; at < to; at++) matchLanguage([tagOf(at)], available, 'en')
   }
   match(0, 3_000)
-  const before = memory()
+  const before = heapBytes()
   match(3_000, 40_000)
-  expect(memory() - before).toBeLessThan(4e6)
+  expect(heapBytes() - before).toBeLessThan(4e6)
 })
 
 test('matches languages across regions after any number of tags', () => {
@@ -18,12 +18,12 @@ test('matches languages across regions after any number of tags', () => {
   expect(matchLanguage(['de-CH'], ['en', 'de'], 'en')).toBe('de')
 })
 
-function memory(): number {
+function heapBytes(): number {
   Bun.gc(true)
   return process.memoryUsage().heapUsed
 }
 
-/** Well-formed language tags, such as `qkz-Abcd`. */
+/** A well-formed language tag, such as `qkz-Abcd`. */
 function tagOf(at: number): string {
   const letter = (place: number) => String.fromCharCode(97 + (Math.floor(at / 26 ** place) % 26))
   return `${letter(0)}${letter(1)}${letter(2)}-${letter(3).toUpperCase()}bcd`

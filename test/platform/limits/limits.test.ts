@@ -7,7 +7,7 @@ const MINUTE = 60_000
 const YEAR = 365 * 24 * 60 * MINUTE
 const PROXY = { TRUSTED_PROXIES: '127.0.0.1' }
 
-test('61: verifies at most 20 of 1,000 guesses at one account in 15 minutes, from any addresses', async () => {
+test('61: verifies at most 20 of 1,000 guesses at one account in 15 minutes, from any number of addresses', async () => {
   await using app = await createTestApp(PROXY)
   await app.register('ann@example.com')
   let verified = 0
@@ -48,7 +48,7 @@ test('ignores counters from a clock a year ahead once it is set back', async () 
   expect((await login(app, 'ann@example.com')).status).toBe(200)
 })
 
-test('59: locks an unknown address in the same way', async () => {
+test('59: locks an unknown address in the same way as a known one', async () => {
   await using app = await createTestApp()
   const statuses: number[] = []
   for (let at = 0; at < 7; at++) statuses.push((await login(app, 'nobody@example.com')).status)
@@ -156,7 +156,7 @@ test('counters survive a restart', async () => {
   expect((await login(app, 'ann@example.com')).status).toBe(429)
 })
 
-test('counters hold no address and are removed after two days', async () => {
+test('counters contain no address and are removed after two days', async () => {
   await using app = await createTestApp()
   for (let at = 0; at < 5; at++) await login(app, 'ann@example.com')
   const rows = await app.services.db.read.select().from(app.services.db.tables.limits)

@@ -54,7 +54,7 @@ test('retries a failed mail after a clock that was a year ahead is set back', as
   await app.register('ann@example.com')
   await outbox.flush()
   expect([tries.length, await outbox.count()]).toEqual([1, 1])
-  // It is not sent before its retry is due.
+  // The mail is not sent before its retry is due.
   app.clock.advance(-1)
   await outbox.flush()
   expect(tries).toHaveLength(1)

@@ -38,7 +38,7 @@ test('settings import accepts the output of settings export', async () => {
   const exported = await settings.read()
   await typeCommand(app, 'settings unset', ['features.paywall'])
   expect((await settings.read()).features).toEqual({})
-  await typeCommand(app, 'settings import', [await fileOf(app, printed)], { note: 'Again' })
+  await typeCommand(app, 'settings import', [await writeImport(app, printed)], { note: 'Again' })
   expect(await settings.read()).toEqual(exported)
   expect((await settings.history()).versions[0]).toMatchObject({ version: 4, note: 'Again' })
   await expect(typeCommand(app, 'settings unset', ['termsUrl'])).rejects.toMatchObject({
@@ -50,7 +50,7 @@ test('imports plans with a note, archives them, and rolls back', async () => {
   await using app = await createTestApp()
   const { plans } = app.services
   const first = await plans.list()
-  const file = await fileOf(app, JSON.stringify(first.slice(0, 2)))
+  const file = await writeImport(app, JSON.stringify(first.slice(0, 2)))
   const imported = await typeCommand(app, 'plans import', [file], { note: 'Fewer' })
   expect(imported.printed).toBe('Imported 2, archived 1: pro_year.')
   await typeCommand(app, 'plans archive', ['pro_month'])
@@ -70,7 +70,7 @@ test('imports FAQs with a note and rolls back', async () => {
   await using app = await createTestApp()
   const { content } = app.services
   const first = (await content.readLive()).faqs
-  const file = await fileOf(app, JSON.stringify(first.slice(1)))
+  const file = await writeImport(app, JSON.stringify(first.slice(1)))
   await typeCommand(app, 'faqs import', [file], { note: 'One less' })
   expect((await typeCommand(app, 'faqs list', [], { history: true })).printed).toContain('One less')
   await typeCommand(app, 'faqs rollback', ['1'])
@@ -78,7 +78,7 @@ test('imports FAQs with a note and rolls back', async () => {
   expect(await content.readVersions()).toEqual({ appSetting: 1, faqs: 3 })
 })
 
-test('the console detects a version that a command has published since', async () => {
+test('the console refuses to overwrite a version that a command published in the meantime', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { version, content } = await ann.read('settings')
@@ -100,7 +100,7 @@ test('each kind has its own versions', async () => {
   await expect(plans.rollBack(2)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-async function fileOf(app: TestApp, text: string): Promise<string> {
+async function writeImport(app: TestApp, text: string): Promise<string> {
   const path = join(app.dataDir, 'import.json')
   await Bun.write(path, text)
   return path

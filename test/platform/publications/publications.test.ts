@@ -6,8 +6,8 @@ type Kind = {
   /** The app's endpoint, and the counter that changes with the content. */
   path: string
   counter: 'appSetting' | 'faqs' | null
-  /** Other valid content, and its differences. */
-  // biome-ignore lint/suspicious/noExplicitAny: each kind has a shape of its own
+  /** Returns other valid content, which differs at the path `changed`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each kind has its own shape
   edit: (content: any, mark: string) => unknown
   changed: string
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -48,7 +48,7 @@ const KINDS: [string, Kind][] = [
 ]
 
 describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
-  test('are published as a version with author, note and differences, after the earlier content', async () => {
+  test('are published as a version with author, note and differences, on top of the earlier content', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const { version, content, schema } = await ann.read(kind)
@@ -60,7 +60,11 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     const { versions } = await ann.read(`${kind}/history`)
     const publishedAt = app.clock.now.toISOString()
     const differences = [
-      { path: changed, before: at(content, changed), after: at(json.content, changed) },
+      {
+        path: changed,
+        before: valueAt(content, changed),
+        after: valueAt(json.content, changed),
+      },
     ]
     expect(versions).toEqual([
       { version: 2, author: 'ann', note: 'For the launch', publishedAt, differences },
@@ -77,9 +81,9 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
   test('change their own ETag and counter when published, and no others', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
-    const others = KINDS.map(([, one]) => one.path).filter((one) => one !== path)
+    const others = KINDS.map(([, other]) => other.path).filter((other) => other !== path)
     const tags = (paths: string[]) =>
-      Promise.all(paths.map(async (one) => (await app.ask('GET', one)).headers.get('etag')))
+      Promise.all(paths.map(async (url) => (await app.ask('GET', url)).headers.get('etag')))
     const [own, foreign] = [await tags([path]), await tags(others)]
     expect(await counters(app)).toEqual({ appSetting: 1, faqs: 1 })
     await publish(ann, kind, edit, 'new')
@@ -95,7 +99,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     await publish(ann, kind, edit, 'first')
-    const before = await everything(app, ann, kind, path)
+    const before = await readEverything(app, ann, kind, path)
     const content = edit(before.edition.content, 'second')
     for (const base of [0, 1, 3]) {
       const json = { base, note: '', content }
@@ -109,10 +113,10 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
       })
       expect(back.status).toBe(409)
     }
-    expect(await everything(app, ann, kind, path)).toEqual(before)
+    expect(await readEverything(app, ann, kind, path)).toEqual(before)
   })
 
-  test('published twice at once succeed once, and the other gets a conflict', async () => {
+  test('published by two operators at the same time succeed once and conflict once', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const bob = await signInOperator(app, { name: 'bob' })
@@ -129,14 +133,14 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
   test('are refused when invalid, and nothing changes', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
-    const before = await everything(app, ann, kind, path)
+    const before = await readEverything(app, ann, kind, path)
     for (const content of [spoil(before.edition.content), null, 'text', 7]) {
       const json = { base: 0, note: '', content }
       expect((await ann.ask('POST', `${kind}/publish`, { json })).status).toBe(422)
     }
     const long = { base: 0, note: 'x'.repeat(501), content: before.edition.content }
     expect((await ann.ask('POST', `${kind}/publish`, { json: long })).status).toBe(422)
-    expect(await everything(app, ann, kind, path)).toEqual(before)
+    expect(await readEverything(app, ann, kind, path)).toEqual(before)
   })
 
   test('are rolled back by publishing an earlier version as a new one', async () => {
@@ -155,14 +159,14 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     const forward = { base: 4, note: 'It was good', version: 3 }
     await ann.ask('POST', `${kind}/rollback`, { json: forward })
     const { versions } = await ann.read(`${kind}/history`)
-    const notes = versions.map(({ version, note }: Listed) => [version, note])
+    const notes = versions.map(({ version, note }: ListedVersion) => [version, note])
     expect(notes.slice(0, 3)).toEqual([
       [5, 'It was good'],
       [4, 'Rolled back to version 1'],
       [3, 'second'],
     ])
     expect(versions[1].differences).toEqual([
-      expect.objectContaining({ path: changed, after: at(first, changed) ?? null }),
+      expect.objectContaining({ path: changed, after: valueAt(first, changed) ?? null }),
     ])
     const unknown = { base: 5, note: '', version: 9 }
     expect((await ann.ask('POST', `${kind}/rollback`, { json: unknown })).status).toBe(404)
@@ -176,7 +180,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
       const json = { base: nth === 2 ? 0 : nth - 1, note: '', content: edit(content, `mark${nth}`) }
       expect((await ann.ask('POST', `${kind}/publish`, { json })).status).toBe(200)
     }
-    const pages: Listed[][] = []
+    const pages: ListedVersion[][] = []
     for (let before: number | null = 999; before !== null; ) {
       const page = await ann.read(`${kind}/history?before=${before}`)
       pages.push(page.versions)
@@ -192,10 +196,10 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
   })
 })
 
-type Listed = { version: number; note: string; differences: object[] }
+type ListedVersion = { version: number; note: string; differences: object[] }
 
 // biome-ignore lint/suspicious/noExplicitAny: a value of any shape
-function at(content: any, path: string): unknown {
+function valueAt(content: any, path: string): unknown {
   return path.split('.').reduce((value, name) => value[name], content)
 }
 
@@ -211,7 +215,7 @@ async function counters(app: TestApp) {
 }
 
 /** Everything that a publication changes. */
-async function everything(app: TestApp, browser: OperatorBrowser, kind: string, path: string) {
+async function readEverything(app: TestApp, browser: OperatorBrowser, kind: string, path: string) {
   const { text, headers } = await app.ask('GET', path)
   const [edition, history] = [await browser.read(kind), await browser.read(`${kind}/history`)]
   return { edition, history, counters: await counters(app), text, etag: headers.get('etag') }

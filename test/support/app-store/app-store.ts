@@ -44,7 +44,7 @@ export async function createAppStore(clock: Clock) {
   let count = 0
   return { signer, environment: settings, purchases, sent, buy, buyOnce, notification }
 
-  /** Buys a subscription now; `bought` is the notification of the purchase. */
+  /** Buys a subscription now; `notification` reports the purchase. */
   function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
     const originalTransactionId = String(2_000_000_000 + ++count)
     const boughtAt = now()
@@ -79,10 +79,9 @@ export async function createAppStore(clock: Clock) {
       signedRenewal,
       status: () => status,
     })
-    const bought = signNotification('SUBSCRIBED', 'INITIAL_BUY')
     return {
       originalTransactionId,
-      bought,
+      notification: signNotification('SUBSCRIBED', 'INITIAL_BUY'),
       transaction,
       renewal,
       renew,
@@ -222,7 +221,7 @@ export async function createAppStore(clock: Clock) {
     return { transactionId, signedTransaction }
   }
 
-  /** The body of a delivery. */
+  /** A signed notification: its claims, and the body that delivers it. */
   function notification(type: string, subtype: string | undefined, rest: object) {
     const claims = {
       notificationType: type,

@@ -23,9 +23,9 @@ export async function createWorld(
   const listSubscriptions = async (environment: 'production' | 'sandbox' = 'production') => {
     const { subscriptions } = await app.services.subscription.readForExport(user._id, environment)
     const now = app.clock.now.getTime()
-    return subscriptions.map((one) => ({
-      ...one,
-      active: one.effectiveEndAt === null || Date.parse(one.effectiveEndAt) > now,
+    return subscriptions.map((subscription) => ({
+      ...subscription,
+      active: subscription.effectiveEndAt === null || Date.parse(subscription.effectiveEndAt) > now,
     }))
   }
   return {

@@ -1,5 +1,5 @@
 import { lifecycle } from '../billing.ts'
-import { cancellation, expiration, type Flow, initial, issue, renewal, U } from './events.ts'
+import { ANN, cancellation, expiration, type Flow, initial, issue, renewal } from './events.ts'
 
 /** One purchase with trials, cancellations, billing issues and refunds. */
 export const lapses: Flow[] = [
@@ -12,8 +12,8 @@ export const lapses: Flow[] = [
       expiration(37, 'UNSUBSCRIBE', { purchased_day: 7 }),
     ],
     expected: [
-      [36, U, true],
-      [38, U, false, 'expired'],
+      [36, ANN, true],
+      [38, ANN, false, 'expired'],
     ],
   },
   {
@@ -25,28 +25,28 @@ export const lapses: Flow[] = [
       renewal(60, 90),
     ],
     expected: [
-      [61, U, true, 'active'],
-      [91, U, false, 'expired'],
+      [61, ANN, true, 'active'],
+      [91, ANN, false, 'expired'],
     ],
   },
   {
     name: 'F3: a cancellation is reverted',
-    events: [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
+    events: [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(ANN, 'UNCANCELLATION', 6)],
     expected: [
-      [7, U, true, 'active'],
-      [31, U, false],
+      [7, ANN, true, 'active'],
+      [31, ANN, false],
     ],
   },
   {
-    name: 'F4: a billing issue with grace recovers',
+    name: 'F4: a billing issue with a grace period recovers',
     events: [initial(), issue(30, 46), cancellation(30, 'BILLING_ERROR'), renewal(40, 70)],
     expected: [
-      [41, U, true, 'active'],
-      [71, U, false],
+      [41, ANN, true, 'active'],
+      [71, ANN, false],
     ],
   },
   {
-    name: 'F5: a billing issue with grace fails, and recovers later',
+    name: 'F5: a billing issue is not resolved in the grace period, and recovers later',
     events: [
       initial(),
       issue(30, 46),
@@ -55,28 +55,28 @@ export const lapses: Flow[] = [
       renewal(50, 80),
     ],
     expected: [
-      [51, U, true, 'active'],
-      [81, U, false],
+      [51, ANN, true, 'active'],
+      [81, ANN, false],
     ],
   },
   {
     name: 'F5: access lasts until the end of the grace period',
     events: [initial(), issue(30, 46), cancellation(30, 'BILLING_ERROR')],
     expected: [
-      [29, U, true],
-      [45, U, true, 'in_grace_period'],
-      [47, U, false, 'expired'],
+      [29, ANN, true],
+      [45, ANN, true, 'in_grace_period'],
+      [47, ANN, false, 'expired'],
     ],
   },
   {
-    name: 'F6: a billing issue without grace period ends access at once',
+    name: 'F6: a billing issue without a grace period ends access at once',
     events: [
       initial(),
       issue(30, null),
       cancellation(30, 'BILLING_ERROR'),
       expiration(30, 'BILLING_ERROR'),
     ],
-    expected: [[30.1, U, false, 'expired']],
+    expected: [[30.1, ANN, false, 'expired']],
   },
   {
     name: 'F7: Stripe extends the period with the billing issue, and expires early',
@@ -88,7 +88,7 @@ export const lapses: Flow[] = [
       cancellation(40, 'UNSUBSCRIBE', { store: 'STRIPE', purchased_day: 30, expiration_day: 60 }),
       expiration(41, 'UNSUBSCRIBE', { store: 'STRIPE', purchased_day: 30, expiration_day: 60 }),
     ],
-    expected: [[42, U, false, 'expired']],
+    expected: [[42, ANN, false, 'expired']],
   },
   {
     name: 'F7: Stripe keeps access while it retries',
@@ -97,7 +97,7 @@ export const lapses: Flow[] = [
       issue(30, null, { store: 'STRIPE', expiration_day: 60 }),
       cancellation(30, 'BILLING_ERROR', { store: 'STRIPE', expiration_day: 60 }),
     ],
-    expected: [[31, U, true, 'in_billing_retry']],
+    expected: [[31, ANN, true, 'in_billing_retry']],
   },
   {
     name: 'F8: a refund ends access, and a renewal restores it',
@@ -106,7 +106,7 @@ export const lapses: Flow[] = [
       cancellation(5, 'CUSTOMER_SUPPORT', { price: -9.99, expiration_day: 4.99 }),
       renewal(35, 65),
     ],
-    expected: [[36, U, true, 'active']],
+    expected: [[36, ANN, true, 'active']],
   },
   {
     name: 'F8: a refund followed by its expiration',
@@ -116,8 +116,8 @@ export const lapses: Flow[] = [
       expiration(5.01, 'CUSTOMER_SUPPORT', { expiration_day: 4.99 }),
     ],
     expected: [
-      [4, U, true],
-      [6, U, false, 'refunded'],
+      [4, ANN, true],
+      [6, ANN, false, 'refunded'],
     ],
   },
   {
@@ -125,11 +125,11 @@ export const lapses: Flow[] = [
     events: [
       initial(),
       cancellation(5, 'CUSTOMER_SUPPORT', { expiration_day: 4.99 }),
-      lifecycle(U, 'REFUND_REVERSED', 8, { purchased_day: 0, expiration_day: 30 }),
+      lifecycle(ANN, 'REFUND_REVERSED', 8, { purchased_day: 0, expiration_day: 30 }),
     ],
     expected: [
-      [9, U, true, 'active'],
-      [31, U, false],
+      [9, ANN, true, 'active'],
+      [31, ANN, false],
     ],
   },
 ]

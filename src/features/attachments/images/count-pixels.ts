@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** The pixels assumed for a picture of unknown size: the maximum. */
+/** The pixel count assumed for a picture of unknown size: the maximum allowed. */
 const UNKNOWN_SIZE_PIXELS = 64_000_000
 const HEAD_BYTES = 64 * 1024
 
@@ -13,7 +13,7 @@ export async function countPixels(path: string): Promise<number> {
     const [width, height] = sizeOf(buffer.subarray(0, bytesRead)) ?? []
     return width && height ? width * height : UNKNOWN_SIZE_PIXELS
   } catch (error) {
-    // The size is not completely within the first bytes.
+    // The size lies beyond the bytes that were read.
     if (error instanceof RangeError) return UNKNOWN_SIZE_PIXELS
     throw error
   }
@@ -23,7 +23,7 @@ function sizeOf(head: Buffer): [number, number] | null {
   const word = (at: number) => head.toString('latin1', at, at + 4)
   if (word(12) === 'IHDR') return [head.readUInt32BE(16), head.readUInt32BE(20)]
   if (word(8) === 'WEBP') return sizeOfWebp(head, word(12))
-  if (word(4) === 'ftyp') return largestOfHeic(head)
+  if (word(4) === 'ftyp') return largestSizeInHeic(head)
   return head.readUInt16BE(0) === 0xffd8 ? sizeOfJpeg(head) : null
 }
 
@@ -36,7 +36,9 @@ function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
   return [(bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1]
 }
 
-/** Reads the first frame header. C4, C8 and CC are in its range of markers, but are not frames. */
+/**
+ * Reads the first frame header. C4, C8 and CC lie in the range of frame markers but start no frame.
+ */
 function sizeOfJpeg(head: Buffer): [number, number] | null {
   for (let at = 2; head.readUInt8(at) === 0xff; at += 2 + head.readUInt16BE(at + 2)) {
     // Any number of fill bytes may come before a marker.
@@ -49,7 +51,7 @@ function sizeOfJpeg(head: Buffer): [number, number] | null {
 }
 
 /** A HEIC file lists the sizes of its tiles, thumbnails and pictures. */
-function largestOfHeic(head: Buffer): [number, number] | null {
+function largestSizeInHeic(head: Buffer): [number, number] | null {
   let largest: [number, number] | null = null
   for (let at = head.indexOf('ispe'); at >= 0; at = head.indexOf('ispe', at + 4)) {
     const size: [number, number] = [head.readUInt32BE(at + 8), head.readUInt32BE(at + 12)]

@@ -1,10 +1,10 @@
-/** From linear Display P3 to linear sRGB, whose white is the same (CSS Color 4, section 10). */
+/** Linear Display P3 to linear sRGB, which has the same white point (CSS Color 4, section 10). */
 const MATRIX = [
   [1.2249401762805598, -0.22494017628055996, 0],
   [-0.042056954709688163, 1.0420569547096881, 0],
   [-0.019637554590334432, -0.0786360455506319, 1.0982736001409663],
 ] as const
-/** Steps of linear light: the darkest of sRGB are 1 / 3,295 apart. */
+/** Linear light is rounded to this many steps; the darkest sRGB values are 1 / 3,295 apart. */
 const STEPS = 16_384
 
 /** Converts pixels, 8 bits per channel, from Display P3 to sRGB in place. Clips colours outside sRGB. */

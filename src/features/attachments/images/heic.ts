@@ -11,7 +11,7 @@ export type DecodedHeic = Disposable & {
 
 type IsTooLarge = (width: number, height: number) => boolean
 
-/** Enough for the 48 megapixels of a phone, and a limit for files that declare a false size. */
+/** Enough for a phone's 48-megapixel picture, and a limit for files that declare a false size. */
 const MAX_MEMORY_BYTES = 400 * 1024 * 1024
 const WASM_PAGE_BYTES = 65_536
 /** Larger than the profile of any camera. */
@@ -49,7 +49,7 @@ function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge):
   const channels = heif.heif_image_handle_has_alpha_channel(handle) ? 4 : 3
   const { heif_chroma_interleaved_RGB: rgb, heif_chroma_interleaved_RGBA: rgba } = heif.heif_chroma
   const space = heif.heif_colorspace.heif_colorspace_RGB
-  // Before decoding, because its allocations may move the memory of the pixels.
+  // Read the profile before decoding: allocating memory for it may move the decoded pixels.
   const isDisplayP3 = hasDisplayP3(heif, handle)
   const decoded = unwrap(heif.heif_js_decode_image2(handle, space, channels === 4 ? rgba : rgb))
   resources.adopt(decoded.image, heif.heif_image_release)
@@ -106,6 +106,6 @@ function hasDisplayP3(heif: Libheif, { $$: { ptr } }: Handle): boolean {
   heif._heif_image_handle_get_raw_color_profile(error, ptr, error + 16)
   const profile = Buffer.from(heif.HEAPU8.slice(error + 16, error + 16 + size))
   heif._free(error)
-  // Its text may be in one or two bytes per character.
+  // The profile's text may use one or two bytes per character.
   return profile.toString('latin1').replaceAll('\0', '').includes('Display P3')
 }

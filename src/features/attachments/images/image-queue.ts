@@ -23,31 +23,40 @@ type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
 /** Ten seconds per picture (`docs/faults.md`, row 111). */
-const LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 1024 * 1024 }
+const JOB_LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 1024 * 1024 }
 /** A worker is replaced after this many pictures or this much memory, in case it leaks. */
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024
 const IDLE_TIMEOUT_MS = 60_000
-/** Waiting pictures: in total, and per user or IP. */
-const QUEUE = { queueLimit: 64, queueShare: 16 }
+/** The maximum number of waiting pictures, in total and per user or IP. */
+const QUEUE_LIMITS = { queueLimit: 64, queueShare: 16 }
 const MAX_WAIT_MS = 60_000
-/** The minimum cost, and the maximum cost of a small picture; larger ones take over half a second. */
+/**
+ * The minimum cost, and the highest cost of a small picture. Larger pictures take over half a
+ * second.
+ */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
 /** The slowest expected rate; a picture that takes longer is charged for its time. */
 const PIXELS_PER_MS = 8_000
 /** A PNG with a palette takes this many times as long as other pictures. */
 const PALETTE_FACTOR = 4
-/** All variants share the places of one holder. */
+/** All variants share the slots of one holder. */
 const VARIANTS_HOLDER = ['variants']
 
 /**
- * Makes pictures in worker processes, which start on demand and end when idle. There is one more place than
+ * Makes pictures in worker processes, which start on demand and end when idle. There is one more slot than
  * there are cores, and no holder gets all of them.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
-  const places = { places: cores + 1, share: cores }
-  const rules = { ...places, small: SMALL_PIXELS, costPerMs: PIXELS_PER_MS, ...QUEUE, onFull: busy }
+  const slots = { slots: cores + 1, share: cores }
+  const rules = {
+    ...slots,
+    small: SMALL_PIXELS,
+    costPerMs: PIXELS_PER_MS,
+    ...QUEUE_LIMITS,
+    onFull: busy,
+  }
   const acquireSlot = createFairQueue(rules)
   const takeVariantTurn = createFairQueue(rules)
   const workers = new Set<ImageWorker>()
@@ -70,14 +79,14 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
 
   async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
     const cost = await costOf(job)
-    using _place = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT_MS))
+    using _slot = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT_MS))
     using _room = await space.reserve(MAX_FILE_BYTES)
     if (isStopped) throw busy()
     clearTimeout(idle)
     const worker = acquireWorker()
     const wasUsed = worker.usage().jobs > 0
     let result = await makeWith(worker, job)
-    // A used worker may have crashed for another reason: try a new one.
+    // A used worker may have crashed because of earlier jobs: retry this one in a new worker.
     if (result.kind === 'crashed' && wasUsed && !isStopped) {
       result = await makeWith(startWorker(), job)
     }
@@ -127,7 +136,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   }
 
   function startWorker(): ImageWorker {
-    const worker = startImageWorker(command, LIMITS)
+    const worker = startImageWorker(command, JOB_LIMITS)
     workers.add(worker)
     return worker
   }

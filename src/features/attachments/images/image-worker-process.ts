@@ -11,7 +11,9 @@ export type ImageWorker = ReturnType<typeof startImageWorker>
 /** The worker exited during a job. */
 type Crash = { kind: 'crashed' }
 
-/** The limits of a job: ms, bytes of the result, bytes of the worker's memory. */
+/**
+ * The limits of a job: its time in ms, and the size of its result and the worker's memory in bytes.
+ */
 export type JobLimits = { time: number; output: number; memory: number }
 
 const POLL_INTERVAL_MS = 100
@@ -21,7 +23,8 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
   let peak = 0
-  // The exit is reported with a delay: a worker that was told to stop takes no more jobs.
+  // The exit event arrives late, so remember that the worker was told to stop: it takes no more
+  // jobs.
   let isEnding = false
   const process: Subprocess<'ignore', 'inherit', 'inherit'> = Bun.spawn(command, {
     stdio: ['ignore', 'inherit', 'inherit'],

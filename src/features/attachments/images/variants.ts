@@ -31,17 +31,19 @@ const QUALITY = 80
 /** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
-/** How long failures are cached: the machine may have been busy, and owners may free space. */
+/**
+ * How long a failure is cached. Short, because a busy machine recovers and owners may free space.
+ */
 const UNREADABLE_FOR_MS = 10 * 60 * 1000
 const NO_SPACE_FOR_MS = 60 * 1000
-const MAX_REFUSALS = 5_000
+const MAX_CACHED_FAILURES = 5_000
 
 /** Pictures in the widths that apps need, each made once and stored beside its original. */
 export function createVariants({ db, files, staging, quota, makeImage, now }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
   const memoryCache = new Map<string, Opened>()
-  const refusals = createRecentMap<string, { error: AppError; until: number }>(MAX_REFUSALS)
+  const failures = createRecentMap<string, { error: AppError; until: number }>(MAX_CACHED_FAILURES)
   return { open, listOf, keysOf, drop }
 
   /**
@@ -62,17 +64,17 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     // Pictures are never enlarged: all larger widths share one file.
     const width = Math.min(
       requested,
-      WIDTHS.find((one) => one >= (row.width ?? requested)) ?? requested,
+      WIDTHS.find((candidate) => candidate >= (row.width ?? requested)) ?? requested,
     )
     const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
     const opened = memoryCache.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
-    const refusal = refusals.get(key)
-    if (refusal && now().getTime() < refusal.until) throw refusal.error
+    const failed = failures.get(key)
+    if (failed && now().getTime() < failed.until) throw failed.error
     const making =
       inFlight.get(key) ??
       make(row, key, width, itemType, onMake())
-        .catch((error) => refuse(key, error))
+        .catch((error) => cacheFailure(key, error))
         .finally(() => inFlight.delete(key))
     inFlight.set(key, making)
     await making
@@ -82,13 +84,13 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     throw (await files.open(row.key)) ? noSpace() : notFound()
   }
 
-  /** Caches a failure, so that the next request fails without a job. */
-  function refuse(key: string, error: unknown): never {
+  /** Caches a failure, so that the next request fails without a job, and rethrows it. */
+  function cacheFailure(key: string, error: unknown): never {
     const code = error instanceof AppError ? error.code : null
     const isPictureFault = code === 'image_unreadable' || code === 'image_too_large'
     if (error instanceof AppError && (isPictureFault || code === 'insufficient_storage')) {
       const until = now().getTime() + (isPictureFault ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
-      refusals.set(key, { error, until })
+      failures.set(key, { error, until })
     }
     throw error
   }
@@ -143,11 +145,11 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   /** Stores the row, or drops the file if the original was deleted or there is no room. */
   async function storeRow(row: Row, variant: typeof variants.$inferInsert) {
     try {
-      const gone = await db.write(async (tx) => {
+      const droppedKeys = await db.write(async (tx) => {
         const rows = await tx.select().from(attachments).where(eq(attachments.key, row.key))
         return rows.length === 0 ? [variant.key] : await quota.takeVariant(tx, row, variant)
       })
-      for (const key of gone) await drop(key)
+      for (const key of droppedKeys) await drop(key)
     } catch (error) {
       await drop(variant.key)
       throw error

@@ -29,7 +29,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
 
   /**
    * Reserves `bytes` for an immediate write, or throws `insufficient_storage`. Dispose of the result after the write.
-   * Bytes that have not arrived reserve nothing, or a stalled sender would hold space.
+   * Reserve only bytes that have arrived, or a stalled sender would hold space.
    */
   async function reserve(bytes: number): Promise<Disposable> {
     // Reserve before asking the disk, so that two writes cannot claim the same space.

@@ -11,7 +11,9 @@ export type Files = {
   /** The file of a key and its size in bytes, or null if there is none. */
   open: (key: string) => Promise<{ file: BunFile; size: number } | null>
   remove: (key: string) => Promise<void>
-  /** For a backup: only hides removed files for this many ms, instead of deleting them; 0 ends this. */
+  /**
+   * For a backup: for this many ms, removed files are only hidden; 0 ends this and deletes them.
+   */
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
@@ -23,15 +25,17 @@ export type Files = {
 
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
-/** By then a reader of an opened file has started, and can read to the end after the removal. */
+/**
+ * Enough for a reader of an opened file to start; it can then read to the end after the removal.
+ */
 const READ_START_DELAY_MS = 20
 
 /** Stores files on the local disk, in folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   let heldUntil = 0
-  const nothing = async () => {}
-  return { keep, open, remove, holdRemovals, list, sweepCopies: nothing, probe: nothing }
+  const noOp = async () => {}
+  return { keep, open, remove, holdRemovals, list, sweepCopies: noOp, probe: noOp }
 
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)
@@ -40,12 +44,15 @@ export function createFiles(folder: string): Files {
     await renameDurably(temporaryPath, path)
   }
 
-  /** Does not follow symbolic links. Synchronous, because a thread costs ten times as much. */
+  /**
+   * Does not follow symbolic links. Synchronous, because an asynchronous call costs ten times as
+   * much.
+   */
   async function open(key: string) {
     if (hidden.has(key)) return null
     const path = pathOf(key)
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    return found?.isFile() ? { file: Bun.file(path), size: found.size } : null
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return stats?.isFile() ? { file: Bun.file(path), size: stats.size } : null
   }
 
   async function remove(key: string) {
@@ -76,8 +83,8 @@ export function createFiles(folder: string): Files {
       // Longer names are working folders.
       if (prefix.length !== 1) continue
       for (const key of (await readdir(join(folder, prefix)).catch(() => [])).toSorted()) {
-        const found = await stat(pathOf(key)).catch(() => null)
-        if (found) yield { key, storedAt: found.mtime }
+        const stats = await stat(pathOf(key)).catch(() => null)
+        if (stats) yield { key, storedAt: stats.mtime }
       }
     }
   }

@@ -24,7 +24,9 @@ export type S3Client = ReturnType<typeof createS3Client>
 type Watch = { signal: AbortSignal; onProgress: () => void }
 
 const DEADLINE_MS = 10_000
-/** The longest attempt, in deadlines: a store that sends only a byte at a time always makes progress. */
+/**
+ * The time limit of an attempt, in deadlines: sending a byte at a time counts as progress forever.
+ */
 const MAX_DEADLINES = 12
 const MAX_ATTEMPTS = 3
 const BACKOFF_MS = 200
@@ -32,7 +34,9 @@ const BACKOFF_MS = 200
 const NO_COMPRESSION = { 'accept-encoding': 'identity' }
 /** Long, because the clocks may differ. */
 const URL_LIFETIME_SECONDS = 15 * 60
-/** The bytes that may be buffered after the last one was written, and the slowest supported connection. */
+/**
+ * The bytes that may still be buffered after the last write, and the slowest supported connection.
+ */
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 const MIN_BYTES_PER_MS = 250
 /** Errors that a retry may resolve. */
@@ -40,7 +44,7 @@ const TRANSIENT = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|Slow
 /** A reply to HEAD does not say whether the object or the bucket is missing. */
 const NOT_FOUND = /^(GET|DELETE) NoSuchKey$|^HEAD /
 const MAX_ERROR_BYTES = 16 * 1024
-const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
+const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
 /**
  * Reads and writes objects in a bucket. A transient failure is retried twice; then `unavailable` is thrown,
@@ -129,10 +133,10 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     if (reply.ok) return reply
     const { status } = reply
     const error = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
-    const [, code = '', reason = ''] = ERROR.exec(error) ?? []
+    const [, code = '', reason = ''] = ERROR_PATTERN.exec(error) ?? []
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
-    const answer = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
-    throw new StoreFault(answer, status >= 500 || TRANSIENT.test(`${status} ${code}`))
+    const message = `S3 replied to ${method} ${key} with ${status} ${code} ${reason}`.trimEnd()
+    throw new StoreFault(message, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }
 
@@ -155,7 +159,10 @@ function throwFault(error: unknown): never {
   throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
 }
 
-/** Runs `work` up to three times. An attempt ends after `deadline` ms without progress, or at its maximum. */
+/**
+ * Runs `work` up to three times. An attempt ends after `deadline` ms without progress, or at its
+ * time limit.
+ */
 async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     if (tries > 1) await Bun.sleep(BACKOFF_MS * 4 ** (tries - 2) * (0.5 + Math.random()))
@@ -163,7 +170,7 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
     const timer = setTimeout(() => {
       controller.abort(new Error(`S3 made no progress for ${Math.round(deadline)} ms`))
     }, deadline)
-    const longest = setTimeout(() => {
+    const limitTimer = setTimeout(() => {
       controller.abort(new Error(`S3 took longer than ${Math.round(deadline * MAX_DEADLINES)} ms`))
     }, deadline * MAX_DEADLINES)
     try {
@@ -177,7 +184,7 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
       })
     } finally {
       clearTimeout(timer)
-      clearTimeout(longest)
+      clearTimeout(limitTimer)
       // Ignore anything else that the store sends.
       controller.abort()
     }

@@ -17,7 +17,7 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-/** How long after opening it a file may still be read by name. */
+/** How long a file may still be read by name after it was opened. */
 const IN_USE_MS = 60 * 1000
 const SWEEP_BATCH_SIZE = 500
 const PARTIAL_SUFFIX = '.part'
@@ -102,7 +102,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
 
 /** A cache of files on disk that evicts the least recently used beyond `maxBytes`. It survives restarts. */
 function createFileCache(folder: string, maxBytes: number, now: () => number) {
-  /** In order of use. */
+  /** From the least to the most recently used. */
   const entries = new Map<string, { size: number; usedAt: number }>()
   let bytes = 0
   let eviction: Timer | undefined

@@ -12,7 +12,7 @@ type Served = {
   etag?: string
 }
 
-/** The reply to GET and HEAD of a file: whole, a single range, or 304. */
+/** The reply to a GET or HEAD of a file: the whole file, a single range, or 304. */
 export function serveFile(
   { row, file, size, itemType = row.itemType, etag: tag = row.key }: Served,
   { request: { headers }, set }: Pick<Context, 'request' | 'set'>,
@@ -34,8 +34,8 @@ export function serveFile(
     return rawReply(set, null, reply, 304)
   }
   const ifRange = headers.get('if-range')
-  const mayBePart = ifRange === null || ifRange === etag || ifRange === lastModified
-  const range = mayBePart ? rangeOf(headers.get('range'), size) : null
+  const mayBePartial = ifRange === null || ifRange === etag || ifRange === lastModified
+  const range = mayBePartial ? rangeOf(headers.get('range'), size) : null
   if (range === null) return rawReply(set, file, reply)
   if (range === 'unsatisfiable') {
     return rawReply(set, null, { ...reply, 'content-range': `bytes */${size}` }, 416)
@@ -64,11 +64,11 @@ export function rangeOf(
 
 /** RFC 6266: pictures are shown inline, other files downloaded; the full name is percent-encoded. */
 function disposition(itemType: string, fileName: string): string {
-  const how = isImage(itemType) ? 'inline' : 'attachment'
+  const dispositionType = isImage(itemType) ? 'inline' : 'attachment'
   const ascii = fileName.replace(/[^\w. -]/g, '_')
   const encoded = encodeURIComponent(fileName).replace(
     /['()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   )
-  return `${how}; filename="${ascii}"; filename*=UTF-8''${encoded}`
+  return `${dispositionType}; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }

@@ -10,13 +10,13 @@ const USER_SHARE = 128 * MIB
 const ADDRESS_SHARE = 512 * MIB
 /** The minimum charge also limits connections: 32 per user and 128 per address. */
 const MIN_CHARGE = 4 * MIB
-/** Uploads that wait for others of the same user or address: in total, and per user or address. */
-const QUEUE = { queueLimit: 1_000, queueShare: 32 }
+/** The maximum number of waiting uploads, in total and per user or address. */
+const QUEUE_LIMITS = { queueLimit: 1_000, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
 
 /** Limits the bytes in flight per user and address, so that unfinished uploads cannot fill the disk. */
 export function createAdmission() {
-  const rules = { total: Number.POSITIVE_INFINITY, ...QUEUE, onFull: tooManyUploads }
+  const rules = { total: Number.POSITIVE_INFINITY, ...QUEUE_LIMITS, onFull: tooManyUploads }
   const byUser = createBudget({ ...rules, share: USER_SHARE })
   const byAddress = createBudget({ ...rules, share: ADDRESS_SHARE })
   return admit

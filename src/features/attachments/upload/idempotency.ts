@@ -6,7 +6,7 @@ import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 
 /** The part of a row that is stored to repeat a reply. */
-export type Stored = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
+export type StoredFile = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 
 /** Records the reply, in the transaction that stores the files. */
 export type RecordReply = (tx: Tx, rows: Row[]) => Promise<void>
@@ -19,11 +19,11 @@ const MAX_PER_USER = 100
 /** Limits the deletions per upload: an earlier version kept any number of replies. */
 const MAX_DROPPED_AT_ONCE = 50
 
-type Running = { fingerprint: string; stored: Promise<Stored[]> }
+type Running = { fingerprint: string; stored: Promise<StoredFile[]> }
 
 /**
  * Repeats the reply to an upload with the same key for 24 hours, or until the user has sent 100 others.
- * Another upload (by `fingerprint`) with the same key is refused with `validation_failed`.
+ * A different upload (by `fingerprint`) with the same key is refused with `validation_failed`.
  */
 export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
@@ -41,8 +41,8 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     userId: string,
     retryKey: string | null,
     fingerprint: string,
-    work: (recordReply: RecordReply) => Promise<Stored[]>,
-  ): Promise<Stored[]> {
+    work: (recordReply: RecordReply) => Promise<StoredFile[]>,
+  ): Promise<StoredFile[]> {
     if (retryKey === null) return work(async () => {})
     const name = `${userId} ${retryKey}`
     const running = inFlight.get(name)
@@ -59,17 +59,17 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     userId: string,
     retryKey: string,
     fingerprint: string,
-    work: (recordReply: RecordReply) => Promise<Stored[]>,
-  ): Promise<Stored[]> {
+    work: (recordReply: RecordReply) => Promise<StoredFile[]>,
+  ): Promise<StoredFile[]> {
     const done = await find(userId, retryKey)
     if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw keyReused()
-    if (done) return done.answer as Stored[]
+    if (done) return done.answer as StoredFile[]
     return work(async (tx, rows) => {
-      // Another instance may have stored it in between.
-      const [other] = await tx.select().from(uploadRetries).where(isSame(userId, retryKey))
+      // Another instance may have stored the upload in the meantime.
+      const [other] = await tx.select().from(uploadRetries).where(hasKey(userId, retryKey))
       if (other && other.expiresAt > now()) {
         if ((other.fingerprint ?? fingerprint) !== fingerprint) throw keyReused()
-        throw new StoredElsewhere(other.answer as Stored[])
+        throw new StoredElsewhere(other.answer as StoredFile[])
       }
       const answer = rows.map(({ key, type, fileName, itemType }) => ({
         key,
@@ -100,15 +100,15 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
       .orderBy(desc(uploadRetries.expiresAt), desc(uploadRetries.retryKey))
       .limit(MAX_DROPPED_AT_ONCE)
       .offset(MAX_PER_USER)
-    for (const { retryKey } of older) await tx.delete(uploadRetries).where(isSame(userId, retryKey))
+    for (const { retryKey } of older) await tx.delete(uploadRetries).where(hasKey(userId, retryKey))
   }
 
-  function isSame(userId: string, retryKey: string) {
+  function hasKey(userId: string, retryKey: string) {
     return and(eq(uploadRetries.userId, userId), eq(uploadRetries.retryKey, retryKey))
   }
 
   async function find(userId: string, retryKey: string) {
-    const [done] = await db.read.select().from(uploadRetries).where(isSame(userId, retryKey))
+    const [done] = await db.read.select().from(uploadRetries).where(hasKey(userId, retryKey))
     return done && done.expiresAt > now() ? done : null
   }
 
@@ -134,9 +134,9 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
 
 /** Rolls back a transaction that would store an upload twice. */
 class StoredElsewhere extends Error {
-  readonly answer: Stored[]
+  readonly answer: StoredFile[]
 
-  constructor(answer: Stored[]) {
+  constructor(answer: StoredFile[]) {
     super('the upload is already stored')
     this.answer = answer
   }
@@ -145,7 +145,7 @@ class StoredElsewhere extends Error {
 function keyReused(): AppError {
   return new AppError(
     'validation_failed',
-    'Another upload had this Idempotency-Key: use a new one for each upload.',
+    'This Idempotency-Key was used for another upload. Use a new key for each upload.',
     { details: [{ path: 'Idempotency-Key', message: 'was used for another upload' }] },
   )
 }

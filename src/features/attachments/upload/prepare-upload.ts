@@ -41,22 +41,22 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
   ): Promise<PreparedUpload> {
     const itemType = await sniff(upload)
     if (itemType === null || (options.type === 'publicAsset' && !isImage(itemType))) {
-      throw wrongKind(options.type)
+      throw unsupportedType(options.type)
     }
-    const made = await convert(upload, itemType, options, { userId, ip })
-    const extension = extensionOf(made.itemType)
+    const file = await convert(upload, itemType, options, { userId, ip })
+    const extension = extensionOf(file.itemType)
     const row = {
       key: `${newKey()}.${extension}`,
       userId,
       type: options.type,
       fileName: cleanName(upload.fileName, extension),
-      itemType: made.itemType,
-      size: made.size,
-      width: made.width,
-      height: made.height,
+      itemType: file.itemType,
+      size: file.size,
+      width: file.width,
+      height: file.height,
       createdAt: now(),
     }
-    return { path: made.path, row }
+    return { path: file.path, row }
   }
 
   /** The file to store: the upload itself, or a picture made from it. */
@@ -79,8 +79,8 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     const isHeic = itemType === 'image/heic'
     const isKept = type === 'supportTicket' && !compression && targetType === null && !isHeic
     if (isKept) return unchanged
-    const ownFormat = isHeic ? 'jpeg' : (itemType.slice('image/'.length) as ImageFormat)
-    const format = targetType ?? ownFormat
+    const defaultFormat = isHeic ? 'jpeg' : (itemType.slice('image/'.length) as ImageFormat)
+    const format = targetType ?? defaultFormat
     const output = await staging.newPath()
     const settings = compression ? COMPRESSED : FULL_QUALITY
     try {
@@ -108,7 +108,7 @@ export function cleanName(name: string, extension: string): string {
   return `${short || 'file'}.${extension}`
 }
 
-function wrongKind(type: UploadOptions['type']): AppError {
+function unsupportedType(type: UploadOptions['type']): AppError {
   const allowed =
     type === 'publicAsset'
       ? 'a JPEG, PNG, WebP or HEIC picture'
@@ -119,7 +119,7 @@ function wrongKind(type: UploadOptions['type']): AppError {
   )
 }
 
-/** The error for a picture that was not made. */
+/** The error for a picture that could not be made. */
 export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppError {
   if (kind === 'no_space') return noSpace()
   if (kind === 'unreadable') {
@@ -128,6 +128,6 @@ export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppErr
   const message =
     kind === 'too_slow'
       ? 'The picture takes too long to process: send a smaller one.'
-      : 'The picture is too large: 64 megapixels, 16,384 pixels a side and 25 MiB at most.'
+      : 'The picture is too large. The limits are 64 megapixels, 16,384 pixels per side and 25 MiB.'
   return new AppError('image_too_large', message)
 }

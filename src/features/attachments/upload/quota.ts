@@ -43,24 +43,24 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     if (variant.size > limit) throw noSpace()
     const others = (await variantsOf(tx, userId)).filter((other) => other.key !== variant.key)
     const siblings = others.filter(({ original }) => original === key)
-    const gone = await evict(tx, siblings, MAX_VARIANT_BYTES - variant.size)
-    const remaining = others.filter((other) => !gone.includes(other.key))
-    gone.push(...(await evict(tx, remaining, maxBytes - bytes - variant.size)))
+    const evictedKeys = await evict(tx, siblings, MAX_VARIANT_BYTES - variant.size)
+    const remaining = others.filter((other) => !evictedKeys.includes(other.key))
+    evictedKeys.push(...(await evict(tx, remaining, maxBytes - bytes - variant.size)))
     await tx.insert(variants).values(variant).onConflictDoNothing()
-    return gone
+    return evictedKeys
   }
 
   /** Deletes variants in order until the rest fit into `limit` bytes. Returns their keys. */
   async function evict(tx: Tx, rows: Variant[], limit: number): Promise<string[]> {
     let used = rows.reduce((sum, { size }) => sum + size, 0)
-    const gone: string[] = []
+    const evictedKeys: string[] = []
     for (const { key, size } of rows) {
       if (used <= limit) break
       await tx.delete(variants).where(eq(variants.key, key))
-      gone.push(key)
+      evictedKeys.push(key)
       used -= size
     }
-    return gone
+    return evictedKeys
   }
 
   /** The variants of all pictures of a user, largest first. */
@@ -75,9 +75,9 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
 
   /** Throws `quota_exceeded` unless the files fit. Returns the bytes that remain for variants. */
   async function ensureRoom(from: Reader, userId: string, files: number, size: number) {
-    const own = await sumOf(from, userId)
-    const left = maxBytes - own.bytes - size
-    if (own.files + files <= maxCount && left >= 0) return left
+    const stored = await sumOf(from, userId)
+    const left = maxBytes - stored.bytes - size
+    if (stored.files + files <= maxCount && left >= 0) return left
     throw new AppError(
       'quota_exceeded',
       `You can store at most ${maxCount} files and ${maxBytes} bytes in total. Delete some first.`,
@@ -85,11 +85,11 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   }
 
   async function sumOf(from: Reader, userId: string) {
-    const [own] = await from
+    const [stored] = await from
       .select({ files: count(), bytes: sum(attachments.size) })
       .from(attachments)
       .where(eq(attachments.userId, userId))
     // Some database engines return sums as text, others as numbers.
-    return { files: Number(own?.files ?? 0), bytes: Number(own?.bytes ?? 0) }
+    return { files: Number(stored?.files ?? 0), bytes: Number(stored?.bytes ?? 0) }
   }
 }

@@ -59,7 +59,8 @@ async function receiveForm(
   parser.on('file', (_field, stream, fileName) => {
     parts.push(stream)
     stream.on('limit', () => stream.destroy(fileTooLarge()))
-    // The parser does not forward the error of a form that is cut off; its reader would wait forever.
+    // The parser does not forward the error of a cut-off form: the stream's reader would wait
+    // forever.
     stream.on('error', (error) => stream.destroy(error))
     const arrival = receive(stream, MAX_FILE_BYTES, fileTooLarge)
     // Destroy the parser immediately: it would wait forever for a stream without a reader.
@@ -78,7 +79,7 @@ async function receiveForm(
     // Destroy parts that were cut off; their readers would wait forever.
     for (const part of parts) part.destroy(error)
     const settled = await Promise.allSettled(arriving)
-    await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+    await discard(settled.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : [])))
     const cause = fault ?? error
     // Disk errors are not the sender's fault.
     const isOurs = cause instanceof AppError || (cause as { syscall?: string }).syscall

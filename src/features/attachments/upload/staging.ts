@@ -62,8 +62,8 @@ export function createStaging(folder: string, space: DiskSpace) {
   async function sweep(now: Date) {
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)
-      const found = await stat(path).catch(() => null)
-      if (found && now.getTime() - found.mtimeMs > ABANDONED_AFTER_MS)
+      const stats = await stat(path).catch(() => null)
+      if (stats && now.getTime() - stats.mtimeMs > ABANDONED_AFTER_MS)
         await rm(path, { force: true })
     }
   }

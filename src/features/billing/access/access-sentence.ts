@@ -10,7 +10,7 @@ type AccessFacts = {
   /** Best first. */
   purchases: PurchaseAccess[]
   /** Whether the other environment has purchases. */
-  hasOther: boolean
+  hasOtherPurchases: boolean
   /** The code of a purchase's plan; null if no plan names its product. */
   planOf: (purchase: PurchaseAccess) => string | null
 }
@@ -26,16 +26,17 @@ const STORES: Record<string, string> = {
   PADDLE: 'Paddle',
 }
 
-/** Says in one sentence why access is on or off. Times are UTC. */
+/** Explains in one sentence why access is on or off. Times are UTC. */
 export function explainAccess(facts: AccessFacts): string {
-  const { environment, isUnknown, heldBy, purchases, hasOther, planOf } = facts
+  const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, planOf } = facts
   if (isUnknown) return 'Access is off: we have no purchase for this account.'
   if (heldBy !== null) {
     return `Access is off: the purchases now belong to ${heldBy}, according to the customer’s latest event.`
   }
   const [best] = purchases
   if (best === undefined) {
-    if (!hasOther) return 'Access is off: we have events for this account, but no purchase.'
+    if (!hasOtherPurchases)
+      return 'Access is off: we have events for this account, but no purchase.'
     const other = environment === 'production' ? 'test' : 'production'
     return `Access is off: this account has ${other} purchases only.`
   }
@@ -90,7 +91,7 @@ function describeInactive(purchase: PurchaseAccess): string {
   return `was paid until ${end}, and we received no renewal`
 }
 
-/** A year of five digits means never. */
+/** A five-digit year means never. */
 export function isEffectivelyForever(ms: number): boolean {
   return ms >= Date.UTC(10_000, 0)
 }

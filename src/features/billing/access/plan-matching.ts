@@ -14,7 +14,10 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
-/** A product with active purchases that no plan names. `lines`: their number; `customerId`: the customer of one. */
+/**
+ * A product with active purchases that no plan names. `lines`: the number of purchases;
+ * `customerId`: the customer of one of them.
+ */
 export type UnmatchedProduct = {
   productId: string | null
   priceId: string | null
@@ -26,7 +29,10 @@ export type UnmatchedProduct = {
 const PAGE_SIZE = 500
 const MAX_REPORTED = 1_000
 
-/** Finds a plan by price, else by product (Google's also without base plan), else by an entitlement with its code. */
+/**
+ * Finds a plan by price, else by product (Google's also without the base plan), else by an
+ * entitlement whose id is the plan's code.
+ */
 export function planOf<Plan extends PurchasablePlan>(
   { priceId, productId, entitlementIds }: Purchase,
   plans: Plan[],
@@ -57,7 +63,7 @@ function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolea
   )
 }
 
-/** Logs a warning, once per product, when a user has paid for one that no plan names. */
+/** Logs a warning, once per product, when a user has paid for a product that no plan names. */
 export function createUnmatchedReport(log: Log) {
   const reported = new Set<string>()
   return (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => {

@@ -8,7 +8,7 @@ import { isEffectivelyForever } from './access-sentence.ts'
 import { type PurchasablePlan, planOf, withPlanEntitlements } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price and limits. */
-export type PlanLike = PurchasablePlan & { price: number } & Record<(typeof LIMITS)[number], number>
+export type PlanLike = PurchasablePlan & { price: number } & Record<LimitName, number>
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -26,7 +26,7 @@ export type Environment = 'production' | 'sandbox'
 
 /** Only a corrupt history has more. */
 const MAX_PURCHASES_SHOWN = 100
-const LIMITS = [
+const LIMIT_NAMES = [
   'seatLimit',
   'appLimit',
   'keywordLimit',
@@ -35,12 +35,13 @@ const LIMITS = [
   'aiMonthlyCreditLimit',
   'storefrontLimit',
 ] as const
+type LimitName = (typeof LIMIT_NAMES)[number]
 
 /** Reads a user's current subscription and purchases. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
   const { db, projection, listPlans, existingUsers, reportUnmatched, now } = deps
   const { billingAliases, billingEvents } = db.tables
-  const ownAlias = db.read
+  const findAlias = db.read
     .select({ customerId: billingAliases.customerId })
     .from(billingAliases)
     .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
@@ -99,11 +100,11 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** Whether an id belongs to a user or was named by an event. */
   async function isKnown(id: string): Promise<boolean> {
-    const [alias] = await ownAlias.execute({ userId: id })
+    const [alias] = await findAlias.execute({ userId: id })
     return alias !== undefined || (await existingUsers(db.read, [id])).length > 0
   }
 
-  /** Empty if the customer's purchases count for another user. */
+  /** Empty if the customer's purchases belong to another user. */
   async function purchasesOf(userId: string, environment: Environment): Promise<Purchase[]> {
     const customer = await customerOf(userId)
     if (customer === null || customer.heldBy !== null) return []
@@ -111,11 +112,11 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 
   /**
-   * The customer of an app user id, with all of its ids; null if no event has named the id. `heldBy`: another user of
-   * the same customer, for whom its purchases count.
+   * The customer that an app user id belongs to, with all ids of that customer; null if no event
+   * has named the id. `heldBy`: another user of the same customer, to whom the purchases belong.
    */
   async function customerOf(userId: string) {
-    const [alias] = await ownAlias.execute({ userId })
+    const [alias] = await findAlias.execute({ userId })
     if (!alias) return null
     const { customerId } = alias
     const ids = (await idsOf.execute({ customerId })).map(({ id }) => id)
@@ -174,15 +175,15 @@ function toReply(purchase: PurchaseAccess) {
 }
 
 function limitsOf(plan: PlanLike) {
-  const entries = LIMITS.map((name) => [name, plan[name]])
-  return Object.fromEntries(entries) as Pick<PlanLike, (typeof LIMITS)[number]>
+  const entries = LIMIT_NAMES.map((name) => [name, plan[name]])
+  return Object.fromEntries(entries) as Pick<PlanLike, LimitName>
 }
 
 function optionalField<K extends string>(name: K, value: string | null): { [key in K]?: string } {
   return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
 }
 
-/** ISO 8601. Null means never, and also replaces years of five digits, which apps cannot parse. */
+/** ISO 8601. Null means never; it also replaces five-digit years, which apps cannot parse. */
 function iso(ms: number | null): string | null {
   return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

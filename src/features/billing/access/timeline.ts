@@ -46,7 +46,7 @@ const TIME_FIELDS = /At$/
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, subscription, listPlans, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
-  return { read, explain, explainAfter }
+  return { read, explain, explainForEvent }
 
   /** Why access is on or off now, in one sentence. */
   async function explain(userId: string, environment: Environment): Promise<string> {
@@ -54,7 +54,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   /** Explains the access of the user that an event names; null if it names none. */
-  async function explainAfter(event: { appUserId: string | null; environment: string | null }) {
+  async function explainForEvent(event: { appUserId: string | null; environment: string | null }) {
     const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
     return event.appUserId === null ? null : explain(event.appUserId, environment)
   }
@@ -81,7 +81,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const customer = await subscription.customerOf(userId)
     const stored = customer ? await purchasesOf(customer.customerId, environment) : []
     const other = environment === 'production' ? 'sandbox' : 'production'
-    const hasOther = customer !== null && (await purchasesOf(customer.customerId, other)).length > 0
+    const otherPurchases = customer ? await purchasesOf(customer.customerId, other) : []
     const price = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
     const purchases = assessPurchases(stored, now().getTime(), price)
     const sentence = explainAccess({
@@ -89,7 +89,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       isUnknown: customer === null,
       heldBy: customer?.heldBy ?? null,
       purchases,
-      hasOther,
+      hasOtherPurchases: otherPurchases.length > 0,
       planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
     })
     return { sentence, purchases, ids: customer?.ids ?? [], heldBy: customer?.heldBy ?? null }
@@ -117,7 +117,9 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const { purchaseKey, productId, store, status, active, effectiveEnd, willRenew } = purchase
     const { entries, isCut } = await entriesOf(purchaseKey)
     const mayBeReplaced = purchase.isTemporary || purchase.changedAt !== null
-    const replacement = all.find((one) => one !== purchase && one.startedAt === purchase.endedAt)
+    const replacement = all.find(
+      (other) => other !== purchase && other.startedAt === purchase.endedAt,
+    )
     return {
       transactionId: purchaseKey.split('|')[1] ?? '',
       productId,
@@ -198,8 +200,8 @@ function changesOf(before: Purchase | null, after: Purchase): Difference[] {
         !HIDDEN_FIELDS.has(path) && !(before === null && isEmptyValue(value)),
     )
     .map(({ path, before: old, after: value }) => {
-      const shown = TIME_FIELDS.test(path) ? (time: unknown) => iso(time as number | null) : asIs
-      return { path, before: shown(old), after: shown(value) }
+      const format = TIME_FIELDS.test(path) ? (time: unknown) => iso(time as number | null) : asIs
+      return { path, before: format(old), after: format(value) }
     })
 }
 

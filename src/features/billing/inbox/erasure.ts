@@ -24,7 +24,7 @@ export function createErasure(deps: ErasureDeps) {
   const { db, projection, backlog, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds } = db.tables
-  const tombstones = db.cached('tombstones', async (from) => {
+  const hasTombstones = db.cached('tombstones', async (from) => {
     return (await from.select().from(billingTombstones).limit(1)).length > 0
   })
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
@@ -39,7 +39,7 @@ export function createErasure(deps: ErasureDeps) {
       .insert(billingTombstones)
       .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
       .onConflictDoNothing()
-    await tombstones.invalidate(tx)
+    await hasTombstones.invalidate(tx)
     const rows = await scrubEvents(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
@@ -81,7 +81,7 @@ export function createErasure(deps: ErasureDeps) {
   /** Removes the personal data of deleted users from a later event. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
-    if (!(await tombstones.readIn(tx))) return delivery
+    if (!(await hasTombstones.readIn(tx))) return delivery
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
     if (byPseudonym.size === 0) return delivery
     const deleted = await tx
@@ -93,25 +93,29 @@ export function createErasure(deps: ErasureDeps) {
       bytes,
       deleted.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
     )
-    const known = readStoredEvent(delivery.provider, scrubbed)
-    return { ...delivery, event: known ? { ...known, id: event.id } : event, bytes: scrubbed }
+    const rewritten = readStoredEvent(delivery.provider, scrubbed)
+    return {
+      ...delivery,
+      event: rewritten ? { ...rewritten, id: event.id } : event,
+      bytes: scrubbed,
+    }
   }
 
   /** All ids of the user's customer, except those of other users. */
   async function idsOf(from: Reader, userId: string): Promise<string[]> {
-    const [own] = await from
+    const [alias] = await from
       .select()
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, userId))
-    if (!own) return [userId]
+    if (!alias) return [userId]
     const rows = await from
       .select({ appUserId: billingAliases.appUserId })
       .from(billingAliases)
-      .where(eq(billingAliases.customerId, own.customerId))
+      .where(eq(billingAliases.customerId, alias.customerId))
       .orderBy(asc(billingAliases.appUserId))
     const ids = rows.map(({ appUserId }) => appUserId)
-    const others = await existingUsers(from, ids)
-    const otherUsers = new Set(others.filter((id) => id !== userId))
+    const users = await existingUsers(from, ids)
+    const otherUsers = new Set(users.filter((id) => id !== userId))
     return ids.filter((id) => !otherUsers.has(id))
   }
 
@@ -162,7 +166,7 @@ export function createErasure(deps: ErasureDeps) {
       if (key === 'subscriber_attributes') return undefined
       if (typeof value !== 'string') return value
       // Apps may pass an account token to the App Store in capitals; the id of the event is in lower case.
-      const id = [value, value.toLowerCase()].find((one) => names.has(one))
+      const id = [value, value.toLowerCase()].find((spelling) => names.has(spelling))
       return id === undefined ? value : pseudonymOf(id)
     })
     return Buffer.from(text)
@@ -175,7 +179,7 @@ export function createErasure(deps: ErasureDeps) {
 
 const PSEUDONYM_PREFIX = 'deleted:'
 
-/** Whether an app user id stands for a deleted user. */
+/** Whether an app user id is the pseudonym of a deleted user. */
 export function isPseudonym(id: string): boolean {
   return id.startsWith(PSEUDONYM_PREFIX)
 }

@@ -41,7 +41,7 @@ export type Billing = ReturnType<typeof createBilling>
 
 const MAX_RETRIED_PER_RUN = 1_000
 
-/** Records deliveries of the billing provider. Rows are never removed. */
+/** Records deliveries from the billing provider. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
   const { db, projection, erasure, backlog, storeChecks, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
@@ -101,8 +101,8 @@ export function createBilling(deps: BillingDeps) {
   async function receive(delivery: Delivery): Promise<DeliveryResult> {
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
-        const kept = await erasure.pseudonymize(tx, delivery)
-        return (await record(tx, kept, foldEvent)) ?? countDuplicate(tx, delivery)
+        const scrubbed = await erasure.pseudonymize(tx, delivery)
+        return (await record(tx, scrubbed, foldEvent)) ?? countDuplicate(tx, delivery)
       })
     // A fold rarely fails, so only the second try pays for a savepoint.
     return receiveWith(fold).catch((error) => {
@@ -216,7 +216,7 @@ export function createBilling(deps: BillingDeps) {
     await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
   }
 
-  /** Records that two app user ids belong to one customer, such as a guest who has signed up. */
+  /** Records that two app user ids belong to one customer, for example when a guest signs up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
     return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
       app_user_id: to,
@@ -229,7 +229,9 @@ export function createBilling(deps: BillingDeps) {
     return db.write((tx) => recordOwnEvent(tx, type, at, fields))
   }
 
-  /** The same in the caller's transaction. An event with the `id` of an earlier one is not recorded. */
+  /**
+   * Like `recordInternalEvent`, in the caller's transaction. Skips an event whose `id` is known.
+   */
   async function recordOwnEvent(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
     const event = { id: `homeport:${newId()}`, ...fields, type, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))

@@ -34,7 +34,10 @@ export function createEventLog(db: BillingDb) {
   )
   return { pageAfter, firstAfterEach, eventsByRowId }
 
-  /** About `limit` events of a purchase after a time in ms. Events of the same time stay on one page. */
+  /**
+   * About `limit` events of a purchase after a time in ms. Events with the same time stay on one
+   * page.
+   */
   async function pageAfter(
     tx: Tx,
     purchaseKey: string,
@@ -53,16 +56,19 @@ export function createEventLog(db: BillingDb) {
     return { events: toSortedEvents(group), isLast: false }
   }
 
-  /** For each of `events`, the first later event of the purchase that names an owner, hints aside. */
+  /**
+   * For each of `events`, the first later event of the purchase that names an owner, ignoring
+   * hints.
+   */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     const limit = events.length * SCAN_PAGE_SIZE
     // A single scan reads fewer rows than a search for each event.
     const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null
-    const named = page?.isLast ? page.events.filter((one) => isClaim(one)) : null
+    const claims = page?.isLast ? page.events.filter((later) => isClaim(later)) : null
     const found = []
     for (const event of events) {
-      const next = named ? firstLaterThan(named, event) : await firstAfter(tx, purchaseKey, event)
+      const next = claims ? firstLaterThan(claims, event) : await firstAfter(tx, purchaseKey, event)
       if (next) found.push(next)
     }
     return found
@@ -71,7 +77,7 @@ export function createEventLog(db: BillingDb) {
   async function firstAfter(tx: Tx, purchaseKey: string, event: OrderedEvent) {
     for (let after = event.orderedAt - 1; ; ) {
       const { events, isLast } = await pageAfter(tx, purchaseKey, after, SCAN_PAGE_SIZE)
-      const found = events.find((one) => compareEvents(one, event) > 0 && isClaim(one))
+      const found = events.find((other) => compareEvents(other, event) > 0 && isClaim(other))
       if (found || isLast) return found ?? null
       after = events.at(-1)?.orderedAt ?? after
     }
@@ -114,8 +120,8 @@ function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEve
   let [from, to] = [0, sorted.length]
   while (from < to) {
     const middle = (from + to) >> 1
-    const one = sorted[middle]
-    if (one && compareEvents(one, event) > 0) to = middle
+    const candidate = sorted[middle]
+    if (candidate && compareEvents(candidate, event) > 0) to = middle
     else from = middle + 1
   }
   return sorted[from] ?? null
@@ -133,7 +139,7 @@ function toOrderedEvent(row: Row): OrderedEvent | null {
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }
 
-/** The events of rows that have an effect, in order. */
+/** The events in `rows` that can affect access, in order. */
 export function readStored(rows: (Row & { outcome: string })[]): OrderedEvent[] {
   return rows.flatMap((row) => eventWithEffect(row) ?? []).toSorted(compareEvents)
 }

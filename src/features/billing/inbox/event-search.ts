@@ -26,7 +26,7 @@ const MAX_ROWS_SCANNED = 1_000
 const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
-/** Finds events, newest first, by an index and never by reading them all. */
+/** Finds events, newest first, using an index and never reading the whole log. */
 export function createEventSearch(db: BillingDb) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
@@ -149,11 +149,13 @@ export function createEventSearch(db: BillingDb) {
 
 /** Whether `indexedPart` covers the whole filter. */
 function isIndexed(filter: EventFilter): boolean {
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== false)
-  const [only] = given
+  const criteria = Object.entries(filter).filter(
+    ([, value]) => value !== undefined && value !== false,
+  )
+  const [only] = criteria
   if (only === undefined) return true
   const [name, value] = only
-  if (given.length > 1) return false
+  if (criteria.length > 1) return false
   if (name === 'outcome') return value === 'failed'
   if (name === 'environment') return value === 'sandbox'
   return name !== 'type' || isRare(filter.type)
@@ -163,7 +165,7 @@ function isRare(type: string | undefined): type is string {
   return type !== undefined && !FREQUENT_TYPES.includes(type)
 }
 
-/** Without the body, which may be large. */
+/** The columns of a search result: all but the body, which may be large. */
 function columnsOf(events: Events) {
   return {
     id: events.id,

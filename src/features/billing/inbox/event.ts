@@ -38,11 +38,15 @@ export type BillingEvent = {
   billingIssueAt: number | null
   refundedAt: number | null
   /**
-   * The part of the purchase that a store's own event describes, whatever its type: all, or the current period. Null:
-   * the event describes only a change. The fields from here on are set only in events of stores.
+   * How much of the purchase a store's event describes, whatever the type of the event: all, or
+   * only the current period. Null: it describes only a change. This and the following fields are
+   * set only in events from stores.
    */
   stated: 'full' | 'partial' | null
-  /** `appUserId` is the id that the app passed to the store at the purchase; a later owner may have claimed it. */
+  /**
+   * `appUserId` is the id that the app passed to the store at the purchase; a later owner may have
+   * claimed the purchase.
+   */
   isHint: boolean
   startedAt: number | null
   willRenew: boolean | null
@@ -108,7 +112,7 @@ export type Delivery = {
   hash: string
 }
 
-/** The event in the body of a delivery of the billing provider; null if it has none. */
+/** Reads a delivery from the billing provider; null if its body has no event. */
 export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
   const event = readEvent(body, bytes)
   return event && { provider: 'revenuecat', event, bytes, hash: sha256(bytes, 'hex') }

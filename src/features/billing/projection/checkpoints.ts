@@ -118,7 +118,9 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
     return null
   }
 
-  /** The stored state is correct: nothing after the checkpoint has changed. */
+  /**
+   * Clears `stale`: the stored state is correct, because nothing after the checkpoint has changed.
+   */
   async function markCurrent(tx: Tx, purchaseKey: string) {
     const [row] = await tx
       .select()

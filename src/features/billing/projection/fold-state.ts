@@ -7,7 +7,7 @@ import { EMPTY_PURCHASE, type Purchase } from '../purchases/purchase.ts'
 export type FoldState = {
   purchase: Purchase
   last: EventOrder
-  /** The first store that any of its events has named. */
+  /** The first store that an event of the purchase has named. */
   store: string | null
   /** Events since the last checkpoint, and the owner mentions among them. */
   count: number
@@ -15,8 +15,8 @@ export type FoldState = {
 }
 
 /**
- * What `subscriptions.state` and `line_checkpoints.state` hold: a fold state, without the null fields of its purchase.
- * States of older versions lack `tail`.
+ * A fold state as stored in `subscriptions.state` and `line_checkpoints.state`, without the null
+ * fields of its purchase. States of older versions lack `tail`.
  */
 export type StoredPurchase = {
   line: Partial<Purchase>
@@ -32,14 +32,14 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
   const mention = mentionIn(event)
   const mentions = before?.mentions ?? []
   const latest = mentions.at(-1)
-  const isSame =
+  const isSameMention =
     mention === null || (latest?.name === mention.name && (latest.isHint ?? false) === event.isHint)
   return {
     purchase: applyEvent(before?.purchase ?? null, event),
     last: orderOf(event),
     store: before?.store ?? event.store,
     count: (before?.count ?? 0) + 1,
-    mentions: isSame ? mentions : [...mentions, mention],
+    mentions: isSameMention ? mentions : [...mentions, mention],
   }
 }
 
@@ -50,7 +50,10 @@ export function mentionIn(event: OrderedEvent): OwnerMention | null {
   return { ...orderOf(event), name, ...(event.isHint ? { isHint: true } : {}) }
 }
 
-/** Whether an event follows all others. False for one with the same time as the last checkpoint, which is complete. */
+/**
+ * Whether an event follows all others. False for an event with the same time as the last
+ * checkpoint, because a stored checkpoint takes no more events.
+ */
 export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }

@@ -44,7 +44,7 @@ export function createOwners(deps: OwnersDeps) {
   async function assign(tx: Tx, purchaseKey: string, cache = createLookupCache()) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
     if (!row) return
-    const owners = await replay(tx, purchaseKey, row.state as StoredPurchase, cache)
+    const owners = await replayOwners(tx, purchaseKey, row.state as StoredPurchase, cache)
     await storeOwners(tx, purchaseKey, new Set(owners))
     const customerId = owners.at(-1) ?? ''
     if (customerId === row.customerId) return
@@ -63,8 +63,16 @@ export function createOwners(deps: OwnersDeps) {
     for (const customerId of owners) await storeOwner(tx).execute({ purchaseKey, customerId })
   }
 
-  /** Replays the owners, and repeats this until it includes every transfer from one of them: each may add an owner. */
-  async function replay(tx: Tx, purchaseKey: string, state: StoredPurchase, cache: LookupCache) {
+  /**
+   * Replays who owned the purchase, again until every transfer from one of the owners is included:
+   * each transfer may add an owner.
+   */
+  async function replayOwners(
+    tx: Tx,
+    purchaseKey: string,
+    state: StoredPurchase,
+    cache: LookupCache,
+  ) {
     const mentions = await checkpoints.mentionsOf(tx, purchaseKey, state)
     const traits = { environment: purchaseIn(state).environment, store: state.store ?? null }
     const { customers } = cache

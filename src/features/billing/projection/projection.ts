@@ -16,13 +16,13 @@ export type Projection = ReturnType<typeof createProjection>
 
 type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes }
 
-const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
+const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 
 /**
  * Derives customers, purchases and their owners from the event log. Every function except `purchasesOf` runs in a
- * transaction and does one slice of work; the rest is stored as stale, and `runSlice` does it.
+ * transaction and does one slice of work; the remaining work is stored as stale for `runSlice`.
  */
-export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
+export function createProjection({ db, eventLog, sizes = DEFAULT_SIZES }: ProjectionDeps) {
   const { billingAliases, transferIds } = db.tables
   const queries = prepareQueries(db)
   const { findTarget, findTransfersFrom, storeOwner, insertPurchase, updateState } = queries
@@ -33,7 +33,10 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   const { restart, runSlice } = stale
   return { apply, relink, purchasesOf, restart, runSlice }
 
-  /** Applies an event of the log; only one that `isNew` may be appended. Returns whether work is left. */
+  /**
+   * Applies an event from the log. Only a new event (`isNew`) may be appended. Returns whether work
+   * is left.
+   */
   async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
     const key = purchaseKeyOf(event)
     // Most events name a single known id, so there is nothing to link.
@@ -66,8 +69,9 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   }
 
   /**
-   * The fast path: the event follows all others of its purchase, or the last one overrides it, and no transfer ever
-   * took anything from its customer. Otherwise returns false and stores nothing.
+   * The fast path: the event follows all others of its purchase, or the last one overrides it, and
+   * no transfer has ever moved a purchase from the customer. Otherwise returns false and stores
+   * nothing.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
     const name = ownerIdIn(event)
@@ -79,7 +83,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     const before = state && fromStored(state)
     const exists = ownerId !== null
     if (exists && (before === null || state?.stale || ownerId !== customerId)) return false
-    // A transfer may have taken the purchase away: its owner must be found by replaying them all.
+    // A transfer may have moved the purchase: finding its owner requires replaying all transfers.
     if ((await findTransfersFrom(tx).execute({ customerId })).length > 0) return false
     const folded = await checkpoints.append(tx, key, before, event)
     if (folded === null) return false

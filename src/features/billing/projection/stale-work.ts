@@ -128,7 +128,7 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     await insertPurchase(tx).execute({ purchaseKey, customerId: '', environment, state })
   }
 
-  /** `deadline` is a time of `performance.now()`. */
+  /** `deadline` is compared with `performance.now()`. */
   async function reassignSome(tx: Tx, customerId: string, afterPurchase: string, deadline: number) {
     const cache = createLookupCache()
     for (let after = afterPurchase; ; ) {
@@ -151,7 +151,7 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
   async function reassignPurchase(tx: Tx, purchaseKey: string, cache: LookupCache) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
     const state = row?.state as StoredPurchase | undefined
-    // A stale purchase is assigned once its fold is complete.
+    // A stale purchase gets its owner once its fold is complete.
     if (!state || state.stale) return
     if (fromStored(state) === null) await advance(tx, purchaseKey, FULL_RANGE)
     else await owners.assign(tx, purchaseKey, cache)

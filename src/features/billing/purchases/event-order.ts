@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../lib/durations.ts'
 import type { BillingEvent } from '../inbox/event.ts'
 
-/** `orderedAt`: the provider's time of the event in ms, or the time of receipt if that is implausible. */
+/** `orderedAt`: the provider's time of the event in ms; if implausible, the time of receipt. */
 export type OrderedEvent = BillingEvent & { orderedAt: number }
 
 /** The fields that decide the order of events. */
@@ -13,7 +13,7 @@ const MAX_PLAUSIBLE_MS = Date.UTC(2100, 0)
 /** The type of Homeport's own event that names the user who has claimed a purchase. */
 export const PURCHASE_CLAIMED = 'HOMEPORT_PURCHASE_CLAIMED'
 
-/** The event types that concern a purchase, and their order at the same time. */
+/** The event types that concern a purchase, and their rank among events with the same time. */
 const RANK = new Map(
   Object.entries({
     INITIAL_PURCHASE: 0,
@@ -59,8 +59,8 @@ export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boo
 }
 
 /**
- * The time that orders an event: its receipt if its own time is missing, not within 2000 to 2100, or over a day ahead.
- * `clockIsOff`: one of its times is implausible.
+ * The time that orders an event: the time of receipt if the event's own time is missing, outside
+ * 2000 to 2100, or over a day ahead. `clockIsOff`: one of the event's times is implausible.
  */
 export function orderingTimeOf(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event

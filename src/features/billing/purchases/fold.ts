@@ -142,7 +142,7 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
   if (isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
   const isSamePeriod = isOfSamePeriod(purchase, event)
-  // What a partial statement leaves out stays as it was, within the same period.
+  // Within the same period, fields that a partial statement omits keep their values.
   const known = event.stated === 'partial' && isSamePeriod ? purchase : null
   return {
     ...purchaseFromFirstEvent(event),
@@ -168,7 +168,7 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** Completes a period described by the store with the data that only the billing provider sends. */
+/** Fills in what only the billing provider sends, in a period that the store has described. */
 function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   const { entitlementIds, priceId, price, type } = event
   const filled = {

@@ -10,7 +10,7 @@ export type OwnerMention = EventOrder & {
 /** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string
 
-/** The traits of a purchase by which a transfer can be limited. */
+/** A transfer can be limited to purchases with these traits. */
 type PurchaseTraits = { environment: string; store: string | null }
 
 /** The app user id that an event names as the owner. */
@@ -19,9 +19,10 @@ export function ownerIdIn({ appUserId, originalAppUserId, aliases }: OrderedEven
 }
 
 /**
- * Replays who owned a purchase and returns its owners in order; the last one owns it now. A transfer takes it from its
- * owner at that time, even if the purchase is delivered after the transfer. `mentions` must hold every change
- * of the id, and at least the first mention after each transfer.
+ * Replays who owned a purchase and returns its owners in order; the last one owns it now. A
+ * transfer takes the purchase from its owner at that time, even if the purchase is delivered after
+ * the transfer. `mentions` must contain every change of the id, and at least the first mention
+ * after each transfer.
  */
 export function ownersOf(
   mentions: OwnerMention[],

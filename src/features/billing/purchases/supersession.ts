@@ -14,9 +14,9 @@ export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   const byProduct = new Map<string, T[]>()
   for (const purchase of onPlayStore) {
     for (const name of productIdsOf(purchase)) {
-      const same = byProduct.get(name) ?? []
-      same.push(purchase)
-      byProduct.set(name, same)
+      const group = byProduct.get(name) ?? []
+      group.push(purchase)
+      byProduct.set(name, group)
     }
   }
   return purchases.map((purchase) => {

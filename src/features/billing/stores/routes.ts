@@ -13,11 +13,11 @@ import { AppleTokenError } from './apple/token-error.ts'
 import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
 
 /** Apple's notifications are about 20 kB. */
-const BODY_LIMIT = 256 * 1024
+const MAX_BODY_BYTES = 256 * 1024
 
 type StoreRoutesDeps = {
   billing: Pick<Billing, 'receive'>
-  /** None if the App Store is not set up. */
+  /** Empty if the App Store is not set up. */
   apps: AppStoreApp[]
   verify: VerifyToken
 }
@@ -28,8 +28,9 @@ export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
     APP_STORE_PATH,
     async ({ request }) => {
       if (apps.length === 0) throw notSetUp()
-      const { signedPayload, ...others } = objectIn(readJson(await readBody(request, BODY_LIMIT)))
-      if (signedPayload === undefined) throw unsigned(others)
+      const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
+      const { signedPayload, ...others } = body
+      if (signedPayload === undefined) throw missingPayload(others)
       return receiveDelivery(billing, read(signedPayload))
     },
     {
@@ -40,7 +41,7 @@ export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
         operationId: 'receiveAppStoreNotification',
         summary: 'Receive an App Store notification',
         description:
-          'For Apple only: the notification must be signed by the App Store and about an app of this server. Replies 200 once it is stored durably, with the code `ok`, `duplicate` or `ignored`.',
+          'For Apple only: the notification must be signed by the App Store and concern one of this server’s apps. Replies 200 once it is stored durably, with the code `ok`, `duplicate` or `ignored`.',
         requestBody: {
           required: true,
           content: { 'application/json': { schema: AppStoreNotification as object } },
@@ -62,7 +63,7 @@ export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
   }
 }
 
-function unsigned(body: Record<string, unknown>): AppError {
+function missingPayload(body: Record<string, unknown>): AppError {
   return 'unified_receipt' in body || 'notification_type' in body
     ? malformed('This is a version 1 notification: choose version 2 in App Store Connect.')
     : malformed('The body needs a `signedPayload`.')

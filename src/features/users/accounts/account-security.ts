@@ -44,7 +44,7 @@ export function createAccountSecurity({
       .where(and(eq(users.id, userId), isNull(users.twoFactorSince)))
   }
 
-  /** Ends all sessions, for an operator. */
+  /** Ends all sessions of a user at an operator's request. */
   async function signOut(userId: string) {
     await db.write((tx) => secure(tx, userId, null))
   }

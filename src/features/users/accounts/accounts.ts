@@ -90,7 +90,7 @@ export function createAccounts({
       .where(and(eq(users.id, userId), eq(users.avatarKey, key)))
   }
 
-  /** The ids that belong to users. */
+  /** The ids among `ids` that belong to existing users. */
   async function filterExisting(from: Reader, ids: string[]): Promise<string[]> {
     const rows = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
     return rows.map(({ id }) => id)
@@ -126,11 +126,11 @@ export function createAccounts({
   }
 
   /**
-   * Recomputes all stored e-mail keys after an upgrade. Returns the users whose new key belongs to another
-   * user: they keep their old key.
+   * Recomputes all stored e-mail keys after an upgrade of the server. Returns the ids of users
+   * whose new key belongs to another user; they keep their old key.
    */
   async function rebuildEmailKeys(): Promise<string[]> {
-    const clashing: string[] = []
+    const conflictingIds: string[] = []
     for (let after = ''; ; ) {
       const rows = await db.read
         .select({ id: users.id, email: users.email, emailKey: users.emailKey })
@@ -148,10 +148,10 @@ export function createAccounts({
             .where(eq(users.id, id))
           return true
         })
-        if (!isFree) clashing.push(id)
+        if (!isFree) conflictingIds.push(id)
       }
       const last = rows.at(-1)
-      if (!last) return clashing
+      if (!last) return conflictingIds
       after = last.id
     }
   }

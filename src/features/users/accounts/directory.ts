@@ -21,14 +21,14 @@ export type FoundUsers = {
 
 const PAGE_SIZE = 50
 
-/** Looks users up for operators: by id or e-mail address, and in pages. */
+/** Lists users page by page for operators, and finds them by id or e-mail address. */
 export function createDirectory({ db, accounts, now }: DirectoryDeps) {
   const { users, sessions } = db.tables
-  return { list, listOf, find, idOf, count, verifyEmail }
+  return { list, listByIds, find, idOf, count, verifyEmail }
 
   /**
-   * The newest users first, or with `emailPrefix` the matching users by address. `next` is the `after` of
-   * the next page; null on the last page.
+   * Lists the newest users first; with `emailPrefix`, the matching users sorted by address. `next`
+   * is the `after` of the next page; null on the last page.
    */
   async function list({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
     const byEmail = emailPrefix !== undefined
@@ -44,8 +44,8 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     return { users: rows.slice(0, limit).map(summaryOf), next }
   }
 
-  /** The users among `ids`, at most one page. */
-  async function listOf(ids: string[]): Promise<AccountSummary[]> {
+  /** The users with these ids, at most one page of them. */
+  async function listByIds(ids: string[]): Promise<AccountSummary[]> {
     const rows = await db.read
       .select()
       .from(users)
@@ -63,7 +63,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     )
   }
 
-  /** Finds an account by id or e-mail address. Throws `not_found`. */
+  /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */
   async function find(idOrEmail: string): Promise<Account> {
     const [byId] = await db.read.select().from(users).where(eq(users.id, idOrEmail))
     const user = byId ?? (await accounts.findByEmail(db.read, idOrEmail))

@@ -2,9 +2,12 @@ import type { AccountSummary, FoundUsers, Page } from './directory.ts'
 
 type FindUsersDeps = {
   list: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
-  /** The users among `ids`, at most one page. */
-  listOf: (ids: string[]) => Promise<AccountSummary[]>
-  /** The app user ids of the customer with this app user id, or with a transaction id that begins with it. */
+  /** The users with these ids, at most one page of them. */
+  listByIds: (ids: string[]) => Promise<AccountSummary[]>
+  /**
+   * All app user ids of the customers with the app user id `text`, or with a transaction id that
+   * begins with `text`.
+   */
   customerIdsOf: (text: string) => Promise<string[]>
   /** Whether a billing event has this id. */
   isEvent: (id: string) => Promise<boolean>
@@ -18,7 +21,7 @@ const NO_MATCHES = { strangers: [], eventId: null }
  * event id.
  */
 export function createFindUsers(deps: FindUsersDeps) {
-  const { list, listOf, customerIdsOf, isEvent } = deps
+  const { list, listByIds, customerIdsOf, isEvent } = deps
   return async (text: string, after: string | undefined): Promise<FoundUsers> => {
     const wanted = text.trim()
     const page = { ...(after === undefined ? {} : { after }) }
@@ -27,9 +30,9 @@ export function createFindUsers(deps: FindUsersDeps) {
     if (after !== undefined || wanted.length < MIN_QUERY_LENGTH)
       return { users, next, ...NO_MATCHES }
     const ids = await customerIdsOf(wanted)
-    const others = await listOf([wanted, ...ids])
+    const others = await listByIds([wanted, ...ids])
     const known = new Set(others.map(({ id }) => id))
-    const added = others.filter(({ id }) => !users.some((one) => one.id === id))
+    const added = others.filter(({ id }) => !users.some((user) => user.id === id))
     const strangers = ids.filter((id) => !known.has(id))
     const eventId = (await isEvent(wanted)) ? wanted : null
     return { users: [...added, ...users], next, strangers, eventId }

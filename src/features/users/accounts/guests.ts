@@ -28,7 +28,7 @@ const IDLE_DAYS = 90
 export function createGuests(deps: GuestsDeps) {
   const { db, accounts, signIn, limits, now, deleteAccount, checkSession, hasRecentAssets } = deps
   const { users, sessions, knownDevices } = db.tables
-  return { create, bearerUserId, bearerGuestId, sweep }
+  return { create, bearerUserId, bearerUserIdIfValid, sweep }
 
   async function create(defaults: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
@@ -39,13 +39,16 @@ export function createGuests(deps: GuestsDeps) {
     return signIn.toSessionReply(grant, baseUrl)
   }
 
-  /** The user of the bearer token, who may be a guest; null without a token. */
+  /** The id of the bearer token's user, who may be a guest; null without a token. */
   async function bearerUserId(token: string | undefined, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
-  /** Like `bearerUserId`, for a sign-in. Apps send any token they have, so a refused token counts as none. */
-  function bearerGuestId(token: string | undefined, sealed: boolean): Promise<string | null> {
+  /**
+   * Like `bearerUserId`, but null for a refused token: apps send whatever token they have with a
+   * sign-in, even an expired one.
+   */
+  function bearerUserIdIfValid(token: string | undefined, sealed: boolean): Promise<string | null> {
     return bearerUserId(token, sealed).catch((error) => {
       const isRefused =
         error instanceof AppError && (error.denial || error.code === 'encryption_required')
@@ -54,7 +57,7 @@ export function createGuests(deps: GuestsDeps) {
     })
   }
 
-  /** Deletes guests without activity, files or access to purchases in the last 90 days. */
+  /** Deletes guests without activity, a new file or access from a purchase in the last 90 days. */
   async function sweep(signal: AbortSignal) {
     const cutoff = new Date(now().getTime() - IDLE_DAYS * DAY_MS)
     const wasUsed = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))

@@ -15,8 +15,8 @@ export const userExport = {
     {
       createdAt: time('when the account was created'),
       updatedAt: time('when it was last changed'),
-      emailVerifiedAt: nullable(time('when the address was verified; null: it is not')),
-      twoFactorSince: nullable(time('when two-factor was turned on; null: it is off')),
+      emailVerifiedAt: nullable(time('when the address was verified; null if it is not')),
+      twoFactorSince: nullable(time('when two-factor was turned on; null if it is off')),
       hasPassword: t.Boolean({
         description: 'whether the user can sign in with a password',
         examples: [true],
@@ -57,7 +57,7 @@ export const userExport = {
   pending: t.Array(
     closedObject(
       {
-        purpose: openEnum(PURPOSES, { description: 'what it is for' }),
+        purpose: openEnum(PURPOSES, { description: 'the purpose of the link or challenge' }),
         email: email('the address that it was sent to; null if none was recorded'),
         expiresAt: time('when it expires'),
       },

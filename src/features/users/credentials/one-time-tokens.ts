@@ -47,7 +47,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
         .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
     }
     const secret = randomBytes(32).toString('base64url')
-    // The hash covers the id too, so it cannot be changed.
+    // The hash also covers the id: a token with a changed id is invalid.
     const token = bearerId === null ? secret : `${secret}.${bearerId}`
     const expiresAt = new Date(now().getTime() + LIFETIME_MS[purpose])
     const row = { hash: sha256(token), purpose, userId, email, failures: 0, expiresAt }
@@ -55,7 +55,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return token
   }
 
-  /** The token's row if it is valid for `purpose`. */
+  /** The token's row if the token is valid for `purpose`, else null. */
   async function find(from: Reader, purpose: Purpose, token: string) {
     const [row] = await from
       .select()
@@ -71,7 +71,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return row
   }
 
-  /** Counts a wrong answer and deletes the token after `max` of them. */
+  /** Counts a wrong code, and deletes the token after `max` wrong codes. */
   async function countFailure(
     tx: Tx,
     { hash, failures }: { hash: string; failures: number },

@@ -25,7 +25,7 @@ type PasswordLoginDeps = {
 
 const REGISTRATIONS_PER_IP: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
 
-/** Signs users up and in with an e-mail address and a password. */
+/** Registers users with an e-mail address and a password, and signs them in. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {
   const {
     db,
@@ -60,10 +60,10 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const login = { email, emailKey: emailKeyOf(email), passwordHash }
       const guest = guestId === null ? null : await accounts.find(tx, guestId)
-      const named = defaults.name === '' ? login : { ...login, name: defaults.name }
+      const loginAndName = defaults.name === '' ? login : { ...login, name: defaults.name }
       const user =
         guest?.loginType === 'guest'
-          ? await accounts.upgrade(tx, guest, 'email', named)
+          ? await accounts.upgrade(tx, guest, 'email', loginAndName)
           : await accounts.create(tx, 'email', defaults, login)
       await addresses.sendVerification(tx, user, ip)
       return signIn.openSession(tx, user, device)
@@ -71,7 +71,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return signIn.toSessionReply(grant, baseUrl)
   }
 
-  /** Creates an account for an operator, without a session. */
+  /** Creates an account at an operator's request, without opening a session. */
   async function create({
     email,
     password,
@@ -144,7 +144,9 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       () => check(password, 'password', email, name),
     ]
     const outcomes = await Promise.allSettled(checks.map((run) => run()))
-    const errors = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    const errors = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason] : [],
+    )
     if (errors.length === 1) throw errors[0]
     if (errors.length === 0) return
     throw new AppError('validation_failed', 'Some fields are invalid.', {
@@ -160,6 +162,6 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
 function emailTaken(): AppError {
   return new AppError(
     'email_taken',
-    'There is an account with this e-mail address: sign in instead.',
+    'An account with this e-mail address already exists: sign in instead.',
   )
 }

@@ -15,7 +15,7 @@ type PasswordProofDeps = {
 
 export type PasswordProof = ReturnType<typeof createPasswordProof>
 
-/** Throws if the password was replaced since it was verified. */
+/** Throws if the password has changed since it was verified. */
 export type RecheckPassword = (tx: Tx) => Promise<void>
 
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
@@ -27,7 +27,10 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
   return { attempt, prove, verifyOwnPassword, clearFailures, claimsOf }
 
-  /** The account with this address and password. `releaseRateLimit` uncounts the attempt, in a transaction. */
+  /**
+   * The account with this address and password. `releaseRateLimit` takes the attempt out of the
+   * rate limit again, in the caller's transaction.
+   */
   async function attempt(email: string, password: string, ip: string) {
     const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
     await limits.check(claims)
@@ -41,7 +44,7 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     })
   }
 
-  /** Like `attempt`, when no sign-in follows. */
+  /** Like `attempt`, for callers that do not sign the user in. */
   async function prove(email: string, password: string, ip: string): Promise<Account> {
     const { user, releaseRateLimit } = await attempt(email, password, ip)
     await db.write(releaseRateLimit)
@@ -49,8 +52,9 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
   }
 
   /**
-   * Throws unless it is the signed-in user's password, with the rate limit of a sign-in. Returns a check to
-   * repeat inside the transaction that follows, because another password may be set in between.
+   * Throws unless `password` is the signed-in user's. Wrong passwords cause the same delays as in a
+   * sign-in. Returns a check to repeat inside the transaction that follows, because the password
+   * may change in between.
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
     const { passwordHash } = await accounts.find(db.read, userId)
@@ -69,10 +73,10 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
 
   /** Lifts the delays that wrong passwords caused, once a new password is set. */
   async function clearFailures(tx: Tx, { id, email }: Account) {
-    for (const claim of claimsOf({ id, email })) await limits.forget(tx, claim)
+    for (const claim of claimsOf({ id, email })) await limits.resetCounter(tx, claim)
   }
 
-  /** The rate limits that password attempts of an account count against. */
+  /** The rate limits for password attempts on an account. */
   function claimsOf({ id, email }: Pick<Account, 'id' | 'email'>): Claim[] {
     return [accountClaim(email ?? id), { rule: PER_USER, key: id }]
   }

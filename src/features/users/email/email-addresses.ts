@@ -59,7 +59,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** Sends the verification mail of a new account, unless too many were sent to the address already. */
   async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
-    const isAllowed = await limits.tryCount(tx, {
+    const isAllowed = await limits.countIfAllowed(tx, {
       rule: UNVERIFIED_MAIL_LIMIT,
       key: emailKeyOf(user.email),
     })
@@ -126,7 +126,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     })
   }
 
-  /** Queues a password reset. Known and unknown addresses take the same time until the reply. */
+  /** Queues a password reset. The reply takes as long for unknown addresses as for known ones. */
   async function requestReset(email: string, ip: string) {
     await reserveMailLimit(email, ip)
     const handling = { priority: PRIORITY.reset, userId: null, source: ip }
@@ -167,7 +167,10 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     return accounts.find(tx, row.userId)
   }
 
-  /** Refuses a link to an address that is no longer the account's. */
+  /**
+   * Marks the address as verified. Refuses a link sent to an address that the account no longer
+   * has.
+   */
   async function confirmAddress(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
     if (user.email !== email) throw invalidLink()
@@ -180,7 +183,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (holder && holder.id !== userId) throw addressTaken()
     const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     await tx.update(users).set(changes).where(eq(users.id, userId))
-    // A verification link sent to the old address does not verify the new one.
+    // Verification links are kept, but one sent to the old address does not verify the new one.
     await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, user, 'email-changed', { detail: email })
   }

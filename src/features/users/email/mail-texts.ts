@@ -12,11 +12,11 @@ export type MailKind =
 type Text = { subject: string; body: string; action?: string }
 type MailContent = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
 
-/** The mails in each language. `%s` is the detail, such as a device or an address. */
+/** The texts of the mails. `%s` is replaced by the detail, such as a device or an address. */
 const ENGLISH: Record<MailKind, Text> = {
   'verify-email': {
     subject: 'Confirm your e-mail address',
-    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not create an account, do not confirm it: whoever created it knows the password.',
+    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not create an account, do not confirm this address: the person who created the account knows its password.',
     action: 'Confirm the address',
   },
   'change-email': {
@@ -31,16 +31,16 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'reset-password': {
     subject: 'Choose a new password',
-    body: 'Someone, hopefully you, has asked for a new password. The link works for 30 minutes. If it was not you, ignore this e-mail.',
+    body: 'Someone, hopefully you, has asked for a new password. The link works for 30 minutes. If this was not you, ignore this e-mail.',
     action: 'Choose a password',
   },
   'email-changed': {
     subject: 'Your e-mail address was changed',
-    body: 'Your account now has the address %s. If it was not you, reply to this e-mail right away.',
+    body: 'Your account now uses the address %s. If you did not change it, reply to this e-mail right away.',
   },
   'new-device': {
     subject: 'New sign-in to your account',
-    body: 'A device that we have not seen before has signed in to your account: %s. If it was not you, change your password.',
+    body: 'A device that we have not seen before has signed in to your account: %s. If this was not you, change your password.',
   },
   'token-reused': {
     subject: 'We have signed out one of your devices',

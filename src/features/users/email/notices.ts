@@ -29,7 +29,7 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
   ): Promise<boolean> {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
-    if (!(await limits.tryCount(tx, { rule, key: emailKeyOf(email) }))) return false
+    if (!(await limits.countIfAllowed(tx, { rule, key: emailKeyOf(email) }))) return false
     const handling = { priority: PRIORITY.notice, userId, source: userId }
     await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...content }, handling)
     return true

@@ -2,9 +2,9 @@ import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { MailKind } from './mail-texts.ts'
 
 /**
- * Work to do after a commit: a mail, a grant to revoke at Apple, or a forgotten password, which is handled
- * here so that the reply takes the same time for unknown addresses. `link` and `detail` fill in the mail;
- * `page` is the same link for browsers.
+ * Work to do after a commit: a mail, a grant to revoke at Apple, or a forgotten password. The last
+ * one is queued so that the reply takes as long for unknown addresses as for known ones. `link` and
+ * `detail` fill in the mail; `page` is the same link for browsers.
  */
 type UserMessage =
   | {

@@ -5,14 +5,14 @@ const ENGLISH = {
   reset: { title: 'Choose a new password', button: 'Set the password' },
   delete: { title: 'Delete your account', button: 'Delete everything' },
   deleteWarning:
-    'Your profile, your files and your sessions are deleted immediately and cannot be restored.',
+    'Your profile, files and sessions will be deleted immediately and cannot be restored.',
   email: 'E-mail address',
   password: 'Password',
   newPassword: 'New password',
   code: 'Two-factor code, if two-factor is on',
   verified: 'The address is confirmed. You can go back to the app.',
   cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
-  wasReset: 'The password is set. Sign in with it in the app.',
+  wasReset: 'The new password is set. You can now sign in with it in the app.',
   deleted: 'Your account and everything in it have been deleted.',
 }
 export type PageTexts = typeof ENGLISH

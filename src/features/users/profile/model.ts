@@ -15,13 +15,17 @@ export const ProfilePatch = closedObject({
       [
         closedObject(
           {
-            name: t.Optional(text(100, 'null: empty', 'Ann')),
-            locale: t.Optional(text(35, 'BCP 47; null: from the request headers', 'pt-BR')),
-            timezone: t.Optional(text(64, 'IANA; null: from the request headers', 'Europe/Berlin')),
-            currency: t.Optional(text(3, 'ISO 4217 in any case; null: usd', 'EUR')),
+            name: t.Optional(text(100, 'null clears it', 'Ann')),
+            locale: t.Optional(text(35, 'BCP 47; null takes it from the request headers', 'pt-BR')),
+            timezone: t.Optional(
+              text(64, 'IANA; null takes it from the request headers', 'Europe/Berlin'),
+            ),
+            currency: t.Optional(
+              text(3, 'ISO 4217, in upper or lower case; null restores usd', 'EUR'),
+            ),
             avatarKey: t.Optional(
               // An invented key would be refused when examples are tried.
-              text(64, 'the key of one of the user’s public pictures; null: none', null),
+              text(64, 'the key of one of the user’s public pictures; null removes it', null),
             ),
           },
           'ProfileChanges',
@@ -35,7 +39,7 @@ export const ProfilePatch = closedObject({
   onboardingCompleted: t.Optional(
     t.Union([t.Boolean(), t.Null()], {
       error: 'must be true, false or null',
-      description: 'null: false',
+      description: 'null restores false',
       examples: [true],
     }),
   ),
@@ -71,7 +75,7 @@ export const UserProfile = closedObject(
         ),
       },
       'Profile',
-      'what the user can change',
+      'the fields that the user can change',
     ),
     twoFactor: closedObject(
       {
@@ -81,7 +85,10 @@ export const UserProfile = closedObject(
         }),
         methods: t.Array(
           openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
-          { description: 'what the second step accepts; empty while it is off', examples: [[]] },
+          {
+            description: 'the methods that the second step accepts; empty while it is off',
+            examples: [[]],
+          },
         ),
         recoveryCodesLeft: integer({
           description: 'recovery codes not used yet',

@@ -60,7 +60,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       PATH,
       async ({ session }) => {
         await deleteAccount(session.userId)
-        return message('The account and everything in it is deleted.')
+        return message('The account and everything in it have been deleted.')
       },
       {
         signedIn: true,

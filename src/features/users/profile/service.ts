@@ -63,8 +63,8 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
     const changes = validatePatch(patch, defaults)
     await db.write(async (tx) => {
       const { avatarKey } = changes
-      const isChosen = avatarKey !== undefined && avatarKey !== null
-      if (isChosen && !(await ownsPublicPicture(tx, userId, avatarKey))) throw notOwnPicture()
+      const setsAvatar = avatarKey !== undefined && avatarKey !== null
+      if (setsAvatar && !(await ownsPublicPicture(tx, userId, avatarKey))) throw notOwnPicture()
       const changed = await tx
         .update(users)
         .set({ ...changes, updatedAt: now() })
@@ -86,14 +86,14 @@ const ALL_NULL = {
 }
 
 function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults: DefaultValues) {
-  const given = profile === null ? ALL_NULL : (profile ?? {})
+  const requested = profile === null ? ALL_NULL : (profile ?? {})
   const errors: ErrorDetail[] = []
   const changes = {
     ...field('name', (name) => name, ''),
     ...field('locale', asLocale, defaults.locale, 'a BCP 47 language tag such as en'),
     ...field('timezone', asTimezone, defaults.timezone, 'an IANA time zone such as Europe/Berlin'),
     ...field('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
-    ...(given.avatarKey === undefined ? {} : { avatarKey: given.avatarKey }),
+    ...(requested.avatarKey === undefined ? {} : { avatarKey: requested.avatarKey }),
     ...(onboardingCompleted === undefined
       ? {}
       : { onboardingCompleted: onboardingCompleted ?? false }),
@@ -109,7 +109,7 @@ function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults:
     defaultValue: string,
     expected = '',
   ): { [key in K]?: string } {
-    const wanted = given[name]
+    const wanted = requested[name]
     if (wanted === undefined) return {}
     const value = wanted === null ? defaultValue : normalize(wanted)
     if (value === null) errors.push({ path: `profile.${name}`, message: `must be ${expected}` })
@@ -119,6 +119,8 @@ function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults:
 
 function notOwnPicture(): AppError {
   return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path: 'profile.avatarKey', message: 'must be the key of your own public picture' }],
+    details: [
+      { path: 'profile.avatarKey', message: 'must be the key of one of your public pictures' },
+    ],
   })
 }

@@ -33,7 +33,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'listSessions',
           summary: 'Signed-in devices',
-          description: 'All sessions of the user, last used first.',
+          description: 'All sessions of the user, most recently used first.',
         },
       },
     )
@@ -63,7 +63,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       async ({ session, body }) => {
         const { currentPassword, newPassword } = body
         await passwordLogin.change(session.userId, session.sessionId, currentPassword, newPassword)
-        return message('The password is changed. Other devices are signed out.')
+        return message('The password has been changed. Other devices are signed out.')
       },
       {
         ...json(PasswordBody),
@@ -99,7 +99,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       `${PASSWORD}/reset`,
       async ({ body: { token, newPassword } }) => {
         await passwordLogin.reset(token, newPassword)
-        return message('The password is set. Sign in with it.')
+        return message('The new password is set. You can now sign in with it.')
       },
       {
         ...json(ResetBody),

@@ -12,7 +12,8 @@ export type UserRoutesDeps = {
   deleteAccount: (userId: string) => Promise<void>
   /** The name of the app on pages. */
   appName: string
-  /** The language of pages for a request, and a sentence in that language. */
+  /** The language of the pages for a request. */
   languageOf: (request: Request) => string
+  /** Translates a sentence into a language. */
   translate: (sentence: string, language: string) => string
 }

@@ -22,7 +22,7 @@ const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
 /** Signing in, refreshing and signing out. */
 export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
   const { passwordLogin, signIn, socialLogin, guests, sessions } = users
-  const { bearerUserId, bearerGuestId } = guests
+  const { bearerUserId, bearerUserIdIfValid } = guests
   return new Elysia({ name: 'auth-sign-in' })
     .use(signedIn)
     .post(
@@ -55,7 +55,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           email,
           password,
           originOf(request, server),
-          await bearerGuestId(bearer, isSealed(request)),
+          await bearerUserIdIfValid(bearer, isSealed(request)),
         ),
       {
         ...json(LoginBody),
@@ -78,7 +78,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
             challengeToken,
             code,
             originOf(request, server),
-            await bearerGuestId(bearer, isSealed(request)),
+            await bearerUserIdIfValid(bearer, isSealed(request)),
           ),
         ),
       {

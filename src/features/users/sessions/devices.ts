@@ -48,14 +48,15 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
   }
 
   /**
-   * Remembers a device. True if the user has other devices but this one is not among the 20 most recently seen.
+   * Remembers a device. Returns whether it is new: the user has other devices, but this one is not
+   * among the 20 most recently seen.
    */
   async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
-    const isOwn = eq(knownDevices.userId, userId)
+    const isTheirs = eq(knownDevices.userId, userId)
     const known = await tx
       .select()
       .from(knownDevices)
-      .where(isOwn)
+      .where(isTheirs)
       .orderBy(desc(knownDevices.seenAt))
     const seenAt = now()
     await tx
@@ -65,7 +66,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     const others = known.map(({ device: name }) => name).filter((name) => name !== device)
     const forgotten = others.slice(MAX_DEVICES - 1)
     if (forgotten.length > 0) {
-      await tx.delete(knownDevices).where(and(isOwn, inArray(knownDevices.device, forgotten)))
+      await tx.delete(knownDevices).where(and(isTheirs, inArray(knownDevices.device, forgotten)))
     }
     return known.length > 0 && others.length === known.length
   }

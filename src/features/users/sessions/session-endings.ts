@@ -5,7 +5,7 @@ import { createRecentMap } from '../../../lib/recent-map.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
-/** Why a session ended: signed out; account secured or too many sessions; stolen token; age. */
+/** Why a session ended. `revoked`: the account was secured, or the user had too many sessions. */
 export type SessionEndReason = Extract<
   DenialReason,
   'signed_out' | 'revoked' | 'token_reused' | 'session_expired'
@@ -14,7 +14,10 @@ export type SessionEndReason = Extract<
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
 const MAX_SESSIONS = 20
-/** An access token outlives its session by at most 15 minutes; older reasons are in the log. */
+/**
+ * How many reasons are kept in memory. A reason is needed while an access token outlives its
+ * session, at most 15 minutes; older reasons are in the log.
+ */
 const MAX_RECENT_ENDS = 5_000
 
 /** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */

@@ -86,10 +86,11 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /**
-   * Exchanges a refresh token. A used token gets the same successor again, for a client that missed the reply,
-   * until 60 s after the successor was first used. After that it counts as stolen and ends the session. So
-   * does a second token in a row that is sent again after its successor was used, except within 5 s: then
-   * two processes may have refreshed at once, so it is only refused.
+   * Exchanges a refresh token. A client that missed the reply can send a used token again and gets
+   * the same successor, until 60 s after that successor was first used. Later, the token counts as
+   * stolen and the session ends. The session also ends if this happens with two tokens in a row:
+   * both were sent again after their successor had been used. Within 5 s of that use, two processes
+   * may have refreshed at once, so the second token is only refused.
    */
   async function refresh(token: string, sealed: boolean): Promise<TokenGrant> {
     const hash = hashToken(token)
@@ -174,7 +175,10 @@ export function createSessions(deps: SessionsDeps) {
       .where(eq(sessions.id, sessionId))
   }
 
-  /** Reads still work while the disk is full or locked; a later use is recorded instead. */
+  /**
+   * Ignores a failed write: reads must work while the disk is full or locked. A later use is
+   * recorded instead.
+   */
   async function recordFirstUse(claims: AccessClaims) {
     try {
       await db.write((tx) => markUsed(tx, claims, now()))

@@ -64,8 +64,9 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 
   /**
-   * Throws `token_expired`, or `unauthenticated` for every other error. The signature is verified once per
-   * token, because that costs more than the rest of a request. Expiry and key are checked each time.
+   * Verifies an access token. Throws `token_expired`, or `unauthenticated` for any other invalid
+   * token. The signature is verified once per token, because that costs more than the rest of a
+   * request. Expiry and key are checked each time.
    */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     const known = verified.get(token) ?? (await verify(token))

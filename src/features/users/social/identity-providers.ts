@@ -118,7 +118,7 @@ async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   const reply = await fetch(url, { ...options, decompress: false })
   const body = await readTextCapped(reply, MAX_KEYS_BYTES)
   if (body === null)
-    throw new Error('the keys of the identity provider are too long, or compressed')
+    throw new Error('the key set of the identity provider is too long, or compressed')
   return new Response(body, { status: reply.status })
 }
 
@@ -126,11 +126,11 @@ async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
 function nonceMatches(
   provider: ProviderName,
   claimed: unknown,
-  given: string | undefined,
+  appNonce: string | undefined,
 ): boolean {
-  if (claimed === undefined && given === undefined) return true
-  if (typeof claimed !== 'string' || given === undefined) return false
-  return claimed === given || (provider === 'apple' && claimed === sha256(given, 'hex'))
+  if (claimed === undefined && appNonce === undefined) return true
+  if (typeof claimed !== 'string' || appNonce === undefined) return false
+  return claimed === appNonce || (provider === 'apple' && claimed === sha256(appNonce, 'hex'))
 }
 
 /** Token errors from jose are the caller's fault; all others are failures to reach the provider. */
@@ -143,7 +143,7 @@ function isUnreachable(error: unknown): boolean {
 function refused(): AppError {
   return new AppError(
     'unauthenticated',
-    'The id token is not valid here: sign in with the provider again.',
+    'The id token was not accepted: sign in with the provider again.',
     { denial: { reason: 'wrong_id_token' } },
   )
 }

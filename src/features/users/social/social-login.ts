@@ -94,7 +94,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     })
   }
 
-  /** The linked account, else one with the same verified address, the guest's, or a new one. */
+  /**
+   * The linked account, else one with the same verified address, else the guest's, else a new one.
+   */
   async function findOrCreateAccount(
     tx: Tx,
     identity: ProvenIdentity,
@@ -129,8 +131,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * Links only if both sides have verified the address: otherwise a stranger could claim an account by signing up
-   * with it first. A provider that does not own the address also needs the account's session.
+   * Links only if both sides have verified the address: otherwise a stranger could claim an account
+   * by signing up with the address first. If the provider does not own the address, the request
+   * must also carry the account's token.
    */
   async function linkByEmail(
     tx: Tx,
@@ -148,8 +151,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * A new account shows the address, and signs in with it only if no other account has it. If the provider
-   * does not own the address, a mail verifies it: it may have changed hands.
+   * A new account always shows the address. It can sign in with the address only if the provider
+   * has verified it and no other account has it. If the provider does not own the address, a mail
+   * verifies it again, because it may have changed hands.
    */
   async function loginFieldsOf(
     tx: Tx,

@@ -88,7 +88,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const codes = deriveConfirmedCodes(user)
     const known = new Set(codes.map((code) => hashCode(id, code)))
     const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
-    // The codes have been renewed since.
+    // The codes have been renewed since the confirmation.
     if (!kept.every(({ hash }) => known.has(hash))) throw alreadyOn()
     return codes
   }
@@ -130,7 +130,10 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** Turns two-factor off for an operator and ends all sessions. Throws `conflict` if it is not on. */
+  /**
+   * Turns two-factor off at an operator's request and ends all sessions. Throws `conflict` if it is
+   * off.
+   */
   async function reset(userId: string) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await find(tx, userId)
@@ -146,7 +149,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     await accountSecurity.secure(tx, userId, keptSession)
   }
 
-  /** The rate limits that codes of a user count against. */
+  /** The rate limits for a user's codes. */
   function claimsOf(userId: string): Claim[] {
     return [{ rule: CODES_PER_ACCOUNT, key: userId }]
   }

@@ -12,7 +12,7 @@ import type { Columns } from '../columns.ts'
 /** Sorted by bytes, as in SQLite. */
 const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
 
-/** The driver returns them as text. */
+/** The driver returns bigint values as text. */
 const int = customType<{ data: number; driverData: string | number }>({
   dataType: () => 'bigint',
   fromDriver: Number,

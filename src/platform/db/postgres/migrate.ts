@@ -7,7 +7,7 @@ export class DatabaseRefusal extends Error {
 }
 
 /** The key of the advisory lock under which one instance migrates while others wait. */
-const LOCK = 0x6d696772
+const LOCK_KEY = 0x6d696772
 /** For the migration of a large database, in ms. */
 const MIGRATION_TIMEOUT_MS = 30 * 60 * 1000
 
@@ -24,7 +24,7 @@ export async function migrate(
   let isBroken = true
   try {
     await connection.run('BEGIN', [])
-    await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], MIGRATION_TIMEOUT_MS)
+    await connection.run(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`, [], MIGRATION_TIMEOUT_MS)
     const applied = await countAppliedMigrations(connection)
     const pending = migrations.slice(applied)
     if (applied === 0 && pending.length > 0) await refuseForeignTables(connection)

@@ -16,7 +16,7 @@ const FIND = "SELECT obj_description(to_regproc('homeport_moved')::oid, 'pg_proc
 /** Connections of other users, such as monitoring, are not counted. */
 const COUNT_OTHERS = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
 AND usename = current_user AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
-/** By then, the connections of a process that has just exited are gone. */
+/** Long enough for the connections of a process that has just exited to be gone. */
 const RECHECK_AFTER_MS = 500
 
 /** Makes the server refuse changes by any version of Homeport, because the data moves to `place`. */
@@ -33,7 +33,7 @@ export async function movedTo(read: Run): Promise<string | null> {
 }
 
 /** The number of this user's other connections; `read` must use only one. */
-export async function countOthers(read: Run): Promise<number> {
+export async function countOtherConnections(read: Run): Promise<number> {
   for (let checks = 1; ; checks++) {
     const [[count] = []] = await read(COUNT_OTHERS, [])
     if (checks === 3 || Number(count) === 0) return Number(count)

@@ -50,7 +50,7 @@ function sizesOf(connections: number): Sizes {
   return { reads, changes: Math.max(1, connections - reads - 2) }
 }
 
-/** The data layer on a server whose schema is up to date. `url` is that of the pools. */
+/** The data layer on a server whose schema is up to date. The pools are connected to `url`. */
 export function createPostgresDb<Tables>(
   { reads, changes }: Pools,
   { url, connections }: { url: string; connections: number },

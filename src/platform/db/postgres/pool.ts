@@ -4,7 +4,7 @@ import { isConnectionLost, ResponseTimeout } from './errors.ts'
 /** Runs one statement and returns its rows as arrays. */
 export type Run = (query: string, params: unknown[]) => Promise<unknown[][]>
 
-/** A reserved connection. `release` closes it when it `isBroken`. `timeoutMs` replaces the deadline. */
+/** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
 export type Connection = {
   run(query: string, params: unknown[], timeoutMs?: number): Promise<unknown[][]>
   release(isBroken: boolean): void
@@ -23,7 +23,10 @@ export type Pool = ReturnType<typeof createPool>
 const MAX_LIFETIME_SECONDS = 30 * 60
 const RETRY_DELAYS_MS = [10, 50, 200, 500]
 
-/** Connections to the server. The driver has no deadlines; if the server stops responding, they are replaced. */
+/**
+ * Connections to the server. The driver has no deadlines; if the server stops responding, the
+ * connections are replaced.
+ */
 export function createPool({ url, max, deadline }: PoolOptions) {
   let sql = connect()
   let answeredAt = performance.now()
@@ -35,7 +38,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     for (let tries = 0; ; tries++) {
       try {
         const from = sql
-        return await within(from, () => from.unsafe(query, params).values())
+        return await withDeadline(from, () => from.unsafe(query, params).values())
       } catch (error) {
         const wait = RETRY_DELAYS_MS[tries]
         const isLate = performance.now() - start > deadline
@@ -51,13 +54,13 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     const reserving = from.reserve()
     // A connection that arrives too late is released immediately.
     reserving.then((found) => (hasTimedOut ? found.release() : undefined)).catch(() => {})
-    const reserved: ReservedSQL = await within(from, () => reserving).catch((error) => {
+    const reserved: ReservedSQL = await withDeadline(from, () => reserving).catch((error) => {
       hasTimedOut = true
       throw error
     })
     return {
       run: (query, params, timeoutMs) =>
-        within(from, () => reserved.unsafe(query, params).values(), timeoutMs),
+        withDeadline(from, () => reserved.unsafe(query, params).values(), timeoutMs),
       release(isBroken) {
         // A broken connection may still hold a transaction.
         if (isBroken) reserved.close({ timeout: 0 }).catch(() => {})
@@ -66,7 +69,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     }
   }
 
-  async function within<T>(
+  async function withDeadline<T>(
     from: SQL,
     work: () => PromiseLike<T>,
     timeoutMs = deadline,

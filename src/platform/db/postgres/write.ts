@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createSemaphore } from '../../../lib/semaphore.ts'
 import { withTimeout } from '../../../lib/with-timeout.ts'
 import { buildersOf } from '../builders.ts'
-import { changeIsOver } from '../change-is-over.ts'
+import { changeEndedError } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConnectionLost, sqlState } from './errors.ts'
@@ -37,12 +37,12 @@ const RETRY_TIMEOUT_MS = 7_000
 const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
 /** The key of the advisory lock under which changes run exclusively. */
-const LOCK = 0x686f6d65
+const LOCK_KEY = 0x686f6d65
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = '200ms'"
 
 /**
- * Runs every change as a SERIALIZABLE transaction, so that changes need no locks. One that conflicts is run again:
- * its effects outside the database belong in `afterCommit`.
+ * Runs every change as a SERIALIZABLE transaction, so that changes need no locks. A conflicting
+ * change is run again, so its effects outside the database belong in `afterCommit`.
  */
 export function createWriter({ pool, limit }: WriterDeps) {
   const inside = new AsyncLocalStorage<Change>()
@@ -128,7 +128,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
       }
       return await exclusive.run(() => retryExclusively(work, retry))
     } catch (error) {
-      // There was no time left to find out whether a concurrent change caused it.
+      // There was no time left to find out whether a concurrent change caused the error.
       throw retry.isOver() && retry.isRetryableConstraint(error) ? unavailable(error) : error
     }
   }
@@ -150,13 +150,16 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
   }
 
-  /** The lock belongs to a transaction of its own: inside the change it would come after the change's snapshot. */
+  /**
+   * The lock belongs to a separate transaction: the change itself could take it only after its own
+   * snapshot.
+   */
   async function withLock<T>(work: () => Promise<T>): Promise<T> {
     const connection = await pool.reserve()
     let isBroken = true
     try {
       await connection.run(`BEGIN; SET LOCAL lock_timeout = '${RETRY_TIMEOUT_MS}ms'`, [])
-      await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], RETRY_TIMEOUT_MS + 1000)
+      await connection.run(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`, [], RETRY_TIMEOUT_MS + 1000)
       try {
         return await work()
       } finally {
@@ -220,7 +223,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
 
   function current(): Change {
     const change = inside.getStore()
-    if (!change || change.isOver) throw changeIsOver()
+    if (!change || change.isOver) throw changeEndedError()
     return change
   }
 }

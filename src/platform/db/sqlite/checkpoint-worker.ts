@@ -1,20 +1,21 @@
 import { Database } from 'bun:sqlite'
 import { fdatasyncSync, openSync } from 'node:fs'
 
-type Pass = { busy: number; log: number; checkpointed: number }
+type CheckpointResult = { busy: number; log: number; checkpointed: number }
 
 const PAUSE_MS = 200
-/** A log of LONG_LOG pages is restarted once at most FEW_LEFT of them remain to be copied. */
-const LONG_LOG = 24_000
-const FEW_LEFT = 64
+/** A log of this many pages is restarted once at most MAX_PAGES_LEFT remain to be copied. */
+const LONG_LOG_PAGES = 24_000
+const MAX_PAGES_LEFT = 64
 /** How long the writing process may wait for the last pages. */
 const RESTART_WAIT_MS = 10
 /** The worker ends after this time without anything to copy. */
 const IDLE_TIMEOUT_MS = 5_000
 
 /**
- * Copies the log of the database at `path` into it while another process writes, until it is idle. Empties the log
- * once, because it still contains deleted data.
+ * While another process writes to the database at `path`, copies the log into the database
+ * file, until the log has been idle for a while. Empties the log once, because it still
+ * contains deleted data.
  */
 export async function copyLogUntilIdle(path: string) {
   const client = new Database(path, { readwrite: true })
@@ -30,20 +31,22 @@ export async function copyLogUntilIdle(path: string) {
   ) {
     const { log, left } = copy()
     if (left > 0) lastWork = Date.now()
-    if (!isEmptied && left <= FEW_LEFT) isEmptied = pass('TRUNCATE', RESTART_WAIT_MS).busy === 0
+    if (!isEmptied && left <= MAX_PAGES_LEFT)
+      isEmptied = checkpoint('TRUNCATE', RESTART_WAIT_MS).busy === 0
     // Copies again immediately, so that the restart has few pages left to wait for.
-    if (log >= LONG_LOG && copy().left <= FEW_LEFT) pass('RESTART', RESTART_WAIT_MS)
+    if (log >= LONG_LOG_PAGES && copy().left <= MAX_PAGES_LEFT)
+      checkpoint('RESTART', RESTART_WAIT_MS)
   }
 
   /** Copies the log. SQLite syncs only once all of it is copied, and one large sync would take too long. */
   function copy(): { log: number; left: number } {
-    const { log, checkpointed } = pass('PASSIVE', 0)
+    const { log, checkpointed } = checkpoint('PASSIVE', 0)
     if (checkpointed < log) fdatasyncSync(file)
     return { log, left: log - checkpointed }
   }
 
-  function pass(mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE', wait: number): Pass {
+  function checkpoint(mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE', wait: number): CheckpointResult {
     client.run(`PRAGMA busy_timeout = ${wait}`)
-    return client.query(`PRAGMA wal_checkpoint(${mode})`).get() as Pass
+    return client.query(`PRAGMA wal_checkpoint(${mode})`).get() as CheckpointResult
   }
 }

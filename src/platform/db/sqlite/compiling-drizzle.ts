@@ -52,7 +52,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     return super.count(query)
   }
 
-  /** Guards every way to run it: builders use `run` and `all`. */
+  /** Guards every method that runs the query: builders use `run` and `all`. */
   #guarded<T extends PreparedQuery>(prepared: T): T {
     for (const name of ['execute', 'run', 'all', 'get', 'values'] as const) {
       const run = prepared[name].bind(prepared) as (values?: Values) => never

@@ -19,7 +19,7 @@ export function foreignObject(path: string, migrations: Migration[]): string | n
   using model = new Database(':memory:')
   migrate(model, migrations.slice(0, version))
   const known = new Set(objectsOf(model).map(textOf))
-  const found = objectsOf(client).find((one) => !known.has(textOf(one)))
+  const found = objectsOf(client).find((object) => !known.has(textOf(object)))
   return found ? `${found.type} ${found.name}` : null
 }
 

@@ -79,7 +79,7 @@ export function createDb<Tables>(
     diskFailure,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
     dropCaches() {
-      for (const one of [client, reader]) one.run('PRAGMA shrink_memory')
+      for (const connection of [client, reader]) connection.run('PRAGMA shrink_memory')
     },
     emptyLog: async () => checkpoints?.emptyLog(),
     async stopWriting(reason) {
@@ -113,10 +113,10 @@ export async function reasonNotToOpen(
   const file = Bun.file(path)
   if (!(await file.exists()) || file.size === 0) return null
   const header = new TextDecoder('latin1').decode(await file.slice(0, 16).arrayBuffer())
-  if (header !== 'SQLite format 3\0') return notOurs(path)
+  if (header !== 'SQLite format 3\0') return foreignFileReason(path)
   using client = new Database(path, { readwrite: true })
   try {
-    if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return notOurs(path)
+    if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return foreignFileReason(path)
     if (schemaVersion(client) > migrations.length) {
       return `${path} was written by a newer version of Homeport: start that version, or restore a backup`
     }
@@ -163,7 +163,7 @@ export function countAppliedMigrations(path: string): number {
   return schemaVersion(client)
 }
 
-/** Writes a copy of the database with rebuilt indexes to `path`. It is not synced. */
+/** Writes a copy of the database with rebuilt indexes to `path`, without syncing it. */
 export function copyDatabase(client: Database, path: string) {
   client.run('VACUUM INTO ?', [path])
 }
@@ -186,7 +186,7 @@ export function isReplicated(client: Database): boolean {
   return client.query("SELECT 1 FROM sqlite_master WHERE name = '_litestream_seq'").get() !== null
 }
 
-function notOurs(path: string): string {
+function foreignFileReason(path: string): string {
   return `${path} is damaged or not a Homeport database: restore it from a backup`
 }
 

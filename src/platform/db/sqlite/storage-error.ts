@@ -3,8 +3,8 @@ import { noSpaceLeft, unavailable } from '../storage-error.ts'
 
 /** The SQLite result code, such as `SQLITE_FULL`, anywhere in the chain of causes. */
 export function sqliteCode(error: unknown): string | null {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const { code } = at as { code?: unknown }
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const { code } = current as { code?: unknown }
     if (typeof code === 'string' && code.startsWith('SQLITE_')) return code
   }
   return null

@@ -2,7 +2,8 @@ import type { Database } from 'bun:sqlite'
 
 /**
  * One snapshot for all reads in one turn of the event loop, because locking for each read would take longer than the
- * read. Call `close` after a commit to see it at once; other processes' changes are seen in the next turn.
+ * read. Call `close` after a commit, so that the next read sees it; other processes' changes are
+ * seen in the next turn.
  */
 export function createTurnSnapshot(reader: Database) {
   const begin = reader.query('BEGIN')
@@ -21,7 +22,7 @@ export function createTurnSnapshot(reader: Database) {
   function close() {
     if (!isOpen) return
     isOpen = false
-    // A failed read may have ended it.
+    // A failed read may have ended the transaction.
     if (reader.inTransaction) end.run()
   }
 }

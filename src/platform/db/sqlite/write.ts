@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { buildersOf } from '../builders.ts'
-import { changeIsOver } from '../change-is-over.ts'
+import { changeEndedError } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
@@ -88,7 +88,7 @@ export function createWriter(
 
   /** Changes share one connection: a statement of another change would be committed or rolled back with this one. */
   function requireCurrent() {
-    if (!current || inside.getStore() !== current) throw changeIsOver()
+    if (!current || inside.getStore() !== current) throw changeEndedError()
   }
 
   async function attempt(work: () => Promise<void>, effects: Effects): Promise<unknown> {
@@ -183,7 +183,10 @@ export function createWriter(
     }
   }
 
-  /** Waits for another process's lock between turns of the event loop: SQLite's own wait would block it. */
+  /**
+   * Waits until another process releases its lock, without blocking the event loop as SQLite's own
+   * wait would.
+   */
   async function begin() {
     const deadline = Date.now() + LOCK_TIMEOUT_MS
     for (let tries = 0; ; tries++) {

@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
 import { type EventFixture, lifecycle } from '../../../support/billing.ts'
 import {
+  ANN,
   cancellation,
   expiration,
   initial,
   issue,
   play,
   renewal,
-  U,
 } from '../../../support/flows/events.ts'
 import { playEvents } from '../../../support/play-events.ts'
 
@@ -17,7 +17,7 @@ type Story = [day: number, sentence: string, events: EventFixture[]]
 const PRO = 'prod_example_pro from the App Store'
 const ON = 'Access is on with the plan pro_month:'
 const paused = (fields = {}) =>
-  lifecycle(U, 'SUBSCRIPTION_PAUSED', 10, { ...play, purchased_day: 0, ...fields })
+  lifecycle(ANN, 'SUBSCRIPTION_PAUSED', 10, { ...play, purchased_day: 0, ...fields })
 
 const STORIES: Record<string, Story> = {
   'no event mentions the user': [
@@ -28,7 +28,7 @@ const STORIES: Record<string, Story> = {
   'the user has events but no purchase': [
     1,
     'Access is off: we have events for this account, but no purchase.',
-    [{ type: 'TRANSFER', at: 0, transferred_from: ['z'], transferred_to: [U] }],
+    [{ type: 'TRANSFER', at: 0, transferred_from: ['z'], transferred_to: [ANN] }],
   ],
   'all purchases are in the sandbox': [
     1,
@@ -50,7 +50,7 @@ const STORIES: Record<string, Story> = {
     `${ON} ${PRO} is in its trial until 8 October 2026, 12:00 UTC and will renew.`,
     [initial({ period_type: 'TRIAL', expiration_day: 7.5 })],
   ],
-  'the cancelled period is still paid': [
+  'the purchase is cancelled but still paid': [
     6,
     `${ON} ${PRO} is paid until 31 October 2026, 00:00 UTC and will not renew (cancelled on 6 October 2026, 00:00 UTC).`,
     [initial(), cancellation(5, 'UNSUBSCRIBE')],
@@ -58,7 +58,7 @@ const STORIES: Record<string, Story> = {
   'the cancellation was reverted': [
     7,
     `${ON} ${PRO} is paid until 31 October 2026, 00:00 UTC and will renew.`,
-    [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
+    [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(ANN, 'UNCANCELLATION', 6)],
   ],
   'the purchase does not renew': [
     1,
@@ -80,7 +80,7 @@ const STORIES: Record<string, Story> = {
     `${ON} prod_example_pro from Stripe is paid until 30 November 2026, 00:00 UTC, but payment for the next period failed.`,
     [initial({ store: 'STRIPE' }), issue(30, null, { store: 'STRIPE', expiration_day: 60 })],
   ],
-  'access is temporary because the store cannot confirm': [
+  'access is temporary because the store could not confirm the purchase': [
     0.5,
     `${ON} ${PRO} is granted until 2 October 2026, 00:00 UTC, because the store could not confirm the purchase.`,
     [{ ...initial({ expiration_day: 5 }), type: 'TEMPORARY_ENTITLEMENT_GRANT' }],
@@ -104,12 +104,12 @@ const STORIES: Record<string, Story> = {
       expiration(5.01, 'CUSTOMER_SUPPORT'),
     ],
   ],
-  'the purchase is paused and resumes': [
+  'the purchase is paused until a known date': [
     31,
     'Access is off: prod_example_pro from the Play Store was paused on 31 October 2026, 00:00 UTC and resumes on 30 November 2026, 00:00 UTC.',
     [initial(play), paused({ auto_resume_day: 60 }), expiration(30, 'SUBSCRIPTION_PAUSED', play)],
   ],
-  'the purchase is paused without an end': [
+  'the purchase is paused indefinitely': [
     31,
     'Access is off: prod_example_pro from the Play Store was paused on 31 October 2026, 00:00 UTC.',
     [initial(play), expiration(30, 'SUBSCRIPTION_PAUSED', play)],
@@ -119,7 +119,7 @@ const STORIES: Record<string, Story> = {
     `Access is off: ${PRO} ended on 16 November 2026, 00:00 UTC because payment failed.`,
     [initial(), issue(30, 46), expiration(46, 'BILLING_ERROR')],
   ],
-  'the cancellation names a failed payment': [
+  'the reason for the cancellation is a failed payment': [
     31,
     `Access is off: ${PRO} ended on 31 October 2026, 00:00 UTC because payment failed.`,
     [initial(), cancellation(29, 'BILLING_ERROR'), expiration(30, 'BILLING_ERROR')],
@@ -129,7 +129,7 @@ const STORIES: Record<string, Story> = {
     `Access is off: ${PRO} ended on 31 October 2026, 00:00 UTC after it was cancelled on 6 October 2026, 00:00 UTC.`,
     [initial(), cancellation(5, 'UNSUBSCRIBE'), expiration(30, 'UNSUBSCRIBE')],
   ],
-  'the purchase ended without a reason': [
+  'the purchase ended for an unknown reason': [
     21,
     `Access is off: ${PRO} ended on 21 October 2026, 00:00 UTC.`,
     [initial(), expiration(20, 'UNKNOWN')],
@@ -163,7 +163,7 @@ test.each(Object.entries(STORIES))('explains access when %s', async (_name, stor
   const [day, sentence, events] = story
   await using app = await createTestApp()
   await playEvents(app, events, day)
-  expect(await app.services.timeline.explain(U, 'production')).toBe(sentence)
+  expect(await app.services.timeline.explain(ANN, 'production')).toBe(sentence)
 })
 
 test.each([
@@ -179,7 +179,7 @@ test.each([
 ])('the store %s is called %s', async (store, name) => {
   await using app = await createTestApp()
   await playEvents(app, [initial({ store })], 1)
-  const sentence = await app.services.timeline.explain(U, 'production')
+  const sentence = await app.services.timeline.explain(ANN, 'production')
   expect(sentence).toStartWith(`${ON} prod_example_pro from ${name} is paid until`)
 })
 
@@ -187,11 +187,11 @@ test('explains each environment separately', async () => {
   await using app = await createTestApp()
   await playEvents(app, [initial()], 1)
   const { timeline } = app.services
-  expect(await timeline.explain(U, 'sandbox')).toBe(
+  expect(await timeline.explain(ANN, 'sandbox')).toBe(
     'Access is off: this account has production purchases only.',
   )
   await playEvents(app, [initial({ environment: 'SANDBOX', original_transaction_id: 'S' })], 1)
-  expect(await timeline.explain(U, 'sandbox')).toStartWith('Access is on')
+  expect(await timeline.explain(ANN, 'sandbox')).toStartWith('Access is on')
 })
 
 test('a transferred purchase belongs to its new owner', async () => {

@@ -2,24 +2,24 @@ import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { bodyOf, deliver, iso, lifecycle, ms, receive } from '../../../support/billing.ts'
 import {
+  ANN,
+  BOB,
   cancellation,
   expiration,
   initial,
   play,
   renewal,
-  U,
-  V,
 } from '../../../support/flows/events.ts'
 import { signInOperator } from '../../../support/operator.ts'
 import { playEvents } from '../../../support/play-events.ts'
 
-test('shows the changes of each event, the newest first', async () => {
+test('shows the changes that each event made, newest first', async () => {
   await using app = await createTestApp()
   const events = [
     initial({ id: 'bought' }),
     renewal(30, 60, { id: 'renewed', price: 8.99 }),
     cancellation(40, 'UNSUBSCRIBE', { id: 'cancelled', purchased_day: 30, expiration_day: 60 }),
-    lifecycle(U, 'UNCANCELLATION', 41, { id: 'back' }),
+    lifecycle(ANN, 'UNCANCELLATION', 41, { id: 'uncancelled' }),
     expiration(60, 'UNSUBSCRIBE', { id: 'ended', purchased_day: 30 }),
   ]
   await playEvents(app, events, 61)
@@ -50,7 +50,7 @@ test('shows the changes of each event, the newest first', async () => {
       [change('willRenew', true, false), change('endedAt', null, iso(60))],
     ],
     [
-      'back',
+      'uncancelled',
       'UNCANCELLATION',
       iso(41),
       true,
@@ -107,26 +107,26 @@ test('shows the changes of each event, the newest first', async () => {
   ])
 })
 
-test('shows a late event at its own time, and no changes for an event without effect', async () => {
+test('shows a late event at the time it happened, and no changes if it has no effect', async () => {
   await using app = await createTestApp()
-  const again = lifecycle(U, 'UNCANCELLATION', 41, { id: 'again' })
+  const again = lifecycle(ANN, 'UNCANCELLATION', 41, { id: 'again' })
   await playEvents(app, [initial({ id: 'bought' }), again], 50)
   await deliver(app, cancellation(5, 'UNSUBSCRIBE', { id: 'late' }))
   const [purchase] = (await read(app)).lines
   expect(purchase?.events.map(({ eventId }) => eventId)).toEqual(['again', 'late', 'bought'])
-  const [back, late] = purchase?.events ?? []
+  const [newest, late] = purchase?.events ?? []
   expect([late?.at, late?.receivedAt]).toEqual([iso(5), iso(50)])
-  expect(changesIn(back?.changes ?? [])[0]).toEqual(['willRenew', false, true])
+  expect(changesIn(newest?.changes ?? [])[0]).toEqual(['willRenew', false, true])
   await deliver(app, { ...again, id: 'once more', at: 42 })
   expect((await read(app)).lines[0]?.events[0]).toMatchObject({ eventId: 'once more', changes: [] })
 })
 
 test('shows a purchase’s replacement, and the best purchase first', async () => {
   await using app = await createTestApp()
-  const changed = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
+  const basic = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
   const events = [
-    initial(changed),
-    lifecycle(U, 'PRODUCT_CHANGE', 10, { ...changed, new_product_id: 'prod_example_pro' }),
+    initial(basic),
+    lifecycle(ANN, 'PRODUCT_CHANGE', 10, { ...basic, new_product_id: 'prod_example_pro' }),
     initial({
       ...play,
       at: 10,
@@ -148,7 +148,7 @@ test('shows no replacement before it starts', async () => {
   const basic = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
   const events = [
     initial(basic),
-    lifecycle(U, 'PRODUCT_CHANGE', 10, { ...basic, new_product_id: 'prod_example_pro' }),
+    lifecycle(ANN, 'PRODUCT_CHANGE', 10, { ...basic, new_product_id: 'prod_example_pro' }),
     initial({ ...play, at: 10, purchased_day: 11, original_transaction_id: '2000' }),
   ]
   await playEvents(app, events, 10.5)
@@ -161,22 +161,22 @@ test('shows no replacement before it starts', async () => {
   expect(await replacedBy()).toBe('prod_example_pro')
 })
 
-test('shows a transfer to both users', async () => {
+test('shows a transfer in the timelines of both users', async () => {
   await using app = await createTestApp()
   const moved = {
     type: 'TRANSFER',
     at: 10,
     id: 'moved',
-    transferred_from: [U],
-    transferred_to: [V],
+    transferred_from: [ANN],
+    transferred_to: [BOB],
   }
-  const later = lifecycle(V, 'RENEWAL', 30, { purchased_day: 30, expiration_day: 60 })
+  const later = lifecycle(BOB, 'RENEWAL', 30, { purchased_day: 30, expiration_day: 60 })
   await playEvents(app, [initial(), moved, later], 31)
-  const transfer = { eventId: 'moved', at: iso(10), from: [U], to: [V] }
-  const [oldOwner, newOwner] = [await read(app, U), await read(app, V)]
+  const transfer = { eventId: 'moved', at: iso(10), from: [ANN], to: [BOB] }
+  const [oldOwner, newOwner] = [await read(app, ANN), await read(app, BOB)]
   expect(oldOwner).toMatchObject({ lines: [], transfers: [transfer] })
   expect(oldOwner.sentence).toBe('Access is off: we have events for this account, but no purchase.')
-  expect(newOwner).toMatchObject({ ids: [V], lines: [{ active: true }], transfers: [transfer] })
+  expect(newOwner).toMatchObject({ ids: [BOB], lines: [{ active: true }], transfers: [transfer] })
   expect((await read(app, 'another user')).transfers).toEqual([])
 })
 
@@ -220,23 +220,23 @@ test('shows the best 50 purchases and counts the others', async () => {
   expect([lines[0]?.transactionId, lines.at(-1)?.transactionId]).toEqual(['L51', 'L2'])
 })
 
-test('the console shows the timeline by environment, and explains access after an event', async () => {
+test('the console shows each environment’s timeline, and explains access per event', async () => {
   await using app = await createTestApp()
   await playEvents(app, [initial({ id: 'test', environment: 'SANDBOX' })], 1)
   const owner = await signInOperator(app)
-  const production = await owner.read(`people/${U}/timeline`)
+  const production = await owner.read(`people/${ANN}/timeline`)
   expect(production).toMatchObject({ environment: 'production', lines: [] })
   expect(production.sentence).toContain('test purchases only')
-  const sandbox = await owner.read(`people/${U}/timeline?environment=sandbox`)
-  expect(sandbox).toMatchObject({ environment: 'sandbox', ids: [U], lines: [{ active: true }] })
-  expect((await owner.ask('GET', `people/${U}/timeline?environment=x`)).status).toBe(422)
+  const sandbox = await owner.read(`people/${ANN}/timeline?environment=sandbox`)
+  expect(sandbox).toMatchObject({ environment: 'sandbox', ids: [ANN], lines: [{ active: true }] })
+  expect((await owner.ask('GET', `people/${ANN}/timeline?environment=x`)).status).toBe(422)
   const event = await owner.read('events/test')
-  expect(event).toMatchObject({ eventId: 'test', type: 'INITIAL_PURCHASE', appUserId: U })
+  expect(event).toMatchObject({ eventId: 'test', type: 'INITIAL_PURCHASE', appUserId: ANN })
   expect(event.access).toBe(sandbox.sentence)
   expect((await owner.ask('GET', 'events/none')).status).toBe(404)
 })
 
-function read({ services }: TestApp, user = U) {
+function read({ services }: TestApp, user = ANN) {
   return services.timeline.read(user, 'production')
 }
 
@@ -244,7 +244,7 @@ function changesIn(changes: { path: string; before: unknown; after: unknown }[])
   return changes.map(({ path, before, after }) => [path, before, after])
 }
 
-/** Stores renewals in the log, one per day, as timely deliveries would. */
+/** Stores one renewal per day in the log, as if each had been delivered on time. */
 async function addRenewals({ services }: TestApp, from: number, to: number) {
   const { billingEvents } = services.db.tables
   const [first] = await services.db.read.select().from(billingEvents)

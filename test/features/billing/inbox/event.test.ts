@@ -14,14 +14,14 @@ test('ignores fields of an unexpected type', () => {
   expect(read({ entitlement_id: 'old' })?.entitlementIds).toEqual(['old'])
 })
 
-test('reads times from 1970 to the latest time of a `Date`', () => {
+test('reads times from 1970 up to the latest that a `Date` can hold', () => {
   const times = [0, 8.64e15, -1, 1.5, 8.64e15 + 1].map(
     (time) => read({ expiration_at_ms: time })?.expiresAt,
   )
   expect(times).toEqual([0, 8.64e15, null, null, null])
 })
 
-test('reads texts of up to 255 characters and lists of up to 1,000', () => {
+test('reads strings of up to 255 characters and lists of up to 1,000 items', () => {
   expect(read({ app_user_id: 'x'.repeat(255) })?.appUserId).toHaveLength(255)
   expect(read({ app_user_id: 'x'.repeat(256) })?.appUserId).toBeNull()
   const aliases = Array.from({ length: 1_001 }, (_, at) => `id-${at}`)

@@ -5,7 +5,7 @@ import type { StoredPurchase } from '../../../../src/features/billing/projection
 import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { bodyOf, type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
-import { cancellation, initial, renewal, U, V } from '../../../support/flows/events.ts'
+import { ANN, BOB, cancellation, initial, renewal } from '../../../support/flows/events.ts'
 
 /** A delivery, or `work`, which finishes the stale work that earlier deliveries left behind. */
 type Step = EventFixture | 'work'
@@ -15,8 +15,8 @@ const SMALL: FoldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
 const periods = Array.from({ length: 10 }, (_, at) => renewal(at * 30, at * 30 + 30))
 /** Changes the start of the purchase in every later state. */
 const earlier = initial({ at: -10, purchased_day: -10 })
-const uncancelled = (at: number) => lifecycle(U, 'UNCANCELLATION', at)
-const changed = (at: number) => lifecycle(U, 'PRODUCT_CHANGE', at, { new_product_id: 'other' })
+const uncancelled = (at: number) => lifecycle(ANN, 'UNCANCELLATION', at)
+const changed = (at: number) => lifecycle(ANN, 'PRODUCT_CHANGE', at, { new_product_id: 'other' })
 
 test.each<[string, FoldingSizes, Step[]]>([
   [
@@ -62,7 +62,7 @@ test.each<[string, FoldingSizes, Step[]]>([
   }
   await work(app)
   const events = fixtures.map(ordered)
-  expect(await projection.purchasesOf(U, 'PRODUCTION')).toEqual([foldPurchase(events) as never])
+  expect(await projection.purchasesOf(ANN, 'PRODUCTION')).toEqual([foldPurchase(events) as never])
   expect((await stateOf(app)).stale).toBeUndefined()
   expect((await rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual([])
 })
@@ -75,7 +75,7 @@ test('the first store of a purchase decides which transfers apply, in every orde
     renewal(30, 60, withoutStore),
     cancellation(35, 'UNSUBSCRIBE', { store: 'APP_STORE', purchased_day: 30 }),
   ]
-  const transfer = { type: 'TRANSFER', at: 40, transferred_from: [U], transferred_to: [V] }
+  const transfer = { type: 'TRANSFER', at: 40, transferred_from: [ANN], transferred_to: [BOB] }
   for (const [first, second, third, fourth] of [
     [0, 1, 2, 3],
     [0, 2, 1, 3],
@@ -84,14 +84,18 @@ test('the first store of a purchase decides which transfers apply, in every orde
     app.clock.now = new Date(ms(50))
     for (const at of [first, second, third, fourth]) await receive(app, events[at] as EventFixture)
     await receive(app, { ...transfer, store: 'APP_STORE' })
-    expect(await ownerOf(app)).toBe(U)
+    expect(await ownerOf(app)).toBe(ANN)
     await receive(app, { ...transfer, store: 'STRIPE' })
-    expect(await ownerOf(app)).toBe(V)
+    expect(await ownerOf(app)).toBe(BOB)
   }
 })
 
 test('owner mentions are the same in every order', async () => {
-  const events = [initial({ aliases: [V] }), lifecycle(V, 'UNCANCELLATION', 10), renewal(30, 60)]
+  const events = [
+    initial({ aliases: [BOB] }),
+    lifecycle(BOB, 'UNCANCELLATION', 10),
+    renewal(30, 60),
+  ]
   const states = new Set<string>()
   for (const order of [
     [0, 1, 2],

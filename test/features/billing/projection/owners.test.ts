@@ -2,39 +2,40 @@ import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
-import { initial, renewal, U, V } from '../../../support/flows/events.ts'
+import { ANN, BOB, initial, renewal } from '../../../support/flows/events.ts'
 
 const transfer = (at: number, from: string, to: string): EventFixture => {
   return { type: 'TRANSFER', at, transferred_from: [from], transferred_to: [to] }
 }
 /** An event that does not mention the owner. */
-const withoutOwner = (at: number) => lifecycle(U, 'UNCANCELLATION', at, { app_user_id: undefined })
+const withoutOwner = (at: number) =>
+  lifecycle(ANN, 'UNCANCELLATION', at, { app_user_id: undefined })
 
 test.each<[string, EventFixture[], string]>([
-  ['a transfer moves it', [initial(), transfer(10, U, V)], V],
+  ['a transfer moves it', [initial(), transfer(10, ANN, BOB)], BOB],
   [
     'an event with the old id after a transfer moves it back',
-    [initial(), transfer(10, U, V), renewal(30, 60)],
-    U,
+    [initial(), transfer(10, ANN, BOB), renewal(30, 60)],
+    ANN,
   ],
   [
     'an event without an id does not hide a later event with one',
     [
       initial(),
-      transfer(10, U, V),
+      transfer(10, ANN, BOB),
       withoutOwner(20),
       ...[30, 31, 32, 33].map((at) => renewal(at, 60)),
     ],
-    U,
+    ANN,
   ],
   [
     'merging two customers applies the transfers of both',
     [
       initial({ aliases: ['a', 'b'] }),
-      transfer(10, 'other', V),
-      { type: 'SUBSCRIBER_ALIAS', at: 20, app_user_id: 'other', aliases: [U] },
+      transfer(10, 'other', BOB),
+      { type: 'SUBSCRIBER_ALIAS', at: 20, app_user_id: 'other', aliases: [ANN] },
     ],
-    V,
+    BOB,
   ],
 ])('the owner of a purchase: %s', async (_name, events, owner) => {
   await using app = await createTestApp()
@@ -55,11 +56,11 @@ test('a rebuild reports and repairs a wrong owner', async () => {
     async (tx) =>
       void (await tx
         .update(subscriptions)
-        .set({ customerId: V })
-        .where(eq(subscriptions.customerId, U))),
+        .set({ customerId: BOB })
+        .where(eq(subscriptions.customerId, ANN))),
   )
   expect((await rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual(['PRODUCTION|1000'])
-  expect(await customerIds(app)).toEqual([U])
+  expect(await customerIds(app)).toEqual([ANN])
 })
 
 test('refreshes stale purchases after the reply', async () => {

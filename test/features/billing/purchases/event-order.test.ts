@@ -33,16 +33,16 @@ test('orders events by time, period, type and id', () => {
 })
 
 test.each<[string, number | null, number, boolean]>([
-  ['a plausible time counts', ms(9), ms(9), false],
-  ['a time within a day ahead counts', RECEIVED + 86_400_000, RECEIVED + 86_400_000, false],
-  ['a time over a day ahead does not', RECEIVED + 86_400_001, RECEIVED, true],
-  ['a missing time does not', null, RECEIVED, true],
+  ['uses a plausible time', ms(9), ms(9), false],
+  ['uses a time up to a day ahead', RECEIVED + 86_400_000, RECEIVED + 86_400_000, false],
+  ['uses the time of receipt for a time over a day ahead', RECEIVED + 86_400_001, RECEIVED, true],
+  ['uses the time of receipt if a time is missing', null, RECEIVED, true],
 ])('%s', (_name, at, orderedAt, clockIsOff) => {
   const body = { event: { type: 'RENEWAL', event_timestamp_ms: at } }
   expect(orderingTimeOf(read(body), RECEIVED)).toEqual({ orderedAt, clockIsOff })
 })
 
-test('marks an event that contains another implausible time', () => {
+test('marks an event in which any other time is implausible', () => {
   for (const [end, clockIsOff] of [
     [Date.UTC(2100, 0) - 1, false],
     [Date.UTC(2100, 0), true],
@@ -73,7 +73,7 @@ test.each([
     { app_user_id: 'NULL', aliases: ['Anonymous', '(null)', '[object Object]', ' ', 'a'] },
     ['a'],
   ],
-  ['joins nothing for tests', { type: 'TEST', app_user_id: 'a' }, []],
+  ['joins nothing for test events', { type: 'TEST', app_user_id: 'a' }, []],
   [
     'joins nothing for transfers',
     { type: 'TRANSFER', app_user_id: 'a', transferred_from: ['b'] },
@@ -105,7 +105,7 @@ test.each([
   expect(idsJoinedBy(event)).toEqual(ids)
 })
 
-test('tests, telemetry and unknown types cannot affect access', () => {
+test('test events, telemetry and unknown types cannot affect access', () => {
   const types = ['RENEWAL', 'TRANSFER', 'SUBSCRIBER_ALIAS', 'TEST', 'PAYWALL_CLOSE', 'constructor']
   const affecting = types.filter((type) => canAffectAccess(read({ event: { type } })))
   expect(affecting).toEqual(['RENEWAL', 'TRANSFER', 'SUBSCRIBER_ALIAS'])
@@ -121,15 +121,15 @@ test('the owner is the app user id, else the original id, else the first alias',
 })
 
 test.each([
-  ['of the user that it names', {}, ['ann', 'bob']],
-  ['of the same store', { store: 'APP_STORE' }, ['ann', 'bob']],
-  ['but not one of another store', { store: 'STRIPE' }, ['ann']],
-  ['but not one of another environment', { environment: 'SANDBOX' }, ['ann']],
-  ['but not one of another owner', { transferred_from: ['eve'] }, ['ann']],
-  ['but not without a destination', { transferred_to: [] }, ['ann']],
-  ['but not before it was bought', { at: 0 }, ['ann']],
+  ['moves a purchase of the user that it names', {}, ['ann', 'bob']],
+  ['moves a purchase from the same store', { store: 'APP_STORE' }, ['ann', 'bob']],
+  ['does not move a purchase from another store', { store: 'STRIPE' }, ['ann']],
+  ['does not move a purchase in another environment', { environment: 'SANDBOX' }, ['ann']],
+  ['does not move a purchase of another user', { transferred_from: ['eve'] }, ['ann']],
+  ['moves nothing without a destination', { transferred_to: [] }, ['ann']],
+  ['moves nothing if it precedes the purchase', { at: 0 }, ['ann']],
 ])(
-  'a transfer moves a purchase %s',
+  'a transfer %s',
   (_name, { at = 2, ...fields }: Record<string, unknown> & { at?: number }, owners) => {
     const body = { type: 'TRANSFER', transferred_from: ['ann'], transferred_to: ['bob'], ...fields }
     const transfer = { ...read({ event: body }), orderedAt: ms(at) }

@@ -4,23 +4,23 @@ import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts
 import type { Purchase } from '../../../../src/features/billing/purchases/purchase.ts'
 import { bodyOf, type EventFixture, lifecycle, ms } from '../../../support/billing.ts'
 import {
+  ANN,
   cancellation,
   expiration,
   initial,
   issue,
   play,
   renewal,
-  U,
 } from '../../../support/flows/events.ts'
 
 type Case = [name: string, events: EventFixture[], expected: Partial<Purchase>]
 
 const trial = { price: 0, purchased_day: 0, expiration_day: 7 }
 const reconciled = (fields = {}) =>
-  lifecycle(U, 'HOMEPORT_RECONCILED', 20, { purchased_day: 0, expiration_day: 30, ...fields })
+  lifecycle(ANN, 'HOMEPORT_RECONCILED', 20, { purchased_day: 0, expiration_day: 30, ...fields })
 const grant = (fields = {}) => ({ ...initial(fields), type: 'TEMPORARY_ENTITLEMENT_GRANT' })
 const change = (at: number, product: string | null) =>
-  lifecycle(U, 'PRODUCT_CHANGE', at, { new_product_id: product })
+  lifecycle(ANN, 'PRODUCT_CHANGE', at, { new_product_id: product })
 const refunded = cancellation(5, 'CUSTOMER_SUPPORT', { expiration_day: 4 })
 
 test.each<Case>([
@@ -53,7 +53,7 @@ test.each<Case>([
   ['a promotion does not renew', [initial({ period_type: 'PROMOTIONAL' })], { willRenew: false }],
   [
     'a one-off purchase does not renew',
-    [lifecycle(U, 'NON_RENEWING_PURCHASE', 0, { purchased_day: 0 })],
+    [lifecycle(ANN, 'NON_RENEWING_PURCHASE', 0, { purchased_day: 0 })],
     { willRenew: false },
   ],
   [
@@ -68,7 +68,7 @@ test.each<Case>([
   ],
   [
     'an uncancellation reverts an unsubscription',
-    [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
+    [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(ANN, 'UNCANCELLATION', 6)],
     { willRenew: true, cancelReason: null, unsubscribeDetectedAt: null },
   ],
   [
@@ -98,14 +98,14 @@ test.each<Case>([
   ],
   [
     'an extension never shortens the period',
-    [initial(), lifecycle(U, 'SUBSCRIPTION_EXTENDED', 5, { expiration_day: 20 })],
+    [initial(), lifecycle(ANN, 'SUBSCRIPTION_EXTENDED', 5, { expiration_day: 20 })],
     { expiresAt: ms(30) },
   ],
   [
     'an extension of a lifetime purchase changes nothing',
     [
       initial({ expiration_day: null }),
-      lifecycle(U, 'SUBSCRIPTION_EXTENDED', 5, { expiration_day: 20 }),
+      lifecycle(ANN, 'SUBSCRIPTION_EXTENDED', 5, { expiration_day: 20 }),
     ],
     { expiresAt: null },
   ],
@@ -131,7 +131,7 @@ test.each<Case>([
   ],
   [
     'the legacy type REFUND is a refund',
-    [initial(), lifecycle(U, 'REFUND', 5, { purchased_day: 0 })],
+    [initial(), lifecycle(ANN, 'REFUND', 5, { purchased_day: 0 })],
     { endedAt: ms(5), refundedAt: ms(5), cancelReason: 'CUSTOMER_SUPPORT' },
   ],
   [
@@ -149,7 +149,7 @@ test.each<Case>([
     [
       initial(),
       refunded,
-      lifecycle(U, 'REFUND_REVERSED', 8, { expiration_day: 30, entitlement_ids: ['gold'] }),
+      lifecycle(ANN, 'REFUND_REVERSED', 8, { expiration_day: 30, entitlement_ids: ['gold'] }),
     ],
     {
       refundedAt: null,
@@ -161,7 +161,7 @@ test.each<Case>([
   ],
   [
     'a reversed refund without entitlements keeps the existing ones',
-    [initial(), refunded, lifecycle(U, 'REFUND_REVERSED', 8, { entitlement_ids: null })],
+    [initial(), refunded, lifecycle(ANN, 'REFUND_REVERSED', 8, { entitlement_ids: null })],
     { entitlementIds: ['pro'] },
   ],
   [
@@ -178,7 +178,7 @@ test.each<Case>([
     'an expiration for a pause keeps the time of resumption',
     [
       initial(play),
-      lifecycle(U, 'SUBSCRIPTION_PAUSED', 10, { ...play, auto_resume_day: 60 }),
+      lifecycle(ANN, 'SUBSCRIPTION_PAUSED', 10, { ...play, auto_resume_day: 60 }),
       expiration(30, 'SUBSCRIPTION_PAUSED', play),
     ],
     { pausedAt: ms(30), autoResumeAt: ms(60), endedAt: ms(30) },

@@ -10,7 +10,7 @@ test('a purchase gives access until a refund, and a reversed refund gives it bac
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
-  expect(await deliver(app, bought.bought)).toBe('ok')
+  expect(await deliver(app, bought.notification)).toBe('ok')
   expect(await listSubscriptions()).toMatchObject([
     { status: 'active', store: 'APP_STORE', productId: 'pro_month', willRenew: true },
   ])
@@ -22,11 +22,11 @@ test('a purchase gives access until a refund, and a reversed refund gives it bac
   expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
 })
 
-test('a failed payment with grace keeps access until the grace ends, and a recovery restores it', async () => {
+test('a failed payment keeps access for the grace period, and a recovery restores it', async () => {
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   app.clock.advance(30 * DAY)
   await deliver(app, bought.failToRenew(6))
   app.clock.advance(DAY)
@@ -43,7 +43,7 @@ test('a downgrade is pending until the renewal, an upgrade takes effect at once'
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId, product: 'pro_month' })
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   app.clock.advance(DAY)
   await deliver(app, bought.changeProduct('basic_month', false))
   expect(await listSubscriptions()).toMatchObject([
@@ -60,26 +60,26 @@ test('every order and repetition of notifications gives the same access', async 
   await using world = await createWorld()
   const { app, store } = world
   const bought = store.buy({ userId: world.userId })
-  const deliveries: Notification[] = [bought.bought]
+  const deliveries: Notification[] = [bought.notification]
   const steps = [() => bought.setAutoRenew(false), () => bought.renew(), () => bought.refund()]
   for (const step of steps) {
     app.clock.advance(10 * DAY)
     deliveries.push(step())
   }
   const states = new Set<string>()
-  for (const order of sampled(permutations(deliveries), cases(4, 24))) {
+  for (const order of sample(permutations(deliveries), cases(4, 24))) {
     await using other = await createWorld(store, app.clock.now)
-    for (const one of [...order, ...order]) await deliver(other.app, one)
+    for (const each of [...order, ...order]) await deliver(other.app, each)
     states.add(JSON.stringify(await stateIn(other.app)))
   }
   expect([...states]).toHaveLength(1)
   expect([...states][0]).toContain('"refundedAt"')
 }, 60_000)
 
-test('a purchase gives the entitlements of its plan, at once when the plans change', async () => {
+test('a purchase gives the entitlements of its plan, and plan changes apply at once', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
-  await deliver(app, store.buy({ userId, product: 'com.example.pro' }).bought)
+  await deliver(app, store.buy({ userId, product: 'com.example.pro' }).notification)
   const entitled = async () => {
     const read = await app.services.subscription.readForExport(userId, 'production')
     return [read.plan?.code, read.entitlements.map(({ id, active }) => [id, active])]
@@ -110,9 +110,9 @@ test('notifications and billing events about one purchase result in one purchase
   const second = eventOf('RENEWAL', bought.transaction, userId)
   app.clock.advance(DAY)
   const cancelled = bought.setAutoRenew(false)
-  const deliveries = [bought.bought.body, first, renewed.body, second, cancelled.body]
+  const deliveries = [bought.notification.body, first, renewed.body, second, cancelled.body]
   const states = new Set<string>()
-  for (const order of sampled(permutations(deliveries), cases(6, 24))) {
+  for (const order of sample(permutations(deliveries), cases(6, 24))) {
     await using other = await createWorld(store, app.clock.now)
     for (const body of [...order, ...order]) await deliverTo(other.app, body)
     states.add(JSON.stringify(await stateIn(other.app)))
@@ -127,7 +127,7 @@ test('a renewal reported only by the billing provider counts until the store rep
   await using world = await createWorld()
   const { app, store, userId, listSubscriptions } = world
   const bought = store.buy({ userId })
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   const beforeRenewal = { ...bought.transaction }
   app.clock.advance(30 * DAY)
   bought.renew()
@@ -153,7 +153,7 @@ test('a refund that only the billing provider reports ends access', async () => 
     { cancel_reason: 'DEVELOPER_INITIATED', price: -9.99 },
   ]) {
     const bought = store.buy({ userId })
-    await deliver(app, bought.bought)
+    await deliver(app, bought.notification)
     const { event } = eventOf('CANCELLATION', bought.transaction, userId)
     await deliverTo(app, { event: { ...event, ...refund } })
   }
@@ -164,7 +164,7 @@ test('a purchase without an account token has no owner until the billing provide
   await using world = await createWorld()
   const { app, store, userId, listSubscriptions } = world
   const bought = store.buy()
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   expect(await listSubscriptions()).toEqual([])
   app.clock.advance(DAY)
   await deliverTo(app, eventOf('INITIAL_PURCHASE', bought.transaction, userId))
@@ -176,11 +176,11 @@ test('a purchase without an account token has no owner until the billing provide
   expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-test('the purchase of a deleted user continues without the user id, even in a different case', async () => {
+test('removes a deleted user’s id from later notifications, in any letter case', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId: userId.toUpperCase() })
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token: world.token })).status).toBe(200)
   app.clock.advance(30 * DAY)
@@ -196,7 +196,7 @@ test('the purchase of a deleted user continues without the user id, even in a di
 test('a repeated notification is a duplicate, and one with other claims conflicts', async () => {
   await using world = await createWorld()
   const { app, store } = world
-  const { claims, body } = store.buy({ userId: world.userId }).bought
+  const { claims, body } = store.buy({ userId: world.userId }).notification
   expect(await deliver(app, { body })).toBe('ok')
   expect(await deliver(app, { body: { signedPayload: store.signer.sign(claims) } })).toBe(
     'duplicate',
@@ -217,7 +217,7 @@ test('the refund of an earlier period ends nothing', async () => {
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
   const before = { ...bought.transaction }
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   app.clock.advance(30 * DAY)
   await deliver(app, bought.renew())
   app.clock.advance(DAY)
@@ -232,7 +232,7 @@ test('the refund of an earlier period ends nothing', async () => {
 test('sandbox purchases give no access in production', async () => {
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
-  await deliver(app, store.buy({ userId: world.userId, environment: 'Sandbox' }).bought)
+  await deliver(app, store.buy({ userId: world.userId, environment: 'Sandbox' }).notification)
   expect(await listSubscriptions()).toEqual([])
   expect(await listSubscriptions('sandbox')).toMatchObject([{ status: 'active' }])
 })
@@ -250,8 +250,8 @@ test('notifications without a transaction, and of unknown types, are recorded', 
   expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
 
-/** `count` of all orders, evenly spread. */
-function sampled<T>(orders: Iterable<T>, count: number): T[] {
+/** Picks at most `count` evenly spaced orders. */
+function sample<T>(orders: Iterable<T>, count: number): T[] {
   const all = [...orders]
   return all.filter((_, at) => at % Math.ceil(all.length / count) === 0)
 }

@@ -9,13 +9,13 @@ test.each<[number, string, (store: AppStore) => unknown]>([
   [400, 'malformed_request', () => ({ unified_receipt: {}, notification_type: 'DID_RENEW' })],
   [401, 'unauthenticated', () => ({ signedPayload: 'x.y.z' })],
   [401, 'unauthenticated', () => ({ signedPayload: 7 })],
-  [401, 'unauthenticated', (store) => about(store, { environment: 'Xcode' })],
-  [401, 'unauthenticated', (store) => about(store, { environment: 'LocalTesting' })],
-  [403, 'forbidden', (store) => about(store, { bundleId: 'com.example.other' })],
-  [403, 'forbidden', (store) => about(store, { appAppleId: 1 })],
-  [401, 'unauthenticated', (store) => inner(store, { bundleId: 'com.example.other' })],
-  [401, 'unauthenticated', (store) => inner(store, { environment: 'Sandbox' })],
-  [401, 'unauthenticated', (store) => inner(store, { originalTransactionId: '1' })],
+  [401, 'unauthenticated', (store) => withData(store, { environment: 'Xcode' })],
+  [401, 'unauthenticated', (store) => withData(store, { environment: 'LocalTesting' })],
+  [403, 'forbidden', (store) => withData(store, { bundleId: 'com.example.other' })],
+  [403, 'forbidden', (store) => withData(store, { appAppleId: 1 })],
+  [401, 'unauthenticated', (store) => withTransaction(store, { bundleId: 'com.example.other' })],
+  [401, 'unauthenticated', (store) => withTransaction(store, { environment: 'Sandbox' })],
+  [401, 'unauthenticated', (store) => withTransaction(store, { originalTransactionId: '1' })],
 ])(
   'replies %i %s to an invalid notification and records nothing (%#)',
   async (status, code, make) => {
@@ -27,10 +27,10 @@ test.each<[number, string, (store: AppStore) => unknown]>([
   },
 )
 
-test('an inner transaction of another chain is refused with its notification', async () => {
+test('refuses a notification whose transaction is signed by another chain', async () => {
   await using world = await createWorld()
   const { app, store } = world
-  const { claims } = store.buy({ userId: world.userId }).bought
+  const { claims } = store.buy({ userId: world.userId }).notification
   const foreign = await createAppleSigner()
   const { data } = claims as unknown as { data: object }
   const forged = { ...data, signedTransactionInfo: foreign.sign({ signedDate: claims.signedDate }) }
@@ -39,7 +39,7 @@ test('an inner transaction of another chain is refused with its notification', a
   expect([status, json.code]).toEqual([401, 'unauthenticated'])
 })
 
-test('asks for APP_STORE_APPS while it is not set', async () => {
+test('replies webhook_not_configured while APP_STORE_APPS is not set', async () => {
   await using app = await createTestApp()
   const reply = await app.ask('POST', PATH, { json: { signedPayload: 'x' } })
   expect([reply.status, reply.json.code, reply.headers.get('retry-after')]).toEqual([
@@ -50,14 +50,14 @@ test('asks for APP_STORE_APPS while it is not set', async () => {
 })
 
 /** A notification whose data has these fields. */
-function about(store: AppStore, subject: object) {
-  const { claims } = store.buy().bought
+function withData(store: AppStore, subject: object) {
+  const { claims } = store.buy().notification
   const { data } = claims as unknown as { data: object }
   return { signedPayload: store.signer.sign({ ...claims, data: { ...data, ...subject } }) }
 }
 
-/** A notification whose transaction contradicts it. */
-function inner(store: AppStore, fields: object) {
+/** A notification whose transaction has these fields, which contradict it. */
+function withTransaction(store: AppStore, fields: object) {
   const bought = store.buy()
   Object.assign(bought.transaction, fields)
   return bought.signNotification('DID_RENEW').body

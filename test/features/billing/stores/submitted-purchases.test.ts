@@ -71,9 +71,9 @@ test('the notification may come before or after the app submits the purchase', a
     await using world = await createWorld()
     const { app, store, listSubscriptions } = world
     const bought = store.buy()
-    if (isFirst) await deliver(app, bought.bought)
+    if (isFirst) await deliver(app, bought.notification)
     await submit(app, world.token, [bought.signedTransaction()])
-    if (!isFirst) await deliver(app, bought.bought)
+    if (!isFirst) await deliver(app, bought.notification)
     app.clock.advance(30 * DAY)
     await deliver(app, bought.renew())
     expect(await listSubscriptions()).toMatchObject([{ status: 'active', willRenew: true }])
@@ -85,7 +85,7 @@ test('a purchase of another user moves only if the user asks for it, and the for
   await using world = await createWorld(undefined, undefined, { SMTP_URL: smtp.url })
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   const other = await app.register('bob@example.com')
   const signed = bought.signedTransaction()
   const refused = await submit(app, other.accessToken, [signed])
@@ -112,7 +112,7 @@ test('a purchase moves at most once in 30 days, and renewals leave it with its n
   await using world = await createWorld()
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   const other = await app.register()
   app.clock.advance(DAY)
   await submit(app, await signIn(app, other.user.email), [bought.signedTransaction()], true)
@@ -137,7 +137,7 @@ test('PURCHASE_TRANSFER decides whether purchases move', async () => {
     await using world = await createWorld(undefined, undefined, { PURCHASE_TRANSFER: policy })
     const { app, store } = world
     const bought = store.buy({ userId: world.userId })
-    await deliver(app, bought.bought)
+    await deliver(app, bought.notification)
     const other = await app.register()
     app.clock.advance(40 * DAY)
     const signed = bought.signedTransaction()
@@ -156,7 +156,7 @@ test('the purchase of a deleted user is free, and so is one whose token names no
   const { app, store } = world
   const bought = store.buy({ userId: world.userId })
   const unknown = store.buy({ userId: crypto.randomUUID() })
-  for (const one of [bought, unknown]) await deliver(app, one.bought)
+  for (const one of [bought, unknown]) await deliver(app, one.notification)
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token: world.token })).status).toBe(200)
   const other = await app.register()
   const all = [bought, unknown].map((one) => one.signedTransaction())
@@ -183,7 +183,7 @@ test('a transaction older than a refund gives no access', async () => {
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
   const signed = bought.signedTransaction()
-  await deliver(app, bought.bought)
+  await deliver(app, bought.notification)
   app.clock.advance(DAY)
   await deliver(app, bought.refund())
   await submit(app, await signIn(app, world.email), [signed])

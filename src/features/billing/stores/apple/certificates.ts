@@ -31,30 +31,30 @@ const LEAF_MARKER = '060a2a864886f76364060b01'
 const INTERMEDIATE_MARKER = '060a2a864886f76364060201'
 const MAX_CERTIFICATE_CHARACTERS = 8 * 1024
 /** Apple uses one or two chains at a time. */
-const CHAINS_KEPT = 16
+const MAX_CACHED_CHAINS = 16
 
 /**
- * Verifies `x5c` headers: leaf, intermediate and root as base64 of DER. The leaf must lead to `root`, whatever
- * certificate is sent as the third. Throws `AppleTokenError`.
+ * Verifies `x5c` headers: leaf, intermediate and root as base64-encoded DER. The chain must lead to
+ * `root`; the third certificate in the header is ignored. Throws `AppleTokenError`.
  */
 export function createChainVerifier(root: X509Certificate): VerifyChain {
-  const verified = createRecentMap<string, SigningKey>(CHAINS_KEPT)
+  const verified = createRecentMap<string, SigningKey>(MAX_CACHED_CHAINS)
   return (x5c) => {
     if (!isChain(x5c)) throw new AppleTokenError('wrong_chain')
     const [leaf, intermediate] = x5c
-    const name = sha256(`${leaf} ${intermediate}`, 'hex')
-    const known = verified.get(name)
+    const cacheKey = sha256(`${leaf} ${intermediate}`, 'hex')
+    const known = verified.get(cacheKey)
     if (known) return known
     const key = verifyChain(parse(leaf), parse(intermediate), root)
-    verified.set(name, key)
+    verified.set(cacheKey, key)
     return key
   }
 }
 
 function isChain(x5c: unknown): x5c is [string, string, string] {
-  const isShort = (one: unknown) =>
-    typeof one === 'string' && one.length <= MAX_CERTIFICATE_CHARACTERS
-  return Array.isArray(x5c) && x5c.length === 3 && x5c.every(isShort)
+  const isShortText = (value: unknown) =>
+    typeof value === 'string' && value.length <= MAX_CERTIFICATE_CHARACTERS
+  return Array.isArray(x5c) && x5c.length === 3 && x5c.every(isShortText)
 }
 
 function parse(base64: string): X509Certificate {

@@ -17,7 +17,7 @@ export function readAppleDelivery(
   const document = readNotification(signedPayload, verify, apps)
   const event = appleEvent(document)
   if (event === null) return null
-  // A repeated notification may be signed again.
+  // Leave `signedDate` out of the hash, because a repeated notification may be signed again.
   const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
   const bytes = Buffer.from(JSON.stringify(document))
   return { provider: 'app_store', event, bytes, hash: sha256(text, 'hex') }

@@ -34,9 +34,9 @@ const SUBSCRIPTION = 'Auto-Renewable Subscription'
 const PREPAID = 'Non-Renewing Subscription'
 const CONSUMABLE = 'Consumable'
 
-/** `status` of a notification. */
-const EXPIRED = 2
-/** `expirationIntent` of the renewal info. */
+/** The `status` of a notification about an expired subscription. */
+const EXPIRED_STATUS = 2
+/** Reasons by the `expirationIntent` of the renewal info. */
 const EXPIRATION_REASONS: Record<number, string> = {
   1: 'UNSUBSCRIBE',
   2: 'BILLING_ERROR',
@@ -61,10 +61,10 @@ export function appleEvent({
     integer(renewal, 'signedDate') ??
     integer(transaction, 'signedDate') ??
     integer(notification, 'signedDate')
-  const named = { ...NO_EVENT, id, at, environment, hasEnvironment: true, store: 'APP_STORE' }
-  if (transaction === null) return { ...named, type }
+  const baseEvent = { ...NO_EVENT, id, at, environment, hasEnvironment: true, store: 'APP_STORE' }
+  if (transaction === null) return { ...baseEvent, type }
   return {
-    ...named,
+    ...baseEvent,
     ...purchaseIn(transaction, renewal, { at, type, status: statusOf(notification) }),
     type: eventTypeOf(type, text(notification, 'subtype')),
   }
@@ -97,7 +97,7 @@ function purchaseIn(
   const willRenew = renewal === null ? null : renewal['autoRenewStatus'] === 1
   const graceExpiresAt = integer(renewal, 'gracePeriodExpiresDate')
   const hasIssue = renewal?.['isInBillingRetryPeriod'] === true || graceExpiresAt !== null
-  const isOver = status === EXPIRED || type === 'EXPIRED'
+  const isOver = status === EXPIRED_STATUS || type === 'EXPIRED'
   const reason = EXPIRATION_REASONS[integer(renewal, 'expirationIntent') ?? 0] ?? null
   const isRefund = type !== 'REVOKE' && transaction['revocationType'] !== 'FAMILY_REVOKE'
   return {

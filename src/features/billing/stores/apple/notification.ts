@@ -15,8 +15,8 @@ export type AppleDocument = {
 const ENVIRONMENTS = ['Production', 'Sandbox']
 
 /**
- * Verifies a `signedPayload` with everything in it and returns its document. Throws `AppleTokenError`; only its fault
- * `other_app` means that Apple has signed the notification.
+ * Verifies a `signedPayload` and the signed data inside it, and returns its document. Throws
+ * `AppleTokenError`; only the fault `other_app` means that Apple has signed the notification.
  * https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
 export function readNotification(
@@ -31,9 +31,9 @@ export function readNotification(
   const renewal = signedRenewalInfo === undefined ? null : verify(signedRenewalInfo)
   checkApp(outer, apps)
   checkContent(transaction, renewal, described)
-  const isDescribed = data !== undefined
+  const hasData = data !== undefined
   return {
-    notification: { ...notification, ...(isDescribed ? { data: described } : {}) },
+    notification: { ...notification, ...(hasData ? { data: described } : {}) },
     transaction,
     renewal,
   }
@@ -59,8 +59,8 @@ function checkApp(notification: Claims, apps: AppStoreApp[]) {
   const environment = environmentOf(notification)
   if (environment === null) throw new AppleTokenError('wrong_environment')
   const { bundleId, appAppleId } = subjectOf(notification)
-  const app = apps.find((one) => one.bundleId === bundleId)
-  // The sandbox does not know the app's id in the store.
+  const app = apps.find((candidate) => candidate.bundleId === bundleId)
+  // Sandbox notifications lack the app's id in the store.
   const isOurs = app && (environment === 'SANDBOX' || appAppleId === app.appleId)
   if (!isOurs) throw new AppleTokenError('other_app')
 }
@@ -88,7 +88,7 @@ export function checkContent(
   if (!isOnePurchase) throw new AppleTokenError('contradiction')
 }
 
-/** An object in JSON, or an empty one for any other value. */
+/** The value if it is a JSON object, else an empty object. */
 export function objectIn(value: unknown): Claims {
   return value !== null && typeof value === 'object' ? (value as Claims) : {}
 }

@@ -1,6 +1,6 @@
 import type { DenialReason } from '../../../../lib/errors.ts'
 
-/** `other_app` alone means that Apple has signed the token. */
+/** Only the fault `other_app` means that Apple has signed the token. */
 type AppleTokenFault = DenialReason | 'other_app'
 
 /** Why a token that claims to come from Apple is refused. */

@@ -32,11 +32,11 @@ export function createTokenVerifier(root: X509Certificate): VerifyToken {
     if (!isSigned) throw new AppleTokenError('wrong_signature')
     const claims = readJson(payload)
     const signedAt = claims['signedDate'] ?? claims['receiptCreationDate']
-    const isInTime =
+    const isWithinValidity =
       typeof signedAt === 'number' &&
       signedAt >= validFrom - TOLERANCE_MS &&
       signedAt <= validTo + TOLERANCE_MS
-    if (!isInTime) throw new AppleTokenError('wrong_signed_date')
+    if (!isWithinValidity) throw new AppleTokenError('wrong_signed_date')
     return claims
   }
 }
