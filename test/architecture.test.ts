@@ -27,6 +27,8 @@ const DIRECTORIES = `
   features/billing/access features/billing/inbox features/billing/projection
     features/billing/provider features/billing/purchases features/billing/stores
     features/billing/stores/apple
+    features/billing/stores/checks
+    features/billing/stores/purchases
   features/users/accounts features/users/credentials features/users/email features/users/pages
     features/users/profile features/users/routes features/users/sessions features/users/social
     features/users/two-factor

@@ -54,6 +54,8 @@ export type SubscriptionLine = {
   refundedAt?: string
   /** When a pause ends. */
   autoResumeAt?: string
+  /** A test purchase, which gives access to testers in production. */
+  isSandbox?: boolean
 }
 
 /** The user's purchases, as part of a data export. */

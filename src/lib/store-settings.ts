@@ -41,9 +41,11 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
     storeEvidenceDays: integer('STORE_EVIDENCE_DAYS', 180, 0, 3650),
   }
 }
+export type StoreSettings = ReturnType<typeof readStores>
+
 /** Errors for settings of stores that are each valid but contradict one another. */
 export function storeContradictions(
-  settings: ReturnType<typeof readStores>,
+  settings: StoreSettings,
 ): [isFault: boolean, message: string][] {
   const { appStoreApps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const api = [appStoreIssuerId, appStoreKeyId, appStoreKey]

@@ -1,5 +1,6 @@
-import type { Config } from '../../config.ts'
+import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
+import type { StoreSettings } from '../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
@@ -17,13 +18,19 @@ import { createRebuild } from './projection/rebuild.ts'
 import { createReconcile } from './provider/reconcile.ts'
 import { createSubscriberApi } from './provider/subscriber-api.ts'
 import type { BillingDb } from './schema.ts'
-import { createStoreChecks } from './stores/checks.ts'
+import { createStoreChecks } from './stores/checks/schedule.ts'
+import { createEvidence } from './stores/evidence.ts'
 import { createStores } from './stores/stores.ts'
 
 type BillingPartsDeps<Plan extends PlanLike> = {
   db: BillingDb
-  config: Config
   pseudonymKey: Uint8Array
+  ignoresSandbox: boolean
+  /** The provider's REST API; without a key it is not called. */
+  subscriberApi: { url: string; key: string | null }
+  settings: StoreSettings
+  /** The server's public URL; null if it is not set. */
+  publicUrl: string | null
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** The `ids` that belong to users. */
@@ -38,27 +45,31 @@ type BillingPartsDeps<Plan extends PlanLike> = {
 
 /** Builds the parts of this feature and wires them together. */
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
-  const { db, config, sizes, log } = deps
+  const { db, subscriberApi, settings, sizes, log } = deps
   const eventLog = createEventLog(db)
   const projection = createProjection({ db, eventLog, ...(sizes ? { sizes } : {}) })
   const backlog = createBacklog({ db, projection, log })
-  const erasure = createErasure({ ...deps, projection, backlog })
+  const evidence = createEvidence({ ...deps, days: settings.storeEvidenceDays })
+  const erasure = createErasure({ ...deps, projection, backlog, evidence })
   const storeChecks = createStoreChecks({ db })
-  const ignoresSandbox = config.billingSandbox === 'ignore'
   const billing = createBilling({
     ...deps,
     projection,
     erasure,
     backlog,
     storeChecks,
-    ignoresSandbox,
+    evidence,
   })
   const eventSearch = createEventSearch(db)
   const reportUnmatched = createUnmatchedReport(log)
-  const subscription = createSubscription({ ...deps, projection, reportUnmatched })
+  const accessSettings = {
+    lenienceMs: settings.storeLenienceHours * HOUR_MS,
+    sandboxTesters: new Set(settings.sandboxTesters),
+  }
+  const subscription = createSubscription({ ...deps, projection, accessSettings, reportUnmatched })
   const { recordInternalEvent } = billing
-  const { rcApiUrl, rcApiKey } = config
-  const readSubscriber = rcApiKey === null ? null : createSubscriberApi(rcApiUrl, rcApiKey)
+  const { url, key } = subscriberApi
+  const readSubscriber = key === null ? null : createSubscriberApi(url, key)
   const { holderOf } = subscription
   return {
     projection,
@@ -67,8 +78,9 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     billing,
     subscription,
     stores: createStores({ ...deps, checks: storeChecks, billing, holderOf }),
+    evidence,
     clearOldTelemetry: createTelemetryCleanup(deps),
-    timeline: createTimeline({ ...deps, subscription }),
+    timeline: createTimeline({ ...deps, subscription, accessSettings }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList(deps),

@@ -11,7 +11,9 @@ import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
-import { purchaseRoutes } from './stores/purchase-routes.ts'
+import { storeAdmin } from './stores/admin.ts'
+import { storeCommands } from './stores/commands.ts'
+import { purchaseRoutes } from './stores/purchases/routes.ts'
 import { storeRoutes } from './stores/routes.ts'
 
 type Needs<Plan extends PlanLike> = {
@@ -31,7 +33,7 @@ type Needs<Plan extends PlanLike> = {
 /** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
-  commands: billingCommands,
+  commands: [...billingCommands, ...storeCommands],
   tags: billingTags,
   exportMembers: billingExport,
   plainPaths: billingPlainPaths,
@@ -41,6 +43,10 @@ export const billingFeature = {
       ...platform,
       ...needs,
       pseudonymKey: secrets.pseudonymKey,
+      ignoresSandbox: config.billingSandbox === 'ignore',
+      subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
+      settings: config,
+      publicUrl: config.baseUrl,
     })
     const { billing, erasure, subscription, stores } = parts
     const showsSandbox = config.billingSandbox === 'separate'
@@ -70,7 +76,9 @@ export const billingFeature = {
             }),
           ),
       consoleRoutes: ({ record }: ConsoleContext) =>
-        billingAdmin({ ...parts, findUser: needs.findUser, record, log }),
+        billingAdmin({ ...parts, findUser: needs.findUser, record, log }).use(
+          storeAdmin({ stores, record }),
+        ),
       jobs: billingJobs(parts),
       userData: {
         billingAliases: {

@@ -2,6 +2,7 @@ import type { Job } from '../../lib/jobs.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
+import type { Evidence } from './stores/evidence.ts'
 import type { Stores } from './stores/stores.ts'
 
 /** The job runs hourly, so every purchase is checked once a day. */
@@ -13,11 +14,12 @@ type BillingJobsDeps = {
   /** Null without an API key. */
   reconcile: Reconcile | null
   stores: Stores
+  evidence: Pick<Evidence, 'clearOld'>
   clearOldTelemetry: (signal: AbortSignal) => Promise<void>
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
-  const { billing, backlog, reconcile, stores, clearOldTelemetry } = deps
+  const { billing, backlog, reconcile, stores, evidence, clearOldTelemetry } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
     ...storeJobs(stores),
@@ -36,6 +38,12 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       name: 'billing telemetry',
       schedule: ['50 3 * * *'],
       run: clearOldTelemetry,
+      deletesByAge: true,
+    },
+    {
+      name: 'store evidence',
+      schedule: ['20 3 * * *'],
+      run: evidence.clearOld,
       deletesByAge: true,
     },
   ]

@@ -138,6 +138,12 @@ const SubscriptionLine = closedObject(
     billingIssueDetectedAt: t.Optional(time('when a payment failed')),
     refundedAt: t.Optional(time('when it was refunded')),
     autoResumeAt: t.Optional(time('when a pause ends')),
+    isSandbox: t.Optional(
+      t.Boolean({
+        description: 'a test purchase, which gives access to testers in production',
+        examples: [true],
+      }),
+    ),
   },
   'SubscriptionLine',
   'a purchase',

@@ -164,13 +164,16 @@ export function billingTables(columns: Columns) {
     (t) => [index('store_checks_due').on(t.dueAt)],
   )
 
-  /**
-   * The time up to which all notifications of an app have been read from a store's history; one row
-   * per app and environment.
-   */
+  /** The time up to which a store's history of notifications has been read; one row per app and environment. */
   const storeHistory = table('store_history', {
     id: text().primaryKey(),
     completeUntil: ms().notNull(),
+  })
+
+  /** When a store's last notification arrived, to the minute; one row per app and environment. */
+  const storeNotifications = table('store_notifications', {
+    id: text().primaryKey(),
+    lastAt: ms().notNull(),
   })
 
   /** The data that stores have signed, as received but compressed, by event row. */
@@ -200,6 +203,7 @@ export function billingTables(columns: Columns) {
     billingTombstones,
     storeChecks,
     storeHistory,
+    storeNotifications,
     storeEvidence,
   }
 }

@@ -6,7 +6,7 @@ import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 
 /** The part of a row that is stored to repeat a reply. */
-export type StoredFile = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
+type StoredFile = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 
 /** Records the reply, in the transaction that stores the files. */
 export type RecordReply = (tx: Tx, rows: Row[]) => Promise<void>

@@ -47,13 +47,6 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
-/** Stores report only products, so their purchases grant the plan's entitlements. Other purchases name their own. */
-export function withPlanEntitlements<T extends Purchase>(purchase: T, plans: PurchasablePlan[]): T {
-  if (purchase.stated === null || purchase.entitlementIds.length > 0) return purchase
-  const plan = planOf(purchase, plans)
-  return plan ? { ...purchase, entitlementIds: plan.entitlementIds ?? [plan.code] } : purchase
-}
-
 /** Whether a purchase gives access, but no plan names it. */
 function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
   return (

@@ -5,10 +5,14 @@ import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchas
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { isEffectivelyForever } from './access-sentence.ts'
-import { type PurchasablePlan, planOf, withPlanEntitlements } from './plan-matching.ts'
+import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
+import { type PurchasablePlan, planOf } from './plan-matching.ts'
 
-/** The parts of a plan that are needed here: its identifiers, price and limits. */
-export type PlanLike = PurchasablePlan & { price: number } & Record<LimitName, number>
+/** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
+export type PlanLike = PurchasablePlan & { price: number; duration: string } & Record<
+    LimitName,
+    number
+  >
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -17,6 +21,7 @@ type SubscriptionDeps<Plan extends PlanLike> = {
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  accessSettings: AccessSettings
   reportUnmatched: (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => void
   now: () => Date
 }
@@ -39,7 +44,7 @@ type LimitName = (typeof LIMIT_NAMES)[number]
 
 /** Reads a user's current subscription and purchases. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
-  const { db, projection, listPlans, existingUsers, reportUnmatched, now } = deps
+  const { db, projection, listPlans, existingUsers, accessSettings, reportUnmatched, now } = deps
   const { billingAliases, billingEvents } = db.tables
   const findAlias = db.read
     .select({ customerId: billingAliases.customerId })
@@ -57,11 +62,8 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
     const { plans, language } = await listPlans(wanted)
-    const price = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
-    const found = await purchasesOf(userId, environment)
-    const purchases = assessPurchases(found, now().getTime(), price).map((purchase) =>
-      withPlanEntitlements(purchase, plans),
-    )
+    const found = await purchasesOf(userId, environmentsFor(userId, environment, accessSettings))
+    const purchases = assessWithPlans(found, plans, now().getTime(), accessSettings)
     reportUnmatched(purchases, plans)
     const best = purchases.find(({ active }) => active)
     const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
@@ -77,7 +79,11 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         periodType: purchase.periodType,
         willRenew: purchase.willRenew,
       })),
-      subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map(toReply),
+      subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map((purchase) => ({
+        ...toReply(purchase),
+        // Only for testers, whose test purchases give access in production.
+        ...(purchase.environment.toLowerCase() === environment ? {} : { isSandbox: true }),
+      })),
       plan,
       limits: plan && limitsOf(plan),
     }
@@ -91,11 +97,8 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** Whether any purchase of a user, in either environment, gives access at `since` or later. */
   async function hasAccessSince(userId: string, since: Date): Promise<boolean> {
-    for (const environment of ['production', 'sandbox'] as const) {
-      const purchases = await purchasesOf(userId, environment)
-      if (assessPurchases(purchases, since.getTime()).some(({ active }) => active)) return true
-    }
-    return false
+    const purchases = await purchasesOf(userId, ['PRODUCTION', 'SANDBOX'])
+    return assessPurchases(purchases, since.getTime()).some(({ active }) => active)
   }
 
   /** Whether an id belongs to a user or was named by an event. */
@@ -105,10 +108,14 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 
   /** Empty if the customer's purchases belong to another user. */
-  async function purchasesOf(userId: string, environment: Environment): Promise<Purchase[]> {
+  async function purchasesOf(userId: string, environments: Purchase['environment'][]) {
     const customer = await customerOf(userId)
     if (customer === null || customer.heldBy !== null) return []
-    return projection.purchasesOf(customer.customerId, environment.toUpperCase())
+    const purchases: Purchase[] = []
+    for (const environment of environments) {
+      purchases.push(...(await projection.purchasesOf(customer.customerId, environment)))
+    }
+    return purchases
   }
 
   /**

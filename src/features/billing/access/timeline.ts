@@ -1,13 +1,14 @@
-import { and, asc, desc, eq, inArray } from 'drizzle-orm'
+import { asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
 import { readStored } from '../inbox/event-log.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
-import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
+import type { PurchaseAccess } from '../purchases/access.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
+import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { planOf } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
 
@@ -16,6 +17,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   subscription: Pick<Subscription<Plan>, 'customerOf'>
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  accessSettings: AccessSettings
   now: () => Date
 }
 
@@ -44,7 +46,7 @@ const TIME_FIELDS = /At$/
 
 /** The history of a user's purchases, event by event. It applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
-  const { db, subscription, listPlans, now } = deps
+  const { db, subscription, listPlans, accessSettings, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
   return { read, explain, explainForEvent }
 
@@ -79,32 +81,26 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   async function assess(userId: string, environment: Environment) {
     const { plans } = await listPlans(['en'])
     const customer = await subscription.customerOf(userId)
-    const stored = customer ? await purchasesOf(customer.customerId, environment) : []
-    const other = environment === 'production' ? 'sandbox' : 'production'
-    const otherPurchases = customer ? await purchasesOf(customer.customerId, other) : []
-    const price = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
-    const purchases = assessPurchases(stored, now().getTime(), price)
+    const all = customer ? await purchasesOf(customer.customerId) : []
+    const environments = environmentsFor(userId, environment, accessSettings)
+    const stored = all.filter((purchase) => environments.includes(purchase.environment))
+    const purchases = assessWithPlans(stored, plans, now().getTime(), accessSettings)
     const sentence = explainAccess({
       environment,
       isUnknown: customer === null,
       heldBy: customer?.heldBy ?? null,
       purchases,
-      hasOtherPurchases: otherPurchases.length > 0,
+      hasOtherPurchases: all.length > stored.length,
       planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
     })
     return { sentence, purchases, ids: customer?.ids ?? [], heldBy: customer?.heldBy ?? null }
   }
 
-  async function purchasesOf(customerId: string, environment: Environment) {
+  async function purchasesOf(customerId: string) {
     const rows = await db.read
       .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
       .from(subscriptions)
-      .where(
-        and(
-          eq(subscriptions.customerId, customerId),
-          eq(subscriptions.environment, environment.toUpperCase()),
-        ),
-      )
+      .where(eq(subscriptions.customerId, customerId))
       .orderBy(asc(subscriptions.purchaseKey))
       .limit(MAX_PURCHASES_SHOWN * 10)
     return rows.map(({ purchaseKey, state }) => ({

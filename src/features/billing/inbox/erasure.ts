@@ -4,6 +4,7 @@ import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
+import type { Evidence } from '../stores/evidence.ts'
 import type { BillingEvent, Delivery } from './event.ts'
 import { eventWithEffect } from './event-log.ts'
 import { readStoredEvent, utf8 } from './stored-event.ts'
@@ -14,6 +15,7 @@ type ErasureDeps = {
   db: BillingDb
   projection: Projection
   backlog: Backlog
+  evidence: Pick<Evidence, 'erase'>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   pseudonymKey: Uint8Array
@@ -21,7 +23,7 @@ type ErasureDeps = {
 
 /** Keeps the events of deleted users, without their personal data. */
 export function createErasure(deps: ErasureDeps) {
-  const { db, projection, backlog, existingUsers, pseudonymKey } = deps
+  const { db, projection, backlog, evidence, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds } = db.tables
   const hasTombstones = db.cached('tombstones', async (from) => {
@@ -41,6 +43,10 @@ export function createErasure(deps: ErasureDeps) {
       .onConflictDoNothing()
     await hasTombstones.invalidate(tx)
     const rows = await scrubEvents(tx, ids)
+    await evidence.erase(
+      tx,
+      rows.map(({ id }) => id),
+    )
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
     for (const row of rows) {
@@ -94,8 +100,9 @@ export function createErasure(deps: ErasureDeps) {
       deleted.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
     )
     const rewritten = readStoredEvent(delivery.provider, scrubbed)
+    const { signed: _signed, ...kept } = delivery
     return {
-      ...delivery,
+      ...kept,
       event: rewritten ? { ...rewritten, id: event.id } : event,
       bytes: scrubbed,
     }

@@ -12,7 +12,8 @@ import {
   purchaseKeyOf,
 } from '../purchases/event-order.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
-import type { StoreChecks } from '../stores/checks.ts'
+import type { StoreChecks } from '../stores/checks/schedule.ts'
+import type { Evidence } from '../stores/evidence.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, PROVIDERS, readDelivery } from './event.ts'
 import { eventWithEffect } from './event-log.ts'
@@ -24,6 +25,7 @@ type BillingDeps = {
   erasure: Erasure
   backlog: Backlog
   storeChecks: Pick<StoreChecks, 'schedule'>
+  evidence: Pick<Evidence, 'keep' | 'read'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
   now: () => Date
@@ -43,7 +45,8 @@ const MAX_RETRIED_PER_RUN = 1_000
 
 /** Records deliveries from the billing provider. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
-  const { db, projection, erasure, backlog, storeChecks, ignoresSandbox, now, newId, log } = deps
+  const { db, projection, erasure, backlog, storeChecks, evidence, now, newId, log } = deps
+  const { ignoresSandbox } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -125,7 +128,7 @@ export function createBilling(deps: BillingDeps) {
   /** Stores and folds an event; null if it was stored before. */
   async function record(
     tx: Tx,
-    { provider, event, bytes, hash }: Delivery,
+    { provider, event, bytes, signed, hash }: Delivery,
     foldEvent: FoldEvent,
   ): Promise<DeliveryResult | null> {
     const id = newId()
@@ -149,6 +152,7 @@ export function createBilling(deps: BillingDeps) {
       clockIsOff,
     })
     if (inserted.length === 0) return null
+    if (signed !== undefined) await evidence.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     await foldEvent(tx, { ...event, orderedAt }, id)
     if (event.stated !== null) await storeChecks.schedule(tx, event)
@@ -259,7 +263,8 @@ export function createBilling(deps: BillingDeps) {
     if (!row) return null
     // Operators' scripts read `lineKey`.
     const { purchaseKey: lineKey, body, ...event } = row
-    return { ...event, lineKey, body: utf8(body) }
+    const signed = await evidence.read(event.id)
+    return { ...event, lineKey, body: utf8(body), ...(signed === null ? {} : { signed }) }
   }
 
   function hasEventId(eventId: string) {

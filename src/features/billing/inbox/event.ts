@@ -108,6 +108,8 @@ export type Delivery = {
   provider: (typeof PROVIDERS)[number]
   event: BillingEvent
   bytes: Uint8Array
+  /** What a store has signed, as received. */
+  signed?: string
   /** SHA-256, hex, of the content that is the same in every delivery of the event. */
   hash: string
 }

@@ -19,14 +19,23 @@ export type PurchaseAccess<T extends Purchase = Purchase> = T & {
 
 export type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 
+type AssessmentOptions = {
+  priceOf?: (purchase: Purchase) => number
+  /** How long a purchase gives access after its end while its store is expected to report a renewal. */
+  lenienceMs?: number
+}
+
 /** The access that the purchases of one customer and environment give at `now` (ms), best first. */
 export function assessPurchases<T extends Purchase>(
   purchases: T[],
   now: number,
-  priceOf: (purchase: Purchase) => number = ({ price }) => price ?? 0,
+  { priceOf = ({ price }) => price ?? 0, lenienceMs = 0 }: AssessmentOptions = {},
 ): PurchaseAccess<T>[] {
   return endSuperseded(purchases)
-    .map((purchase) => ({ purchase: accessOf(purchase, now), price: priceOf(purchase) }))
+    .map((purchase) => ({
+      purchase: accessOf(purchase, now, lenienceMs),
+      price: priceOf(purchase),
+    }))
     .toSorted(
       (a, b) =>
         compareAccess(a.purchase, b.purchase) ||
@@ -47,10 +56,22 @@ export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-function accessOf<T extends Purchase>(purchase: T, now: number): PurchaseAccess<T> {
-  const effectiveEnd = effectiveEndOf(purchase)
+function accessOf<T extends Purchase>(
+  purchase: T,
+  now: number,
+  lenienceMs: number,
+): PurchaseAccess<T> {
+  const end = effectiveEndOf(purchase)
+  const isLate = end !== null && end <= now && isExpectedToRenew(purchase)
+  const effectiveEnd = isLate ? end + lenienceMs : end
   const active = effectiveEnd === null || effectiveEnd > now
   return { ...purchase, effectiveEnd, active, status: statusOf(purchase, active, now) }
+}
+
+/** Whether the store has said that the purchase will renew, and nothing since. */
+function isExpectedToRenew(purchase: Purchase): boolean {
+  const { stated, willRenew, billingIssueDetectedAt, endedAt } = purchase
+  return stated !== null && willRenew && billingIssueDetectedAt === null && endedAt === null
 }
 
 /** The end of the period or of its grace, whichever is later, unless the purchase was ended earlier. */

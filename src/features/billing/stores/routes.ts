@@ -10,6 +10,7 @@ import { readAppleDelivery } from './apple/delivery.ts'
 import { objectIn } from './apple/notification.ts'
 import type { VerifyToken } from './apple/token.ts'
 import { AppleTokenError } from './apple/token-error.ts'
+import type { StoreApps } from './checks/apps.ts'
 import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
 
 /** Apple's notifications are about 20 kB. */
@@ -17,13 +18,14 @@ const MAX_BODY_BYTES = 256 * 1024
 
 type StoreRoutesDeps = {
   billing: Pick<Billing, 'receive'>
+  storeApps: Pick<StoreApps, 'markNotified'>
   /** Empty if the App Store is not set up. */
   apps: AppStoreApp[]
   verify: VerifyToken
 }
 
 /** The notifications that stores send. */
-export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
+export function storeRoutes({ billing, storeApps, apps, verify }: StoreRoutesDeps) {
   return new Elysia({ name: 'stores' }).post(
     APP_STORE_PATH,
     async ({ request }) => {
@@ -31,7 +33,11 @@ export function storeRoutes({ billing, apps, verify }: StoreRoutesDeps) {
       const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
       const { signedPayload, ...others } = body
       if (signedPayload === undefined) throw missingPayload(others)
-      return receiveDelivery(billing, read(signedPayload))
+      const delivery = read(signedPayload)
+      const reply = await receiveDelivery(billing, delivery)
+      const { bundleId, event } = delivery
+      await storeApps.markNotified({ bundleId, environment: event.environment })
+      return reply
     },
     {
       parse: 'none',

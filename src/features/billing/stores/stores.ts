@@ -1,5 +1,6 @@
-import type { Config } from '../../../config.ts'
+import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import type { BillingDb } from '../schema.ts'
@@ -8,18 +9,25 @@ import { createAppStore } from './apple/app-store.ts'
 import { APPLE_ROOT } from './apple/certificates.ts'
 import { createAppleHistory } from './apple/history.ts'
 import { createTokenVerifier } from './apple/token.ts'
-import type { StoreChecks } from './checks.ts'
-import { createClaims } from './claims.ts'
-import { createOverdue } from './overdue.ts'
-import { createStatements } from './statements.ts'
-import { createSubmissions } from './submissions.ts'
+import { createStoreApps } from './checks/apps.ts'
+import { createOverdue } from './checks/overdue.ts'
+import type { StoreChecks } from './checks/schedule.ts'
+import { createStoreStatus } from './checks/status.ts'
+import { createClaims } from './purchases/claims.ts'
+import { createPurchaseSearch } from './purchases/search.ts'
+import { createStatements } from './purchases/statements.ts'
+import { createSubmissions } from './purchases/submissions.ts'
 
 type StoresDeps = {
   db: BillingDb
-  config: Config
+  settings: StoreSettings
+  ignoresSandbox: boolean
+  publicUrl: string | null
   checks: StoreChecks
   billing: Pick<Billing, 'recordIn' | 'recordOwnEvent'>
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
+  /** The `ids` that belong to users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   now: () => Date
   log: Log
@@ -29,11 +37,11 @@ export type Stores = ReturnType<typeof createStores>
 
 /** The app stores. `appStore`, `history` and `overdue` are null without a key for Apple's API. */
 export function createStores(deps: StoresDeps) {
-  const { db, config, now, log } = deps
-  const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = config
-  const verify = createTokenVerifier(config.appStoreRoot ?? APPLE_ROOT)
+  const { db, settings, ignoresSandbox, publicUrl, now, log } = deps
+  const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
+  const verify = createTokenVerifier(settings.appStoreRoot ?? APPLE_ROOT)
   const recordStatement = createStatements(deps)
-  const claims = createClaims({ ...deps, transfer: config.purchaseTransfer })
+  const claims = createClaims({ ...deps, transfer: settings.purchaseTransfer })
   const key =
     appStoreIssuerId && appStoreKeyId && appStoreKey
       ? { issuerId: appStoreIssuerId, keyId: appStoreKeyId, privateKey: appStoreKey }
@@ -47,21 +55,43 @@ export function createStores(deps: StoresDeps) {
     appStore,
     claims,
     recordStatement,
-    ignoresSandbox: config.billingSandbox === 'ignore',
+    ignoresSandbox,
     log,
   })
+  const storeApps = createStoreApps({ db, now })
   return {
     apps,
     verify,
     claims,
     submit,
+    give,
+    storeApps,
+    purchaseSearch: createPurchaseSearch({ ...deps, claims, appStore }),
+    status: createStoreStatus({ apps, storeApps, appStore, publicUrl, now }),
     appStore,
-    history: appStore && createAppleHistory({ ...deps, appStore, apps, verify }),
+    history: appStore && createAppleHistory({ ...deps, appStore, apps, storeApps, verify }),
     overdue: appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement }),
   }
 
+  /** Moves the purchase with a transaction id to a user. Throws 404 if there is no such purchase or user. */
+  async function give(transactionId: string, userId: string) {
+    const [user] = await deps.existingUsers(db.read, [userId])
+    if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
+    const keys = [`PRODUCTION|${transactionId}`, `SANDBOX|${transactionId}`]
+    const given = await db.write(async (tx) => {
+      let count = 0
+      for (const key of keys) {
+        if ((await claims.purchaseOf(tx, key)) === null) continue
+        await claims.give(tx, userId, key)
+        count++
+      }
+      return count
+    })
+    if (given === 0) throw new AppError('not_found', `There is no purchase ${transactionId}.`)
+  }
+
   function urls() {
-    const { appStoreApiUrl: url } = config
+    const { appStoreApiUrl: url } = settings
     return url === null ? APPLE_API_URLS : { PRODUCTION: url, SANDBOX: url }
   }
 }

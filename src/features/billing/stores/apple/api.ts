@@ -10,7 +10,7 @@ import type { Claims } from './token.ts'
 export type AppleEnvironment = BillingEvent['environment']
 
 /** The key for the App Store Server API: App Store Connect → Users and Access → Integrations → In-App Purchase. */
-export type AppleApiKey = { issuerId: string; keyId: string; privateKey: JWK }
+type AppleApiKey = { issuerId: string; keyId: string; privateKey: JWK }
 
 type AppleApiDeps = { key: AppleApiKey; urls: Record<AppleEnvironment, string>; now: () => Date }
 export type AppleCall = {

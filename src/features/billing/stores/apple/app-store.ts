@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../../lib/durations.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { Delivery } from '../../inbox/event.ts'
 import type { AppleApi, AppleCall, AppleEnvironment } from './api.ts'
@@ -9,7 +10,7 @@ import type { Claims, VerifyToken } from './token.ts'
 type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
 
 /** What the operator tells Apple about a purchase whose refund was requested. */
-export type Consumption = {
+type Consumption = {
   customerConsented: true
   deliveryStatus: string
   sampleContentProvided: boolean
@@ -20,7 +21,16 @@ export type AppStore = ReturnType<typeof createAppStore>
 
 /** The App Store of the configured apps. Every function throws `AppleApiError`. */
 export function createAppStore({ api, apps, verify }: AppStoreDeps) {
-  return { readPurchases, setAccountToken, sendConsumption, readNotifications, sendTest, readTest }
+  return {
+    readPurchases,
+    findTransactions,
+    setAccountToken,
+    sendConsumption,
+    readNotifications,
+    check,
+    sendTest,
+    readTest,
+  }
 
   /**
    * The current state of all subscriptions of the customer who made a transaction, or of a one-time purchase, as
@@ -45,6 +55,33 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       signal,
     )
     return transaction === undefined ? [] : [readStatement({ transaction }, verify, apps)]
+  }
+
+  /** The original transactions of an order number on a customer's receipt, or of another transaction. */
+  async function findTransactions(id: string): Promise<string[]> {
+    if (/^\d+$/.test(id)) {
+      const found = [
+        ...(await readPurchases(id, 'PRODUCTION')),
+        ...(await readPurchases(id, 'SANDBOX')),
+      ]
+      return found.flatMap(({ event }) => event.originalTransactionId ?? [])
+    }
+    const environment = 'PRODUCTION'
+    const path = `/inApps/v1/lookup/${encodeURIComponent(id)}`
+    const { signedTransactions } = await callForItsApp(path, { environment })
+    const transactions = Array.isArray(signedTransactions) ? signedTransactions : []
+    return transactions.flatMap(
+      (transaction) =>
+        readStatement({ transaction }, verify, apps).event.originalTransactionId ?? [],
+    )
+  }
+
+  /** Checks that Apple accepts the key for an app. */
+  async function check({ bundleId }: AppStoreApp, environment: AppleEnvironment) {
+    const now = Date.now()
+    const body = { startDate: now - HOUR_MS, endDate: now }
+    const path = '/inApps/v1/notifications/history'
+    await api.call(path, { environment, bundleId, method: 'POST', body })
   }
 
   function statementsIn({ data }: Claims): Delivery[] {

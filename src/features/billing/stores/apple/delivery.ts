@@ -2,7 +2,7 @@ import { sha256 } from '../../../../lib/crypto.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { Delivery } from '../../inbox/event.ts'
 import { appleEvent } from './event.ts'
-import { readNotification } from './notification.ts'
+import { readNotification, subjectOf } from './notification.ts'
 import type { VerifyToken } from './token.ts'
 
 /**
@@ -13,12 +13,14 @@ export function readAppleDelivery(
   signedPayload: unknown,
   verify: VerifyToken,
   apps: AppStoreApp[],
-): Delivery | null {
+): (Delivery & { bundleId: string }) | null {
   const document = readNotification(signedPayload, verify, apps)
   const event = appleEvent(document)
   if (event === null) return null
   // Leave `signedDate` out of the hash, because a repeated notification may be signed again.
   const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
   const bytes = Buffer.from(JSON.stringify(document))
-  return { provider: 'app_store', event, bytes, hash: sha256(text, 'hex') }
+  const signed = String(signedPayload)
+  const bundleId = String(subjectOf(document.notification)['bundleId'])
+  return { provider: 'app_store', event, bundleId, bytes, signed, hash: sha256(text, 'hex') }
 }

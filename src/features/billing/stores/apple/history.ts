@@ -3,6 +3,7 @@ import type { Log } from '../../../../lib/log.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { Billing } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
+import type { StoreApps } from '../checks/apps.ts'
 import type { AppleEnvironment } from './api.ts'
 import { AppleApiError } from './api-error.ts'
 import type { AppStore } from './app-store.ts'
@@ -15,14 +16,14 @@ type HistoryDeps = {
   appStore: AppStore
   apps: AppStoreApp[]
   verify: VerifyToken
+  storeApps: StoreApps
   billing: Pick<Billing, 'recordIn'>
   now: () => Date
   log: Log
 }
 
 /** `read`: notifications in the history; `added`: those that the log did not have. */
-export type CatchUp = { read: number; added: number; refused: number }
-export type AppleHistory = ReturnType<typeof createAppleHistory>
+type CatchUp = { read: number; added: number; refused: number }
 
 /** Windows overlap, because Apple lists notifications late. */
 const OVERLAP_MS = 2 * HOUR_MS
@@ -36,9 +37,8 @@ const MAX_RESTARTS = 3
 
 /** Reads Apple's history of notifications, for those that never arrived or were lost with a backup. */
 export function createAppleHistory(deps: HistoryDeps) {
-  const { db, appStore, apps, verify, billing, now, log } = deps
-  const { storeHistory } = db.tables
-  return { catchUp, completeUntil }
+  const { db, appStore, apps, storeApps, verify, billing, now, log } = deps
+  return { catchUp }
 
   /**
    * Records the notifications of every app since its last complete window, or since `since`. The window is complete
@@ -58,7 +58,7 @@ export function createAppleHistory(deps: HistoryDeps) {
       const from = await startOf(app, environment, since)
       await readWindow(app, environment, { from, until, signal, total, onProgress })
       if (signal.aborted) break
-      await markComplete(app, environment, until)
+      await storeApps.markComplete({ ...app, environment }, until)
     }
     return total
   }
@@ -66,7 +66,7 @@ export function createAppleHistory(deps: HistoryDeps) {
   /** `since` can start earlier than the last complete window, but leaves no gap after it. */
   async function startOf(app: AppStoreApp, environment: AppleEnvironment, since?: Date) {
     const earliest = now().getTime() - REACH_MS[environment]
-    const last = await completeUntil(app, environment)
+    const { completeUntil: last } = await storeApps.read({ ...app, environment })
     const wanted = since?.getTime() ?? Number.POSITIVE_INFINITY
     const next = last === null ? (since?.getTime() ?? 0) : last.getTime() - OVERLAP_MS
     return new Date(Math.max(earliest, Math.min(wanted, next)))
@@ -119,26 +119,4 @@ export function createAppleHistory(deps: HistoryDeps) {
       return null
     }
   }
-
-  /** Until when the log has every notification of an app; null before the first catch-up. */
-  async function completeUntil(
-    app: AppStoreApp,
-    environment: AppleEnvironment,
-  ): Promise<Date | null> {
-    const rows = await db.read.select().from(storeHistory)
-    return rows.find(({ id }) => id === rowId(app, environment))?.completeUntil ?? null
-  }
-
-  async function markComplete(app: AppStoreApp, environment: AppleEnvironment, until: Date) {
-    await db.write(async (tx) => {
-      await tx
-        .insert(storeHistory)
-        .values({ id: rowId(app, environment), completeUntil: until })
-        .onConflictDoUpdate({ target: storeHistory.id, set: { completeUntil: until } })
-    })
-  }
-}
-
-function rowId({ bundleId }: AppStoreApp, environment: AppleEnvironment): string {
-  return `app_store|${environment}|${bundleId}`
 }

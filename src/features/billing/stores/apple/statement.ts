@@ -44,5 +44,7 @@ export function readStatement(
   if (environmentOf(document.notification) === null) throw new AppleTokenError('wrong_environment')
   const event = appleEvent(document)
   if (event === null || event.originalTransactionId === null) throw new AppleTokenError('malformed')
-  return { provider: 'app_store', event, bytes: Buffer.from(JSON.stringify(document)), hash }
+  const bytes = Buffer.from(JSON.stringify(document))
+  const tokens = [signed.transaction, signed.renewal ?? []].flat().join('\n')
+  return { provider: 'app_store', event, bytes, signed: tokens, hash }
 }

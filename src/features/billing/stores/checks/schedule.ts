@@ -1,9 +1,9 @@
-import { and, asc, eq, lte, sql } from 'drizzle-orm'
-import { MINUTE_MS } from '../../../lib/durations.ts'
-import type { Tx } from '../../../platform/db/db.ts'
-import type { BillingEvent } from '../inbox/event.ts'
-import { purchaseKeyOf } from '../purchases/event-order.ts'
-import type { BillingDb } from '../schema.ts'
+import { and, asc, eq, lt, lte, sql } from 'drizzle-orm'
+import { MINUTE_MS } from '../../../../lib/durations.ts'
+import type { Tx } from '../../../../platform/db/db.ts'
+import type { BillingEvent } from '../../inbox/event.ts'
+import { purchaseKeyOf } from '../../purchases/event-order.ts'
+import type { BillingDb } from '../../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
 
@@ -13,7 +13,7 @@ export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
 /** The purchases that a store is to be asked about, and when: a notification may have been lost. */
 export function createStoreChecks({ db }: { db: BillingDb }) {
   const { storeChecks } = db.tables
-  const upsert = db.prepareWrite((tx) =>
+  const insert = db.prepareWrite((tx) =>
     tx
       .insert(storeChecks)
       .values({
@@ -22,14 +22,8 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
         attempts: 0,
         isTokenUnset: false,
       })
-      .onConflictDoUpdate({
-        target: storeChecks.purchaseKey,
-        // An earlier period may be reported late.
-        set: {
-          dueAt: sql`CASE WHEN excluded.due_at > ${storeChecks.dueAt} THEN excluded.due_at ELSE ${storeChecks.dueAt} END`,
-          attempts: 0,
-        },
-      }),
+      .onConflictDoNothing()
+      .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
   return { schedule, listDue, postpone, remove, tellOwner }
 
@@ -39,7 +33,14 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
     const purchaseKey = purchaseKeyOf(event)
     if (purchaseKey === null || expiresAt === null || endedAt !== null) return
     const end = Math.max(expiresAt, graceExpiresAt ?? 0)
-    await upsert(tx).execute({ purchaseKey, dueAt: new Date(end + OVERDUE_AFTER_MS) })
+    const dueAt = new Date(end + OVERDUE_AFTER_MS)
+    const inserted = await insert(tx).execute({ purchaseKey, dueAt })
+    if (inserted.length > 0) return
+    // An earlier period may be reported late.
+    await tx
+      .update(storeChecks)
+      .set({ dueAt, attempts: 0 })
+      .where(and(eq(storeChecks.purchaseKey, purchaseKey), lt(storeChecks.dueAt, dueAt)))
   }
 
   /** The checks due at `now`, the oldest first. */

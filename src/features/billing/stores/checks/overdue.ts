@@ -1,14 +1,14 @@
 import { eq } from 'drizzle-orm'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
-import type { Log } from '../../../lib/log.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
-import type { Purchase } from '../purchases/purchase.ts'
-import type { BillingDb } from '../schema.ts'
-import { AppleApiError } from './apple/api-error.ts'
-import type { AppStore } from './apple/app-store.ts'
-import { OVERDUE_AFTER_MS, type StoreChecks } from './checks.ts'
-import { transactionOf } from './purchase-key.ts'
-import type { RecordStatement } from './statements.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
+import type { Log } from '../../../../lib/log.ts'
+import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
+import type { Purchase } from '../../purchases/purchase.ts'
+import type { BillingDb } from '../../schema.ts'
+import { AppleApiError } from '../apple/api-error.ts'
+import type { AppStore } from '../apple/app-store.ts'
+import { transactionOf } from '../purchases/purchase-key.ts'
+import type { RecordStatement } from '../purchases/statements.ts'
+import { OVERDUE_AFTER_MS, type StoreChecks } from './schedule.ts'
 
 type OverdueDeps = {
   db: BillingDb
@@ -21,7 +21,6 @@ type OverdueDeps = {
   log: Log
 }
 
-export type Overdue = ReturnType<typeof createOverdue>
 type Check = Awaited<ReturnType<StoreChecks['listDue']>>[number]
 
 const MAX_PER_RUN = 500

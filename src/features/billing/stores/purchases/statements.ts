@@ -1,9 +1,9 @@
 import { and, desc, eq } from 'drizzle-orm'
-import type { Tx } from '../../../platform/db/db.ts'
-import type { Delivery } from '../inbox/event.ts'
-import type { Billing } from '../inbox/event-inbox.ts'
-import { purchaseKeyOf } from '../purchases/event-order.ts'
-import type { BillingDb } from '../schema.ts'
+import type { Tx } from '../../../../platform/db/db.ts'
+import type { Delivery } from '../../inbox/event.ts'
+import type { Billing } from '../../inbox/event-inbox.ts'
+import { purchaseKeyOf } from '../../purchases/event-order.ts'
+import type { BillingDb } from '../../schema.ts'
 
 type StatementsDeps = { db: BillingDb; billing: Pick<Billing, 'recordIn'> }
 

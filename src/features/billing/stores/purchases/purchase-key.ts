@@ -1,4 +1,4 @@
-import type { BillingEvent } from '../inbox/event.ts'
+import type { BillingEvent } from '../../inbox/event.ts'
 
 /** The environment and the original transaction id in the key of a store's purchase. */
 export function transactionOf(purchaseKey: string) {

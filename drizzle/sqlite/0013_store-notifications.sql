@@ -1,0 +1,4 @@
+CREATE TABLE `store_notifications` (
+	`id` text PRIMARY KEY NOT NULL,
+	`last_at` integer NOT NULL
+);

@@ -1,0 +1,65 @@
+import { DAY_MS } from '../../../lib/durations.ts'
+import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
+import type { Purchase } from '../purchases/purchase.ts'
+import { type PurchasablePlan, planOf } from './plan-matching.ts'
+
+/** The operator's settings that decide about access. */
+export type AccessSettings = {
+  /** How long a purchase gives access after its end while its store is expected to report a renewal, in ms. */
+  lenienceMs: number
+  /** Users whose test purchases give access in production. */
+  sandboxTesters: ReadonlySet<string>
+}
+
+type PricedPlan = PurchasablePlan & { price: number; duration: string }
+
+/** The access that purchases and their plans give at `now` (ms), best first. */
+export function assessWithPlans<T extends Purchase>(
+  purchases: T[],
+  plans: PricedPlan[],
+  now: number,
+  { lenienceMs }: AccessSettings,
+): PurchaseAccess<T>[] {
+  const completed = purchases.map((purchase) => withPlan(purchase, planOf(purchase, plans)))
+  const priceOf = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
+  return assessPurchases(completed, now, { priceOf, lenienceMs })
+}
+
+/** The environments whose purchases count for a user. */
+export function environmentsFor(
+  userId: string,
+  environment: 'production' | 'sandbox',
+  { sandboxTesters }: AccessSettings,
+): Purchase['environment'][] {
+  if (environment === 'sandbox') return ['SANDBOX']
+  return sandboxTesters.has(userId) ? ['PRODUCTION', 'SANDBOX'] : ['PRODUCTION']
+}
+
+/** Stores report only products, so entitlements and the end of a prepaid period come from the plan. */
+function withPlan<T extends Purchase>(purchase: T, plan: PricedPlan | undefined): T {
+  if (purchase.stated === null || plan === undefined) return purchase
+  const { entitlementIds, expiresAt, purchasedAt, periodType } = purchase
+  const hasNoEnd = expiresAt === null && purchasedAt !== null && periodType === 'PREPAID'
+  return {
+    ...purchase,
+    entitlementIds:
+      entitlementIds.length > 0 ? entitlementIds : (plan.entitlementIds ?? [plan.code]),
+    expiresAt: hasNoEnd ? endOfPeriod(purchasedAt, plan.duration) : expiresAt,
+  }
+}
+
+const DAYS: Record<string, number> = { day: 1, week: 7 }
+const MONTHS: Record<string, number> = { month: 1, quarter: 3, year: 12 }
+
+/** The end of a period that began at `start` (ms): after `month`, `3 months` or `year`. Null for any other duration. */
+function endOfPeriod(start: number, duration: string): number | null {
+  const [, count = '1', unit = ''] =
+    /^(\d{1,3})?\s*(day|week|month|quarter|year)(?:s|ly)?$/.exec(duration.toLowerCase()) ?? []
+  const days = DAYS[unit]
+  if (days !== undefined) return start + Number(count) * days * DAY_MS
+  const months = MONTHS[unit]
+  if (months === undefined) return null
+  const end = new Date(start)
+  end.setUTCMonth(end.getUTCMonth() + Number(count) * months)
+  return end.getTime()
+}

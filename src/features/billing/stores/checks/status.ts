@@ -1,0 +1,113 @@
+import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { AppleEnvironment } from '../apple/api.ts'
+import { AppleApiError } from '../apple/api-error.ts'
+import type { AppStore } from '../apple/app-store.ts'
+import { APP_STORE_PATH } from '../model.ts'
+import type { StoreApps } from './apps.ts'
+
+type StoreStatusDeps = {
+  apps: AppStoreApp[]
+  storeApps: StoreApps
+  /** Null without a key for Apple's API. */
+  appStore: AppStore | null
+  /** The server's public URL; null if it is not set. */
+  publicUrl: string | null
+  now: () => Date
+}
+
+/** `fault`: what is wrong and what to do; null if the check passed. */
+type StoreCheck = { what: string; fault: string | null }
+
+const STORE_ENVIRONMENTS: AppleEnvironment[] = ['PRODUCTION', 'SANDBOX']
+
+const TEST_TIMEOUT_MS = 60_000
+const TEST_POLL_MS = 2_000
+
+const NO_APPS =
+  'Set APP_STORE_APPS to the bundle id and Apple ID of the app, such as com.example.app:1234567890.'
+const NO_KEY =
+  'Set APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE to a key from App Store Connect → Users and Access → Integrations → In-App Purchase. Without it, lost notifications are not found.'
+const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
+
+/** Shows operators how the connection to each store is. */
+export function createStoreStatus(deps: StoreStatusDeps) {
+  const { apps, storeApps, appStore, publicUrl, now } = deps
+  return { read, check, test }
+
+  /** The apps with their last notification and the end of their complete history, in ISO 8601. */
+  async function read() {
+    const described = []
+    for (const { bundleId, appleId } of apps) {
+      for (const environment of STORE_ENVIRONMENTS) {
+        const state = await storeApps.read({ bundleId, environment })
+        described.push({
+          store: 'app_store' as const,
+          bundleId,
+          appleId,
+          environment: environment.toLowerCase(),
+          lastNotificationAt: state.lastNotificationAt?.toISOString() ?? null,
+          completeUntil: state.completeUntil?.toISOString() ?? null,
+        })
+      }
+    }
+    return { url: webhookUrl(), hasApiKey: appStore !== null, apps: described }
+  }
+
+  /** Checks the settings, and that Apple accepts the key. */
+  async function check(): Promise<StoreCheck[]> {
+    const url = webhookUrl()
+    const settings = [
+      { what: 'apps', fault: apps.length === 0 ? NO_APPS : null },
+      { what: `notification URL ${url ?? ''}`.trim(), fault: url === null ? NO_URL : null },
+      { what: 'API key', fault: appStore === null ? NO_KEY : null },
+    ]
+    if (appStore === null) return settings
+    const accepted = []
+    for (const app of apps) {
+      for (const environment of STORE_ENVIRONMENTS) {
+        const what = `${app.bundleId} in ${environment.toLowerCase()}`
+        accepted.push({ what, fault: await faultOf(() => appStore.check(app, environment)) })
+      }
+    }
+    return [...settings, ...accepted]
+  }
+
+  /** Makes Apple send a test notification to each app, and waits for the results. */
+  async function test(environment: AppleEnvironment): Promise<StoreCheck[]> {
+    if (apps.length === 0) return [{ what: 'apps', fault: NO_APPS }]
+    if (appStore === null) return [{ what: 'API key', fault: NO_KEY }]
+    const results = []
+    for (const app of apps) {
+      const what = `${app.bundleId} in ${environment.toLowerCase()}`
+      results.push({ what, fault: await faultOf(() => sendTest(app, environment, appStore)) })
+    }
+    return results
+  }
+
+  async function sendTest(app: AppStoreApp, environment: AppleEnvironment, store: AppStore) {
+    const token = await store.sendTest(app, environment)
+    for (const end = now().getTime() + TEST_TIMEOUT_MS; ; ) {
+      const result = await store.readTest(app, environment, token)
+      if (result === 'SUCCESS') return
+      if (result !== null) throw new Error(`Apple could not deliver the notification: ${result}.`)
+      if (now().getTime() > end) throw new Error('Apple has not sent the notification in a minute.')
+      await Bun.sleep(TEST_POLL_MS)
+    }
+  }
+
+  function webhookUrl(): string | null {
+    return publicUrl?.startsWith('https://') ? `${publicUrl}${APP_STORE_PATH}` : null
+  }
+}
+
+async function faultOf(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work()
+    return null
+  } catch (error) {
+    if (error instanceof AppleApiError && error.code === 4040007) {
+      return 'App Store Connect has no notification URL: enter the one above.'
+    }
+    return error instanceof Error ? error.message : 'unknown'
+  }
+}

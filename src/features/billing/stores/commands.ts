@@ -1,0 +1,187 @@
+import {
+  dataCommand,
+  type Options,
+  parseLimitOption,
+  prettyJson,
+  UsageError,
+} from '../../../lib/command.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { AppleEnvironment } from './apple/api.ts'
+import type { FoundPurchase, PurchaseFilter } from './purchases/search.ts'
+import type { Stores } from './stores.ts'
+
+type Needs = {
+  stores: Stores
+  /** The id of the user with an e-mail address, or null. */
+  userIdOf: (email: string) => Promise<string | null>
+}
+
+const DEFAULT_LIMIT = 50
+const SANDBOX_OPTION: [string, string] = ['--sandbox', 'the sandbox instead of production']
+const NEEDS_KEY =
+  'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
+
+const storesCheck = dataCommand({
+  name: 'stores check',
+  summary: 'Check the settings of the App Store, and that Apple accepts the key',
+  work: ({ stores }: Needs) => stores.status.check(),
+  print: printChecks,
+  isFailure: hasFault,
+})
+
+const storesTest = dataCommand({
+  name: 'stores test',
+  summary: 'Make Apple send a test notification, and wait for it',
+  options: [SANDBOX_OPTION],
+  input: (_args, options) => environmentIn(options),
+  work: ({ stores }: Needs, environment: AppleEnvironment) => stores.status.test(environment),
+  print: printChecks,
+  isFailure: hasFault,
+  changes: (_results, environment) => ({ environment }),
+})
+
+const storesStatus = dataCommand({
+  name: 'stores status',
+  summary: 'Show the last notification about each app, and until when none is missing',
+  work: ({ stores }: Needs) => stores.status.read(),
+  print: ({ url, apps }) =>
+    [
+      `Notification URL: ${url ?? 'set BASE_URL'}`,
+      ...apps.map(({ bundleId, environment, lastNotificationAt, completeUntil }) =>
+        [bundleId, environment, lastNotificationAt ?? 'never', completeUntil ?? 'never'].join('\t'),
+      ),
+    ].join('\n'),
+})
+
+const storesCatchUp = dataCommand({
+  name: 'stores catch-up',
+  summary: "Read Apple's history of notifications, for those that never arrived",
+  options: [
+    ['--since <time>', 'from an earlier time, ISO 8601 (default: where the last run ended)'],
+    SANDBOX_OPTION,
+  ],
+  input: (_args, options) => ({ environment: environmentIn(options), ...readSince(options) }),
+  work: async (
+    { stores }: Needs,
+    { environment, since }: { environment: AppleEnvironment; since?: string },
+  ) => {
+    if (stores.history === null) throw new AppError('unavailable', NEEDS_KEY)
+    const signal = new AbortController().signal
+    return stores.history.catchUp(environment, {
+      signal,
+      ...(since === undefined ? {} : { since: new Date(since) }),
+    })
+  },
+  print: ({ read, added, refused }) =>
+    `Read ${read} notifications: ${added} were missing${refused === 0 ? '' : `, ${refused} refused`}.`,
+  changes: (outcome) => ({ ...outcome }),
+})
+
+const purchasesList = dataCommand({
+  name: 'purchases list',
+  summary: 'List active purchases',
+  options: [
+    ['--unclaimed', 'only those that no user has'],
+    ['--doubled', 'only those whose user has the product twice'],
+    ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
+  ],
+  input: (_args, { unclaimed, doubled, limit }) => ({
+    filter: unclaimed ? ('unclaimed' as const) : doubled ? ('doubled' as const) : null,
+    limit: typeof limit === 'string' ? parseLimitOption(limit) : DEFAULT_LIMIT,
+  }),
+  work: ({ stores }: Needs, { filter, limit }: { filter: PurchaseFilter | null; limit: number }) =>
+    stores.purchaseSearch.list(filter, limit),
+  print: (purchases) => purchases.map(lineOf).join('\n'),
+})
+
+const purchasesShow = dataCommand({
+  name: 'purchases show',
+  summary: 'Show a purchase by its transaction id or the order number on the receipt',
+  arguments: '<transaction-or-order>',
+  input: ([id = '']) => id,
+  work: ({ stores }: Needs, id: string) => findOrThrow(stores, id),
+  print: prettyJson,
+})
+
+const purchasesAsk = dataCommand({
+  name: 'purchases ask',
+  summary: 'Ask the store about a purchase now',
+  arguments: '<transaction-or-order>',
+  input: ([id = '']) => id,
+  work: async ({ stores }: Needs, id: string) => {
+    if (stores.overdue === null) throw new AppError('unavailable', NEEDS_KEY)
+    for (const environment of ['PRODUCTION', 'SANDBOX']) {
+      await stores.overdue.ask(`${environment}|${id}`)
+    }
+    return findOrThrow(stores, id)
+  },
+  print: prettyJson,
+  changes: (purchases: FoundPurchase[]) => ({
+    statuses: purchases.map(({ status }) => status),
+  }),
+  target: (_purchases, id) => id,
+})
+
+const purchasesGive = dataCommand({
+  name: 'purchases give',
+  summary: 'Move a purchase to a user, whatever PURCHASE_TRANSFER says',
+  arguments: '<transaction> <id-or-email>',
+  input: ([id = '', user = '']) => ({ id, user }),
+  work: async ({ stores, userIdOf }: Needs, { id, user }: { id: string; user: string }) => {
+    const userId = (await userIdOf(user)) ?? user
+    await stores.give(id, userId)
+    return { userId, purchases: await findOrThrow(stores, id) }
+  },
+  print: ({ userId, purchases }) =>
+    `${purchases.map(({ transactionId }) => transactionId).join(', ')} now belongs to ${userId}.`,
+  changes: ({ userId }) => ({ userId }),
+  target: (_outcome, { id }) => id,
+})
+
+function lineOf(purchase: FoundPurchase): string {
+  const { transactionId, environment, productId, status, endsAt, userId } = purchase
+  return [transactionId, environment, productId, status, endsAt ?? 'never', userId ?? '-'].join(
+    '\t',
+  )
+}
+
+async function findOrThrow({ purchaseSearch }: Stores, id: string): Promise<FoundPurchase[]> {
+  const found = await purchaseSearch.find(id)
+  if (found.length === 0) throw new AppError('not_found', `There is no purchase ${id}.`)
+  return found
+}
+
+function environmentIn({ sandbox }: Options): AppleEnvironment {
+  return sandbox ? 'SANDBOX' : 'PRODUCTION'
+}
+
+function readSince({ since }: Options): { since?: string } {
+  if (typeof since !== 'string') return {}
+  const time = new Date(since)
+  if (Number.isNaN(time.getTime())) throw new UsageError('--since takes a time in ISO 8601.')
+  return { since: time.toISOString() }
+}
+
+function printChecks(checks: { what: string; fault: string | null }[]): string {
+  return checks
+    .map(
+      ({ what, fault }) =>
+        `${fault === null ? 'ok' : 'FAULT'}\t${what}${fault === null ? '' : `: ${fault}`}`,
+    )
+    .join('\n')
+}
+
+function hasFault(checks: { fault: string | null }[]): boolean {
+  return checks.some(({ fault }) => fault !== null)
+}
+
+export const storeCommands = [
+  storesCheck,
+  storesTest,
+  storesStatus,
+  storesCatchUp,
+  purchasesList,
+  purchasesShow,
+  purchasesAsk,
+  purchasesGive,
+]

@@ -1,0 +1,158 @@
+import { asc, gt, inArray } from 'drizzle-orm'
+import type { Reader } from '../../../../platform/db/db.ts'
+import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
+import { assessPurchases } from '../../purchases/access.ts'
+import type { BillingDb } from '../../schema.ts'
+import { AppleApiError } from '../apple/api-error.ts'
+import type { AppStore } from '../apple/app-store.ts'
+import type { Claims } from './claims.ts'
+import { transactionOf } from './purchase-key.ts'
+
+type PurchaseSearchDeps = {
+  db: BillingDb
+  claims: Pick<Claims, 'ownerOf' | 'claimantOf'>
+  /** The `ids` that belong to users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Null without a key for Apple's API. */
+  appStore: AppStore | null
+  now: () => Date
+}
+
+export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
+type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
+
+/** `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another purchase. */
+export type PurchaseFilter = 'unclaimed' | 'doubled'
+
+const PAGE_SIZE = 500
+
+/** Finds purchases for operators. */
+export function createPurchaseSearch(deps: PurchaseSearchDeps) {
+  const { db, claims, existingUsers, appStore, now } = deps
+  const { subscriptions, billingAliases } = db.tables
+  type Row = typeof subscriptions.$inferSelect
+  return { find, list }
+
+  /**
+   * The purchases with a transaction id. Apple also knows them by the ids of later transactions, and by the order number
+   * on the customer's receipt.
+   */
+  async function find(id: string) {
+    const known = await withTransactions([id])
+    if (known.length > 0 || appStore === null) return known
+    try {
+      return await withTransactions(await appStore.findTransactions(id))
+    } catch (error) {
+      if (error instanceof AppleApiError) return known
+      throw error
+    }
+  }
+
+  async function withTransactions(ids: string[]) {
+    const keys = ids.flatMap((id) => [`PRODUCTION|${id}`, `SANDBOX|${id}`])
+    const rows = await db.read
+      .select()
+      .from(subscriptions)
+      .where(inArray(subscriptions.purchaseKey, keys))
+    return Promise.all(rows.map(describe))
+  }
+
+  /** At most `limit` active purchases that match the filter, in the order of their keys. */
+  async function list(filter: PurchaseFilter | null, limit: number) {
+    const found: Row[] = []
+    for (let after = ''; found.length < limit; ) {
+      const page = await db.read
+        .select()
+        .from(subscriptions)
+        .where(gt(subscriptions.purchaseKey, after))
+        .orderBy(asc(subscriptions.purchaseKey))
+        .limit(PAGE_SIZE)
+      const active = page.filter((row) => assess(row).active)
+      if (filter === null) found.push(...active)
+      else found.push(...(await (filter === 'unclaimed' ? unclaimedOf : doubledOf)(active)))
+      const last = page.at(-1)
+      if (!last) break
+      after = last.purchaseKey
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return Promise.all(found.slice(0, limit).map(describe))
+  }
+
+  /** Those that no user has. */
+  async function unclaimedOf(rows: Row[]): Promise<Row[]> {
+    const customers = rows.map(({ customerId }) => customerId)
+    const aliases = await db.read
+      .select()
+      .from(billingAliases)
+      .where(inArray(billingAliases.customerId, customers))
+    const users = new Set(
+      await existingUsers(
+        db.read,
+        aliases.map(({ appUserId }) => appUserId),
+      ),
+    )
+    const owned = new Set(
+      aliases.filter(({ appUserId }) => users.has(appUserId)).map((one) => one.customerId),
+    )
+    return rows.filter(({ customerId }) => !owned.has(customerId))
+  }
+
+  /** Those whose customer also has the product in another active purchase. */
+  async function doubledOf(rows: Row[]): Promise<Row[]> {
+    const customers = [...new Set(rows.map(({ customerId }) => customerId))]
+    const all = await db.read
+      .select()
+      .from(subscriptions)
+      .where(inArray(subscriptions.customerId, customers))
+    const counts = new Map<string, number>()
+    for (const row of all.filter((one) => assess(one).active)) {
+      counts.set(productKeyOf(row), (counts.get(productKeyOf(row)) ?? 0) + 1)
+    }
+    return rows.filter((row) => (counts.get(productKeyOf(row)) ?? 0) > 1)
+  }
+
+  function assess({ state }: Row) {
+    const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
+    if (!purchase) throw new Error('a purchase without a state')
+    return purchase
+  }
+
+  /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
+  async function describe(row: Row) {
+    const { purchaseKey } = row
+    const purchase = assess(row)
+    const userId = await claims.ownerOf(db.read, purchaseKey)
+    const claimant = await claims.claimantOf(purchaseKey)
+    return {
+      transactionId: transactionOf(purchaseKey).transactionId,
+      environment: row.environment.toLowerCase(),
+      store: purchase.store,
+      productId: purchase.productId,
+      status: purchase.status,
+      active: purchase.active,
+      startedAt: iso(purchase.startedAt),
+      endsAt: iso(purchase.effectiveEnd),
+      willRenew: purchase.willRenew,
+      source: purchase.stated === null ? 'provider' : 'store',
+      userId,
+      isClaimed: userId !== null && userId === claimant,
+      state: purchaseIn(row.state as StoredPurchase),
+    }
+  }
+}
+
+function productKeyOf({
+  customerId,
+  environment,
+  state,
+}: {
+  customerId: string
+  environment: string
+  state: unknown
+}) {
+  return `${customerId} ${environment} ${purchaseIn(state as StoredPurchase).productId}`
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
