@@ -25,8 +25,8 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
   const requests: string[] = []
   const accountTokens: Record<string, string> = {}
   const consumptions: { transactionId: string; body: unknown }[] = []
-  /** Faults of the next requests, first to last. */
-  const faults: Fault[] = []
+  /** Faults of the next requests, first to last; null for a request that succeeds. */
+  const faults: (Fault | null)[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -52,6 +52,7 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
         return new Response(null, { status: 200 })
       }
       if (first === 'transactions') return transactionOf(second)
+      if (first === 'lookup') return ordersOf(second)
       if (second === 'history') return history((await request.json()) as Window, searchParams)
       if (second === 'test' && third === undefined) {
         return Response.json({ testNotificationToken: 'test-1' })
@@ -113,6 +114,16 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
   function transactionOf(transactionId: string): Response {
     const found = store.purchases.find((one) => one.originalTransactionId === transactionId)
     return found ? Response.json({ signedTransactionInfo: found.signedTransaction() }) : notFound()
+  }
+
+  function ordersOf(order: string): Response {
+    const found = store.purchases.filter(
+      (one) => store.orderOf(one.originalTransactionId) === order,
+    )
+    return Response.json({
+      status: found.length === 0 ? 1 : 0,
+      signedTransactions: found.map((one) => one.signedTransaction()),
+    })
   }
 
   function history({ startDate, endDate }: Window, query: URLSearchParams): Response {

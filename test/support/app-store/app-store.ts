@@ -42,7 +42,7 @@ export async function createAppStore(clock: Clock) {
   /** Every notification, oldest first, as the App Store's history has them. */
   const sent: { at: number; environment: string; signedPayload: string }[] = []
   let count = 0
-  return { signer, environment: settings, purchases, sent, buy, buyOnce, notification }
+  return { signer, environment: settings, purchases, sent, buy, buyOnce, notification, orderOf }
 
   /** Buys a subscription now; `notification` reports the purchase. */
   function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
@@ -235,6 +235,11 @@ export async function createAppStore(clock: Clock) {
     const { environment = 'Production' } = (Object.values(rest)[0] ?? {}) as Options
     sent.push({ at: now(), environment, signedPayload })
     return { claims, body: { signedPayload } }
+  }
+
+  /** The order number on the customer's receipt. */
+  function orderOf(transactionId: string) {
+    return `M${transactionId}`
   }
 
   function now() {

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test'
 import { createClock, createTestApp, type TestApp } from '../app.ts'
+import { serveAppStoreApi } from './api.ts'
 import { type AppStore, createAppStore } from './app-store.ts'
 
 export const PATH = '/api/webhooks/app-store/v1'
@@ -44,4 +45,24 @@ export async function deliver(app: TestApp, { body }: Notification): Promise<str
   const reply = await app.ask('POST', PATH, { json: body })
   expect([reply.status, reply.json.message]).toEqual([200, expect.any(String)])
   return reply.json.code
+}
+
+/** A world whose server has a key for the App Store's API. `checkDue` runs the job that checks purchases. */
+export async function createWorldWithApi(settings: Record<string, string> = {}) {
+  const clock = createClock()
+  const store = await createAppStore(clock)
+  const api = serveAppStoreApi(store, () => clock.now)
+  const at = new Date('2026-10-01T12:00:00Z')
+  const world = await createWorld(store, at, { ...api.environment, ...settings })
+  Object.defineProperty(clock, 'now', { get: () => world.app.clock.now })
+  const { overdue } = world.app.services.stores
+  return {
+    ...world,
+    api,
+    checkDue: async () => overdue?.checkDue(AbortSignal.timeout(5_000)),
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]()
+      await api[Symbol.asyncDispose]()
+    },
+  }
 }

@@ -17,6 +17,9 @@ type Consumption = {
   refundPreference?: string
 }
 
+/** Apple limits requests per hour; other calls need their share. */
+const PAGE_DELAY_MS = 200
+
 export type AppStore = ReturnType<typeof createAppStore>
 
 /** The App Store of the configured apps. Every function throws `AppleApiError`. */
@@ -156,6 +159,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       const { notificationHistory, hasMore, paginationToken } = await api.call(path, call, signal)
       yield listIn(notificationHistory).map(({ signedPayload }) => signedPayload)
       if (hasMore !== true || typeof paginationToken !== 'string') return
+      await Bun.sleep(PAGE_DELAY_MS)
       page = `?paginationToken=${encodeURIComponent(paginationToken)}`
     }
   }

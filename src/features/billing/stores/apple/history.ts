@@ -32,7 +32,6 @@ const REACH_MS: Record<AppleEnvironment, number> = {
   PRODUCTION: 179 * DAY_MS,
   SANDBOX: 29 * DAY_MS,
 }
-const MIN_PAGE_MS = 200
 const MAX_RESTARTS = 3
 
 /** Reads Apple's history of notifications, for those that never arrived or were lost with a backup. */
@@ -90,7 +89,6 @@ export function createAppleHistory(deps: HistoryDeps) {
           await recordPage(page, total)
           onProgress(total)
           if (signal.aborted) return
-          await Bun.sleep(MIN_PAGE_MS)
         }
         return
       } catch (error) {

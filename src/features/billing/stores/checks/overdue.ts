@@ -102,11 +102,12 @@ function isOverdue(purchase: Purchase, now: Date): boolean {
 /** When to check a purchase next; null if its end is known. */
 function nextCheckOf(purchase: Purchase, attempts: number, now: Date): Date | null {
   const end = endOf(purchase)
-  if (end === null || end + GIVE_UP_AFTER_MS < now.getTime()) return null
+  if (end === null) return null
   if (end + OVERDUE_AFTER_MS > now.getTime()) return new Date(end + OVERDUE_AFTER_MS)
   if (!isOverdue(purchase, now)) return null
   const isInRetry = purchase.billingIssueDetectedAt !== null
-  return new Date(now.getTime() + (isInRetry ? DAY_MS : (DELAYS_MS[attempts] ?? DAY_MS)))
+  const next = now.getTime() + (isInRetry ? DAY_MS : (DELAYS_MS[attempts] ?? DAY_MS))
+  return next > end + GIVE_UP_AFTER_MS ? null : new Date(next)
 }
 
 function endOf({ expiresAt, graceExpiresAt }: Purchase): number | null {

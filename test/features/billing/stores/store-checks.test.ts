@@ -1,0 +1,146 @@
+import { expect, test } from 'bun:test'
+import { createClock } from '../../../support/app.ts'
+import { createAppStore } from '../../../support/app-store/app-store.ts'
+import { createWorld, createWorldWithApi, deliver } from '../../../support/app-store/world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+test('a purchase whose renewal was lost is checked ten minutes after its end', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, listSubscriptions, checkDue } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(30 * DAY)
+  bought.renew()
+  await checkDue()
+  expect(api.requests).toEqual([])
+  app.clock.advance(10 * MINUTE)
+  await checkDue()
+  expect(api.requests).toEqual([`GET /inApps/v1/subscriptions/${bought.originalTransactionId}`])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', willRenew: true }])
+  await checkDue()
+  expect(api.requests).toHaveLength(1)
+})
+
+test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then daily for 61 days', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, checkDue } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  const times: number[] = []
+  app.clock.advance(30 * DAY)
+  const end = app.clock.now.getTime()
+  for (let step = 0; step < 62 * 24 * 6; step++) {
+    app.clock.advance(10 * MINUTE)
+    const before = api.requests.length
+    if (step < 200 || step % 6 === 0) await checkDue()
+    if (api.requests.length > before) times.push((app.clock.now.getTime() - end) / MINUTE)
+  }
+  expect(times.slice(0, 5)).toEqual([10, 20, 80, 440, 1880])
+  expect(times).toHaveLength(64)
+  expect(await app.services.billing.count()).toMatchObject({ events: 2 })
+}, 30_000)
+
+test('a subscription that ends is not checked again', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, listSubscriptions, checkDue } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(30 * DAY + HOUR)
+  bought.expire()
+  await checkDue()
+  expect(await listSubscriptions()).toMatchObject([{ status: 'expired', willRenew: false }])
+  app.clock.advance(10 * DAY)
+  await checkDue()
+  expect(api.requests).toHaveLength(1)
+})
+
+test('a limit stops the checks until the time that Apple names in ms', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, listSubscriptions, checkDue } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(30 * DAY + HOUR)
+  bought.renew()
+  const retryAt = app.clock.now.getTime() + 30 * MINUTE
+  api.faults.push({ status: 429, errorCode: 4290000, headers: { 'retry-after': `${retryAt}` } })
+  await checkDue()
+  app.clock.advance(29 * MINUTE)
+  await checkDue()
+  expect(api.requests).toHaveLength(1)
+  app.clock.advance(MINUTE)
+  await checkDue()
+  expect(api.requests).toHaveLength(2)
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
+})
+
+test.each([
+  ['a refused key', { status: 401 }],
+  ['a passing fault', { status: 500, errorCode: 5000001 }],
+])('after %s nothing is lost', async (_name, fault) => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, listSubscriptions, checkDue } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(30 * DAY + HOUR)
+  bought.renew()
+  api.faults.push(fault)
+  await checkDue()
+  app.clock.advance(10 * MINUTE)
+  await checkDue()
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
+})
+
+test('Apple is told whose purchase it is once the user has claimed it', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, checkDue } = world
+  const bought = store.buy()
+  const purchases = [{ store: 'app_store', signedTransaction: bought.signedTransaction() }]
+  await app.ask('POST', '/api/user/purchases/v1', { token: world.token, json: { purchases } })
+  await checkDue()
+  expect(api.accountTokens).toEqual({ [bought.originalTransactionId]: world.userId })
+  const asked = api.requests.length
+  await checkDue()
+  expect(api.requests).toHaveLength(asked)
+})
+
+test('a submitted transaction older than a refund is checked with Apple', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store } = world
+  const bought = store.buy()
+  const signedTransaction = bought.signedTransaction()
+  app.clock.advance(MINUTE)
+  bought.refund()
+  const purchases = [{ store: 'app_store', signedTransaction }]
+  const reply = await app.ask('POST', '/api/user/purchases/v1', {
+    token: world.token,
+    json: { purchases },
+  })
+  expect(reply.json.response.subscription.subscriptions).toMatchObject([{ status: 'refunded' }])
+})
+
+test('a late renewal does not interrupt access for STORE_LENIENCE hours', async () => {
+  await using world = await createWorldWithApi({ STORE_LENIENCE: '2' })
+  const { app, store, listSubscriptions } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(30 * DAY + 2 * HOUR - MINUTE)
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
+  app.clock.advance(MINUTE)
+  expect(await listSubscriptions()).toMatchObject([{ status: 'expired', active: false }])
+})
+
+test('the sandbox purchases of testers give access in production', async () => {
+  const clock = createClock()
+  const store = await createAppStore(clock)
+  await using plain = await createWorld(store)
+  const tester = plain.userId
+  await using world = await createWorld(store, undefined, { SANDBOX_TESTERS: tester })
+  const bought = store.buy({ userId: tester, environment: 'Sandbox' })
+  for (const { app } of [plain, world]) await deliver(app, bought.notification)
+  const inProduction = await world.app.services.subscription.readForExport(tester, 'production')
+  expect(inProduction.subscriptions).toMatchObject([{ isSandbox: true }])
+  expect(await plain.listSubscriptions()).toEqual([])
+})

@@ -1,0 +1,141 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../../support/app.ts'
+import { createWorld, createWorldWithApi, deliver } from '../../../support/app-store/world.ts'
+import { typeCommand } from '../../../support/commands.ts'
+
+const URL = 'https://api.example.com'
+
+test('stores check says for each missing setting what to do', async () => {
+  await using app = await createTestApp({})
+  const { printed } = await typeCommand(app, 'stores check')
+  expect(printed.split('\n').map((line) => line.split('\t')[0])).toEqual([
+    'FAULT',
+    'FAULT',
+    'FAULT',
+  ])
+  for (const name of ['APP_STORE_APPS', 'BASE_URL', 'APP_STORE_KEY_FILE']) {
+    expect(printed).toContain(`Set ${name}`.replace('Set APP_STORE_KEY_FILE', 'APP_STORE_KEY_FILE'))
+  }
+})
+
+test('stores check tells whether Apple accepts the key for each app and environment', async () => {
+  await using world = await createWorldWithApi({ BASE_URL: URL })
+  const { app, api } = world
+  const { outcome, printed } = await typeCommand(app, 'stores check')
+  expect(outcome.map(({ fault }: { fault: string | null }) => fault)).toEqual(Array(5).fill(null))
+  expect(printed).toContain(`${URL}/api/webhooks/app-store/v1`)
+  api.faults.push({ status: 401 })
+  const refused = await typeCommand(app, 'stores check')
+  expect(refused.printed).toContain('FAULT\tcom.example.app in production: Apple refuses the key.')
+})
+
+test('stores test waits for the result of the test notification', async () => {
+  await using world = await createWorldWithApi()
+  const { app, api } = world
+  expect((await typeCommand(app, 'stores test')).printed).toBe('ok\tcom.example.app in production')
+  api.faults.push({ status: 404, errorCode: 4040007 })
+  const { printed } = await typeCommand(app, 'stores test', [], { sandbox: true })
+  expect(printed).toContain('App Store Connect has no notification URL')
+})
+
+test('stores status shows when the last notification arrived', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store } = world
+  expect((await typeCommand(app, 'stores status')).outcome.apps).toMatchObject([
+    { environment: 'production', lastNotificationAt: null },
+    { environment: 'sandbox', lastNotificationAt: null },
+  ])
+  const at = app.clock.now.toISOString()
+  await deliver(app, store.buy().notification)
+  expect((await typeCommand(app, 'stores status')).outcome.apps).toMatchObject([
+    { environment: 'production', lastNotificationAt: at },
+    { environment: 'sandbox', lastNotificationAt: null },
+  ])
+})
+
+test('stores catch-up reports how many notifications were missing', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store } = world
+  store.buy()
+  app.clock.advance(1_000)
+  const { printed } = await typeCommand(app, 'stores catch-up')
+  expect(printed).toBe('Read 1 notifications: 1 were missing.')
+})
+
+test('purchases list finds those that no user has, and those that a user has twice', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  const free = store.buy({ product: 'free_standing' })
+  const twice = [store.buy({ userId }), store.buy({ userId })]
+  const other = store.buy({ userId, product: 'other' })
+  for (const bought of [free, ...twice, other]) await deliver(app, bought.notification)
+  const idsOf = async (options: Record<string, boolean>) => {
+    const { outcome } = await typeCommand(app, 'purchases list', [], options)
+    return outcome.map(({ transactionId }: { transactionId: string }) => transactionId)
+  }
+  expect(await idsOf({})).toHaveLength(4)
+  expect(await idsOf({ unclaimed: true })).toEqual([free.originalTransactionId])
+  expect(await idsOf({ doubled: true })).toEqual(twice.map((one) => one.originalTransactionId))
+})
+
+test('purchases give moves a purchase whatever the policy, and purchases show tells whose it is', async () => {
+  await using world = await createWorld(undefined, undefined, { PURCHASE_TRANSFER: 'never' })
+  const { app, store, listSubscriptions } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  const other = await app.register('bob@example.com')
+  const { originalTransactionId: id } = bought
+  expect((await typeCommand(app, 'purchases show', [id])).outcome).toMatchObject([
+    { userId: world.userId, isClaimed: false, source: 'store' },
+  ])
+  await typeCommand(app, 'purchases give', [id, 'bob@example.com'])
+  expect((await typeCommand(app, 'purchases show', [id])).outcome).toMatchObject([
+    { userId: other.user._id, isClaimed: true },
+  ])
+  expect(await listSubscriptions()).toEqual([])
+  await expect(typeCommand(app, 'purchases give', [id, 'nobody'])).rejects.toThrow('no user nobody')
+  await expect(typeCommand(app, 'purchases give', ['1', other.user._id])).rejects.toThrow(
+    'There is no purchase 1.',
+  )
+})
+
+test('purchases ask records what Apple says now, also for the order number on a receipt', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, listSubscriptions } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  bought.refund()
+  const { outcome } = await typeCommand(app, 'purchases ask', [bought.originalTransactionId])
+  expect(outcome).toMatchObject([{ status: 'refunded' }])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'refunded' }])
+  const order = store.orderOf(bought.originalTransactionId)
+  expect((await typeCommand(app, 'purchases show', [order])).outcome).toMatchObject([
+    { transactionId: bought.originalTransactionId },
+  ])
+  await expect(typeCommand(app, 'purchases show', ['MUNKNOWN'])).rejects.toThrow('no purchase')
+})
+
+test('events show prints what Apple has signed, until the user is deleted or it is old', async () => {
+  await using world = await createWorld()
+  const { app, store, userId, token } = world
+  const kept = store.buy()
+  const erased = store.buy({ userId })
+  const signedOf = async ({ notification }: typeof kept) => {
+    const { outcome } = await typeCommand(app, 'events show', [
+      notification.claims.notificationUUID,
+    ])
+    return outcome.signed
+  }
+  for (const one of [kept, erased]) {
+    await deliver(app, one.notification)
+    expect(await signedOf(one)).toBe(one.notification.body.signedPayload)
+  }
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  expect(await signedOf(erased)).toBeUndefined()
+  app.clock.advance(179 * 24 * 3_600_000)
+  await app.services.evidence.clearOld(AbortSignal.timeout(5_000))
+  expect(await signedOf(kept)).toBeString()
+  app.clock.advance(2 * 24 * 3_600_000)
+  await app.services.evidence.clearOld(AbortSignal.timeout(5_000))
+  expect(await signedOf(kept)).toBeUndefined()
+})
