@@ -15,6 +15,13 @@ export type MonitoringDeps = {
     count: () => Promise<{ events: number; failed: number }>
     countFailed: () => Promise<number>
   }
+  stores: {
+    health: {
+      notificationAges: () => Promise<Record<string, number>>
+      historyLags: () => Promise<Record<string, number>>
+      isKeyRefused: () => boolean | null
+    }
+  }
   outbox: { count: () => Promise<number> }
   /** `updatedAt`: when the rates in use were published; `isStale` is null when they are not refreshed. */
   rates: {

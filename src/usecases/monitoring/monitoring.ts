@@ -1,4 +1,5 @@
 import { DELIVERY_CODES, WEBHOOK_PATH } from '../../features/billing/model.ts'
+import { APP_STORE_PATH } from '../../features/billing/stores/model.ts'
 import { DENIAL_REASONS } from '../../lib/errors.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
 import { createRecorder } from '../../platform/history/recorder.ts'
@@ -46,12 +47,19 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     'code',
     DELIVERY_CODES,
   )
+  const countNotification = createCounter(
+    'homeport_app_store_deliveries_total',
+    'Notifications from the App Store, by reply code',
+    'code',
+    [...DELIVERY_CODES, 'forbidden'],
+  )
   const metrics = { observeRequest: observe, countDenial, render }
   return { metrics, recorder, readiness, status, serverState }
 
   function observe(labels: RequestLabels, seconds: number) {
     const { route, status, code } = labels
     const isEvent = route === WEBHOOK_PATH
+    if (route === APP_STORE_PATH) countNotification(code)
     observeRequest(labels, seconds)
     countReply(`${Math.floor(status / 100)}xx`)
     recorder.observe({ seconds, status, isEvent })

@@ -58,6 +58,26 @@ export function createReadings(
       read: deps.billing.countFailed,
     },
     {
+      name: 'homeport_app_store_notification_age_seconds',
+      help: 'Time since the last notification of an app; absent while no purchase is due to renew or end',
+      label: 'app',
+      read: deps.stores.health.notificationAges,
+    },
+    {
+      name: 'homeport_app_store_history_lag_seconds',
+      help: "Time since the end of the part of Apple's history that was read, per app",
+      label: 'app',
+      read: deps.stores.health.historyLags,
+    },
+    {
+      name: 'homeport_app_store_key_refused',
+      help: '1 when Apple has refused the API key at the last call',
+      read: () => {
+        const isRefused = deps.stores.health.isKeyRefused()
+        return isRefused === null ? null : Number(isRefused)
+      },
+    },
+    {
       name: 'homeport_mails_waiting',
       help: 'Queued e-mails',
       read: deps.outbox.count,

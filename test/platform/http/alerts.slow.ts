@@ -100,6 +100,26 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
     gauge('billing_events_failed', 1),
     gauge('billing_events_failed', 0),
   ],
+  [
+    'HomeportAppStoreRefused',
+    { 'homeport_app_store_deliveries_total{code="forbidden"}': '0+1x120' },
+    { 'homeport_app_store_deliveries_total{code="ok"}': '0+1x120' },
+  ],
+  [
+    'HomeportAppStoreSilent',
+    gauge('app_store_notification_age_seconds', 260_000),
+    gauge('app_store_notification_age_seconds', 250_000),
+  ],
+  [
+    'HomeportAppStoreHistoryOld',
+    gauge('app_store_history_lag_seconds', 22_000),
+    gauge('app_store_history_lag_seconds', 21_000),
+  ],
+  [
+    'HomeportAppStoreKeyRefused',
+    gauge('app_store_key_refused', 1),
+    gauge('app_store_key_refused', 0),
+  ],
   ['HomeportRatesOld', gauge('rates_age_seconds', 5e5), gauge('rates_age_seconds', 4e5)],
   ['HomeportBackupOld', {}, gauge('backup_age_seconds', 1e5)],
 ]

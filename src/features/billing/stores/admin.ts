@@ -1,5 +1,4 @@
 import { Elysia, t } from 'elysia'
-import { AppError } from '../../../lib/errors.ts'
 import { json } from '../../../platform/http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
@@ -22,7 +21,7 @@ const MAX_LISTED = 100
 
 /** Console routes for the stores and their purchases. */
 export function storeAdmin({ stores, record }: StoreAdminDeps) {
-  const { status, purchaseSearch, overdue } = stores
+  const { status, purchaseSearch, actions } = stores
   return new Elysia({ name: 'store-admin', prefix: CONSOLE_API })
     .get('/stores', async () => data(await status.read()), allow('reader'))
     .get('/stores/check', async () => data(await status.check()), allow('reader'))
@@ -49,14 +48,9 @@ export function storeAdmin({ stores, record }: StoreAdminDeps) {
     .post(
       '/purchases/:id/ask',
       async ({ request, params: { id } }) => {
-        if (overdue === null) {
-          throw new AppError('unavailable', 'Set APP_STORE_KEY_FILE to ask the App Store.')
-        }
-        for (const environment of ['PRODUCTION', 'SANDBOX']) {
-          await overdue.ask(`${environment}|${id}`)
-        }
+        const found = await actions.ask(id)
         await record(request, { action: 'purchases.ask', target: id })
-        return data(await purchaseSearch.find(id))
+        return data(found)
       },
       { params: IdParam, ...allow('operator') },
     )
@@ -64,7 +58,7 @@ export function storeAdmin({ stores, record }: StoreAdminDeps) {
       '/purchases/:id/give',
       async ({ request, params: { id }, body: { userId } }) => {
         const [before] = await purchaseSearch.find(id)
-        await stores.give(id, userId)
+        await actions.give(id, userId)
         await record(request, {
           action: 'purchases.give',
           target: id,

@@ -7,6 +7,7 @@ import {
 } from '../../../lib/command.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AppleEnvironment } from './apple/api.ts'
+import type { Consumption } from './apple/app-store.ts'
 import type { FoundPurchase, PurchaseFilter } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
@@ -99,7 +100,7 @@ const purchasesShow = dataCommand({
   summary: 'Show a purchase by its transaction id or the order number on the receipt',
   arguments: '<transaction-or-order>',
   input: ([id = '']) => id,
-  work: ({ stores }: Needs, id: string) => findOrThrow(stores, id),
+  work: ({ stores }: Needs, id: string) => stores.purchaseSearch.findOrThrow(id),
   print: prettyJson,
 })
 
@@ -108,13 +109,7 @@ const purchasesAsk = dataCommand({
   summary: 'Ask the store about a purchase now',
   arguments: '<transaction-or-order>',
   input: ([id = '']) => id,
-  work: async ({ stores }: Needs, id: string) => {
-    if (stores.overdue === null) throw new AppError('unavailable', NEEDS_KEY)
-    for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      await stores.overdue.ask(`${environment}|${id}`)
-    }
-    return findOrThrow(stores, id)
-  },
+  work: ({ stores }: Needs, id: string) => stores.actions.ask(id),
   print: prettyJson,
   changes: (purchases: FoundPurchase[]) => ({
     statuses: purchases.map(({ status }) => status),
@@ -129,8 +124,8 @@ const purchasesGive = dataCommand({
   input: ([id = '', user = '']) => ({ id, user }),
   work: async ({ stores, userIdOf }: Needs, { id, user }: { id: string; user: string }) => {
     const userId = (await userIdOf(user)) ?? user
-    await stores.give(id, userId)
-    return { userId, purchases: await findOrThrow(stores, id) }
+    await stores.actions.give(id, userId)
+    return { userId, purchases: await stores.purchaseSearch.findOrThrow(id) }
   },
   print: ({ userId, purchases }) =>
     `${purchases.map(({ transactionId }) => transactionId).join(', ')} now belongs to ${userId}.`,
@@ -138,17 +133,52 @@ const purchasesGive = dataCommand({
   target: (_outcome, { id }) => id,
 })
 
+const purchasesAnswerRefund = dataCommand({
+  name: 'purchases answer-refund',
+  summary: 'Tell Apple how a purchase was used, within 12 hours of a CONSUMPTION_REQUEST event',
+  arguments: '<transaction>',
+  options: [
+    ['--consented', 'the customer has agreed that you tell Apple (required)'],
+    ['--undelivered', 'the customer did not get what they paid for'],
+    ['--prefer <outcome>', 'what you prefer: decline, grant or grant-prorated'],
+  ],
+  input: ([id = ''], { consented, undelivered, prefer }) => {
+    if (!consented) throw new UsageError('Apple requires the consent of the customer: --consented.')
+    if (prefer !== undefined && !Object.hasOwn(PREFERENCES, String(prefer)))
+      throw new UsageError('--prefer takes decline, grant or grant-prorated.')
+    return {
+      id,
+      consumption: {
+        customerConsented: true as const,
+        deliveryStatus: undelivered ? 'UNDELIVERED_OTHER' : 'DELIVERED',
+        sampleContentProvided: false,
+        ...(prefer === undefined ? {} : { refundPreference: PREFERENCES[String(prefer)] ?? '' }),
+      },
+    }
+  },
+  work: async (
+    { stores }: Needs,
+    { id, consumption }: { id: string; consumption: Consumption },
+  ) => {
+    await stores.actions.answerRefund(id, consumption)
+    return { id }
+  },
+  print: ({ id }) => `Apple has the answer about ${id}.`,
+  changes: (_outcome, { consumption }) => ({ ...consumption }),
+  target: ({ id }) => id,
+})
+
+const PREFERENCES: Record<string, string> = {
+  decline: 'DECLINE',
+  grant: 'GRANT_FULL',
+  'grant-prorated': 'GRANT_PRORATED',
+}
+
 function lineOf(purchase: FoundPurchase): string {
   const { transactionId, environment, productId, status, endsAt, userId } = purchase
   return [transactionId, environment, productId, status, endsAt ?? 'never', userId ?? '-'].join(
     '\t',
   )
-}
-
-async function findOrThrow({ purchaseSearch }: Stores, id: string): Promise<FoundPurchase[]> {
-  const found = await purchaseSearch.find(id)
-  if (found.length === 0) throw new AppError('not_found', `There is no purchase ${id}.`)
-  return found
 }
 
 function environmentIn({ sandbox }: Options): AppleEnvironment {
@@ -184,4 +214,5 @@ export const storeCommands = [
   purchasesShow,
   purchasesAsk,
   purchasesGive,
+  purchasesAnswerRefund,
 ]

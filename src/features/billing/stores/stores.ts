@@ -1,4 +1,3 @@
-import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
@@ -10,9 +9,11 @@ import { APPLE_ROOT } from './apple/certificates.ts'
 import { createAppleHistory } from './apple/history.ts'
 import { createTokenVerifier } from './apple/token.ts'
 import { createStoreApps } from './checks/apps.ts'
+import { createStoreHealth } from './checks/health.ts'
 import { createOverdue } from './checks/overdue.ts'
 import type { StoreChecks } from './checks/schedule.ts'
 import { createStoreStatus } from './checks/status.ts'
+import { createPurchaseActions } from './purchases/actions.ts'
 import { createClaims } from './purchases/claims.ts'
 import { createPurchaseSearch } from './purchases/search.ts'
 import { createStatements } from './purchases/statements.ts'
@@ -35,7 +36,7 @@ type StoresDeps = {
 
 export type Stores = ReturnType<typeof createStores>
 
-/** The app stores. `appStore`, `history` and `overdue` are null without a key for Apple's API. */
+/** The app stores. `history` and `overdue` are null without a key for Apple's API. */
 export function createStores(deps: StoresDeps) {
   const { db, settings, ignoresSandbox, publicUrl, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
@@ -59,35 +60,19 @@ export function createStores(deps: StoresDeps) {
     log,
   })
   const storeApps = createStoreApps({ db, now })
+  const overdue = appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement })
+  const purchaseSearch = createPurchaseSearch({ ...deps, claims, appStore })
   return {
     apps,
     verify,
-    claims,
     submit,
-    give,
     storeApps,
-    purchaseSearch: createPurchaseSearch({ ...deps, claims, appStore }),
+    overdue,
+    purchaseSearch,
+    actions: createPurchaseActions({ ...deps, claims, search: purchaseSearch, appStore, overdue }),
+    health: createStoreHealth({ ...deps, apps, storeApps, appStore }),
     status: createStoreStatus({ apps, storeApps, appStore, publicUrl, now }),
-    appStore,
     history: appStore && createAppleHistory({ ...deps, appStore, apps, storeApps, verify }),
-    overdue: appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement }),
-  }
-
-  /** Moves the purchase with a transaction id to a user. Throws 404 if there is no such purchase or user. */
-  async function give(transactionId: string, userId: string) {
-    const [user] = await deps.existingUsers(db.read, [userId])
-    if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
-    const keys = [`PRODUCTION|${transactionId}`, `SANDBOX|${transactionId}`]
-    const given = await db.write(async (tx) => {
-      let count = 0
-      for (const key of keys) {
-        if ((await claims.purchaseOf(tx, key)) === null) continue
-        await claims.give(tx, userId, key)
-        count++
-      }
-      return count
-    })
-    if (given === 0) throw new AppError('not_found', `There is no purchase ${transactionId}.`)
   }
 
   function urls() {

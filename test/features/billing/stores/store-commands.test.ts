@@ -139,3 +139,25 @@ test('events show prints what Apple has signed, until the user is deleted or it 
   await app.services.evidence.clearOld(AbortSignal.timeout(5_000))
   expect(await signedOf(kept)).toBeUndefined()
 })
+
+test('purchases answer-refund tells Apple, with the consent of the customer only', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  const { originalTransactionId: id } = bought
+  await expect(typeCommand(app, 'purchases answer-refund', [id])).rejects.toThrow('--consented')
+  const options = { consented: true, prefer: 'decline' }
+  await typeCommand(app, 'purchases answer-refund', [id], options)
+  expect(api.consumptions).toEqual([
+    {
+      transactionId: id,
+      body: {
+        customerConsented: true,
+        deliveryStatus: 'DELIVERED',
+        sampleContentProvided: false,
+        refundPreference: 'DECLINE',
+      },
+    },
+  ])
+})

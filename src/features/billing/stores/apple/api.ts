@@ -38,7 +38,8 @@ const TOKEN_LIFETIME_MS = 5 * MINUTE_MS
  * https://developer.apple.com/documentation/appstoreserverapi
  */
 export function createAppleApi({ key, urls, now }: AppleApiDeps) {
-  return { call }
+  let isRefused = false
+  return { call, isKeyRefused: () => isRefused }
 
   /** The JSON of a reply; an empty object if it has none. `path` starts with `/inApps/`. */
   async function call(
@@ -68,8 +69,10 @@ export function createAppleApi({ key, urls, now }: AppleApiDeps) {
       throw new AppleApiError('unreachable')
     }
     const content = parse(text)
-    if (reply.ok) return content
-    throw AppleApiError.fromReply(reply, content, now())
+    const error = reply.ok ? null : AppleApiError.fromReply(reply, content, now())
+    isRefused = error?.reason === 'refused_key'
+    if (error !== null) throw error
+    return content
   }
 
   function tokenFor(bundleId: string): string {

@@ -10,7 +10,7 @@ import type { Claims, VerifyToken } from './token.ts'
 type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
 
 /** What the operator tells Apple about a purchase whose refund was requested. */
-type Consumption = {
+export type Consumption = {
   customerConsented: true
   deliveryStatus: string
   sampleContentProvided: boolean
@@ -33,6 +33,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     check,
     sendTest,
     readTest,
+    isKeyRefused: api.isKeyRefused,
   }
 
   /**

@@ -21,6 +21,7 @@ type OverdueDeps = {
   log: Log
 }
 
+export type Overdue = ReturnType<typeof createOverdue>
 type Check = Awaited<ReturnType<StoreChecks['listDue']>>[number]
 
 const MAX_PER_RUN = 500

@@ -25,7 +25,7 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
       .onConflictDoNothing()
       .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
-  return { schedule, listDue, postpone, remove, tellOwner }
+  return { schedule, listDue, postpone, remove, tellOwner, hasAny }
 
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
@@ -51,6 +51,11 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
       .where(lte(storeChecks.dueAt, now))
       .orderBy(asc(storeChecks.dueAt))
       .limit(limit)
+  }
+
+  /** Whether any purchase of a store has a period that will end. */
+  async function hasAny(): Promise<boolean> {
+    return (await db.read.select().from(storeChecks).limit(1)).length > 0
   }
 
   /** Moves a check to `next`, unless a new period has moved it since it was listed with `dueAt`. */

@@ -5,3 +5,8 @@ export function transactionOf(purchaseKey: string) {
   const [environment, transactionId = ''] = purchaseKey.split('|')
   return { environment: environment as BillingEvent['environment'], transactionId }
 }
+
+/** The keys that a purchase with an original transaction id may have. */
+export function keysOf(transactionId: string): string[] {
+  return [`PRODUCTION|${transactionId}`, `SANDBOX|${transactionId}`]
+}

@@ -1,4 +1,5 @@
 import { asc, gt, inArray } from 'drizzle-orm'
+import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
@@ -6,7 +7,7 @@ import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from './claims.ts'
-import { transactionOf } from './purchase-key.ts'
+import { keysOf, transactionOf } from './purchase-key.ts'
 
 type PurchaseSearchDeps = {
   db: BillingDb
@@ -19,7 +20,7 @@ type PurchaseSearchDeps = {
 }
 
 export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
-type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
+export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 
 /** `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another purchase. */
 export type PurchaseFilter = 'unclaimed' | 'doubled'
@@ -31,7 +32,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, claims, existingUsers, appStore, now } = deps
   const { subscriptions, billingAliases } = db.tables
   type Row = typeof subscriptions.$inferSelect
-  return { find, list }
+  return { find, findOrThrow, list }
 
   /**
    * The purchases with a transaction id. Apple also knows them by the ids of later transactions, and by the order number
@@ -48,8 +49,14 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     }
   }
 
+  async function findOrThrow(id: string) {
+    const found = await find(id)
+    if (found.length === 0) throw new AppError('not_found', `There is no purchase ${id}.`)
+    return found
+  }
+
   async function withTransactions(ids: string[]) {
-    const keys = ids.flatMap((id) => [`PRODUCTION|${id}`, `SANDBOX|${id}`])
+    const keys = ids.flatMap(keysOf)
     const rows = await db.read
       .select()
       .from(subscriptions)
