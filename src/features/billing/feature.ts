@@ -53,7 +53,7 @@ export const billingFeature = {
     const withAliases = nothing('erased and merged with billingAliases')
     return {
       services: parts,
-      routes: ({ signedIn }: RouteContext) =>
+      routes: ({ signedIn, ipOf }: RouteContext) =>
         billingRoutes({
           planSchema: needs.planSchema,
           billing,
@@ -64,7 +64,7 @@ export const billingFeature = {
           now,
           signedIn,
         })
-          .use(storeRoutes({ billing, ...stores }))
+          .use(storeRoutes({ billing, ...stores, ipOf, hasLimits: platform.limits.isOn, now }))
           .use(
             purchaseRoutes({
               planSchema: needs.planSchema,

@@ -10,7 +10,7 @@ import { setOpenedRequest } from '../http/opened-request.ts'
 import { optionalHeader } from '../http/request-headers.ts'
 import { requestInfo } from '../http/request-id.ts'
 import { pathOf } from '../http/request-url.ts'
-import { createFailureLimit } from './failure-limit.ts'
+import { createFailureLimit } from '../limits/failure-limit.ts'
 import { sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 
@@ -36,6 +36,8 @@ const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|\.well-
 const FILES = /^\/files\//
 /** Collecting garbage is worthwhile after a request with a larger body. */
 const GC_THRESHOLD_BYTES = 1024 * 1024
+/** How many sealed requests per IP address may fail in ten minutes: each one leaves a row behind. */
+const MAX_FAILURES = 3_000
 
 /**
  * Opens sealed requests before routing and seals the replies, so that routes handle ordinary requests. A request that
@@ -44,7 +46,7 @@ const GC_THRESHOLD_BYTES = 1024 * 1024
 export function encryption(deps: EncryptionDeps) {
   const { isRequired, plainPaths, ipOf, log, now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
-  const failures = createFailureLimit(deps)
+  const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   const refusals = new WeakMap<Request, unknown>()
   /** Records that a message is new: must succeed before a route changes anything. */
   const claims = new WeakMap<Request, () => Promise<void>>()

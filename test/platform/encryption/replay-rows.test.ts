@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { sha256 } from '../../../src/lib/crypto.ts'
-import { createFailureLimit } from '../../../src/platform/encryption/failure-limit.ts'
+import { createFailureLimit } from '../../../src/platform/limits/failure-limit.ts'
 import { createClock, createTestApp, type TestApp } from '../../support/app.ts'
 import { messagesFor } from '../../support/messages.ts'
 import { routeEnvironment, routes } from '../../support/routes.ts'
@@ -62,7 +62,7 @@ test('refuses a replay even after a sweep by an instance whose clock is 19 minut
 
 test('limits failures per IP address for ten minutes and does not count successes', () => {
   const clock = createClock()
-  const { countFailure, release } = createFailureLimit({ hasLimits: true, now: () => clock.now })
+  const { countFailure, release } = createFailureLimit({ hasLimits: true, max: 3_000, now: () => clock.now })
   const request = () => new Request('http://localhost')
   for (let at = 0; at < 2 * MAX_FAILURES; at++) {
     const succeeding = request()

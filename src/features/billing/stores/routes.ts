@@ -1,9 +1,12 @@
+import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { AppError, type DenialReason } from '../../../lib/errors.ts'
 import type { AppStoreApp } from '../../../lib/store-settings.ts'
 import { readBody, readJson } from '../../../platform/http/body.ts'
+import type { IpOf } from '../../../platform/http/client-ip.ts'
 import { Message, responses } from '../../../platform/http/envelope.ts'
 import { malformed } from '../../../platform/http/errors.ts'
+import { createFailureLimit } from '../../../platform/limits/failure-limit.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import { receiveDelivery } from '../routes.ts'
 import { readAppleDelivery } from './apple/delivery.ts'
@@ -16,24 +19,33 @@ import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
 /** Apple's notifications are about 20 kB. */
 const MAX_BODY_BYTES = 256 * 1024
 
+/** How many requests per IP address may fail in ten minutes: each one costs a millisecond to verify. */
+const MAX_FAILURES = 300
+
 type StoreRoutesDeps = {
   billing: Pick<Billing, 'receive'>
   storeApps: Pick<StoreApps, 'markNotified'>
   /** Empty if the App Store is not set up. */
   apps: AppStoreApp[]
   verify: VerifyToken
+  ipOf: IpOf
+  hasLimits: boolean
+  now: () => Date
 }
 
 /** The notifications that stores send. */
-export function storeRoutes({ billing, storeApps, apps, verify }: StoreRoutesDeps) {
+export function storeRoutes(deps: StoreRoutesDeps) {
+  const { billing, storeApps, apps, verify, ipOf } = deps
+  const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   return new Elysia({ name: 'stores' }).post(
     APP_STORE_PATH,
-    async ({ request }) => {
+    async ({ request, server }) => {
       if (apps.length === 0) throw notSetUp()
+      failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
       const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
       const { signedPayload, ...others } = body
       if (signedPayload === undefined) throw missingPayload(others)
-      const delivery = read(signedPayload)
+      const delivery = read(request, signedPayload)
       const reply = await receiveDelivery(billing, delivery)
       const { bundleId, event } = delivery
       await storeApps.markNotified({ bundleId, environment: event.environment })
@@ -41,7 +53,7 @@ export function storeRoutes({ billing, storeApps, apps, verify }: StoreRoutesDep
     },
     {
       parse: 'none',
-      response: responses(Message, 400, 401, 403, 413, 415, 503),
+      response: responses(Message, 400, 401, 403, 413, 415, 429, 503),
       detail: {
         tags: ['Webhook'],
         operationId: 'receiveAppStoreNotification',
@@ -56,13 +68,15 @@ export function storeRoutes({ billing, storeApps, apps, verify }: StoreRoutesDep
     },
   )
 
-  function read(signedPayload: unknown) {
+  function read(request: Request, signedPayload: unknown) {
     try {
       const delivery = readAppleDelivery(signedPayload, verify, apps)
+      failures.release(request)
       if (delivery !== null) return delivery
     } catch (error) {
       if (!(error instanceof AppleTokenError)) throw error
       if (error.fault !== 'other_app') throw notFromApple(error.fault)
+      failures.release(request)
       throw new AppError('forbidden', 'The notification is about another app.')
     }
     throw malformed('The notification needs a `notificationUUID` and a `notificationType`.')

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
 import type { AppStore } from '../../../support/app-store/app-store.ts'
 import { createAppleSigner } from '../../../support/app-store/apple-signer.ts'
-import { createWorld, PATH } from '../../../support/app-store/world.ts'
+import { createWorld, deliver, PATH } from '../../../support/app-store/world.ts'
 
 test.each<[number, string, (store: AppStore) => unknown]>([
   [400, 'malformed_request', () => ({})],
@@ -62,3 +62,15 @@ function withTransaction(store: AppStore, fields: object) {
   Object.assign(bought.transaction, fields)
   return bought.signNotification('DID_RENEW').body
 }
+
+test('an address whose notifications are refused 300 times has to wait', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  const refuse = () => app.ask('POST', PATH, { json: { signedPayload: 'a.b.c' } })
+  const statuses = new Set<number>()
+  for (let time = 0; time < 300; time++) statuses.add((await refuse()).status)
+  expect([...statuses]).toEqual([401])
+  expect((await refuse()).status).toBe(429)
+  app.clock.advance(10 * 60_000)
+  expect(await deliver(app, store.buy().notification)).toBe('ok')
+})

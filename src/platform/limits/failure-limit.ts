@@ -1,15 +1,20 @@
 import { createRecentMap } from '../../lib/recent-map.ts'
-import { tooManyAttempts } from '../limits/limits.ts'
+import { tooManyAttempts } from './limits.ts'
 
 type Window = { count: number; until: Date }
 
-/** How many sealed requests per IP address may fail in a window: each one leaves a row behind. */
-const MAX_FAILURES = 3_000
 const WINDOW_MS = 10 * 60 * 1000
 const MAX_ADDRESSES = 10_000
 
-/** Limits failed sealed requests per IP address, because even those of anonymous clients are recorded. */
-export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now: () => Date }) {
+type FailureLimitDeps = {
+  hasLimits: boolean
+  /** How many requests per IP address may fail in ten minutes. */
+  max: number
+  now: () => Date
+}
+
+/** Limits the failed requests of each IP address, in the memory of this process. */
+export function createFailureLimit({ hasLimits, max, now }: FailureLimitDeps) {
   const windows = createRecentMap<string, Window>(MAX_ADDRESSES)
   const windowByRequest = new WeakMap<Request, Window>()
   return { countFailure, release }
@@ -23,7 +28,7 @@ export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now
       window = { count: 0, until: new Date(at.getTime() + WINDOW_MS) }
       windows.set(address, window)
     }
-    if (window.count >= MAX_FAILURES) throw tooManyAttempts(window.until, at)
+    if (window.count >= max) throw tooManyAttempts(window.until, at)
     window.count++
     windowByRequest.set(request, window)
   }
