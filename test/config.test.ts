@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
-import { APPLE_ROOT } from '../src/features/billing/stores/apple/certificates.ts'
+import { REQUIRED_WITH_STORE_VARIABLES, STORE_VARIABLES } from './support/store-variables.ts'
 
 test('without environment variables, every setting has its default', () => {
   expect(readConfig({}, {})).toMatchObject({
@@ -26,14 +25,10 @@ test('flags override the environment', () => {
   })
 })
 
-const ROOT_FILE = join(mkdtempSync(join(tmpdir(), 'homeport-root-')), 'root.cer')
-writeFileSync(ROOT_FILE, APPLE_ROOT.raw)
+type Variable = [value: string, parsed: Partial<Config>, invalid: string[] | null]
 
 /** A valid value of each variable, its parsed form, and invalid values besides '' (null: none). */
-const VARIABLES: Record<
-  string,
-  [value: string, parsed: Partial<Config>, invalid: string[] | null]
-> = {
+const VARIABLES: Record<string, Variable> = {
   TLS_DOMAINS: [
     'API.example.com, b.example.org',
     { tlsDomains: ['api.example.com', 'b.example.org'], isTls: true, port: 443, httpPort: 80 },
@@ -139,21 +134,7 @@ const VARIABLES: Record<
     { webhookTokens: ['old', 'new'] },
     [',', 'a,', 'a,b,c', 'with space', 'ümlaut'],
   ],
-  APP_STORE_APPS: [
-    'com.example.app:123, com.example.two:4',
-    {
-      appStoreApps: [
-        { bundleId: 'com.example.app', appleId: 123 },
-        { bundleId: 'com.example.two', appleId: 4 },
-      ],
-    },
-    ['com.example.two', 'com.example.app:x', 'no bundle:17'],
-  ],
-  APP_STORE_ROOT_FILE: [
-    ROOT_FILE,
-    { appStoreRoot: expect.anything() },
-    ['/nowhere.pem', '/etc/hostname'],
-  ],
+  ...STORE_VARIABLES,
   WEBHOOK_SIGNING_SECRET: ['secret', { webhookSigningSecret: 'secret' }, []],
   RC_API_KEY: ['key', { rcApiKey: 'key' }, []],
   RC_API_URL: ['https://rc.test/v1/', { rcApiUrl: 'https://rc.test/v1' }, ['http://rc.test', 'x']],
@@ -192,6 +173,7 @@ const REQUIRED_WITH: Record<string, Record<string, string>> = {
   TLS_KEY: { TLS_CERT: 'cert.pem' },
   DATABASE_URL: { SECRET_KEY: 'k'.repeat(32) },
   FILES_URL: { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'key' },
+  ...REQUIRED_WITH_STORE_VARIABLES,
   APPLE_TEAM_ID: { APPLE_KEY_ID: 'key', APPLE_PRIVATE_KEY: 'PRIVATE KEY' },
   APPLE_KEY_ID: { APPLE_TEAM_ID: 'team', APPLE_PRIVATE_KEY: 'PRIVATE KEY' },
   APPLE_PRIVATE_KEY: { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' },
@@ -229,6 +211,7 @@ test.each([
   ['CONSOLE_PORT', { CONSOLE_PORT: '8080', PORT: '8080' }],
   ['RATES_API_KEY', { RATES_PROVIDER: 'openexchangerates' }],
   ['APPLE_TEAM_ID', { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' }],
+  ['APP_STORE_KEY_ID', { APP_STORE_APPS: 'a.b:1', APP_STORE_ISSUER_ID: crypto.randomUUID() }],
   ['TLS_CERT', { TLS_KEY: 'key.pem' }],
   ['TLS_CERT', { TLS_CERT: 'cert.pem' }],
   ['S3_ACCESS_KEY_ID', { FILES_URL: 's3://bucket', S3_ACCESS_KEY_ID: 'id' }],

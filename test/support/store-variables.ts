@@ -1,0 +1,76 @@
+import { expect } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Config } from '../../src/config.ts'
+import { APPLE_ROOT } from '../../src/features/billing/stores/apple/certificates.ts'
+
+const ROOT_FILE = join(mkdtempSync(join(tmpdir(), 'homeport-root-')), 'root.cer')
+writeFileSync(ROOT_FILE, APPLE_ROOT.raw)
+const ISSUER_ID = '57246542-96fe-1a63-e053-0824d011072a'
+
+/** Writes a new private key to a file. */
+function keyFile(namedCurve: string, mode: number): string {
+  const path = join(dirname(ROOT_FILE), `${namedCurve}-${mode}.p8`)
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve })
+  writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode })
+  return path
+}
+
+/** A valid value of each variable of the app stores, its parsed form, and invalid values. */
+export const STORE_VARIABLES: Record<
+  string,
+  [value: string, parsed: Partial<Config>, invalid: string[]]
+> = {
+  APP_STORE_APPS: [
+    'com.example.app:123, com.example.two:4',
+    {
+      appStoreApps: [
+        { bundleId: 'com.example.app', appleId: 123 },
+        { bundleId: 'com.example.two', appleId: 4 },
+      ],
+    },
+    ['com.example.two', 'com.example.app:x', 'no bundle:17'],
+  ],
+  APP_STORE_ROOT_FILE: [
+    ROOT_FILE,
+    { appStoreRoot: expect.anything() },
+    ['/nowhere.pem', '/etc/hostname'],
+  ],
+  APP_STORE_ISSUER_ID: [ISSUER_ID, { appStoreIssuerId: ISSUER_ID }, ['57246542']],
+  APP_STORE_KEY_ID: ['ABCDE12345', { appStoreKeyId: 'ABCDE12345' }, ['ABCDE', 'abcde12345']],
+  APP_STORE_KEY_FILE: [
+    keyFile('P-256', 0o600),
+    { appStoreKey: expect.anything() },
+    ['/nowhere.p8', ROOT_FILE, keyFile('P-256', 0o640), keyFile('P-384', 0o600)],
+  ],
+  APP_STORE_API_URL: [
+    'http://127.0.0.1:1234',
+    { appStoreApiUrl: 'http://127.0.0.1:1234/' },
+    ['http://example.com', 'x'],
+  ],
+  PURCHASE_TRANSFER: ['never', { purchaseTransfer: 'never' }, ['sometimes']],
+  SANDBOX_TESTERS: ['a, b', { sandboxTesters: ['a', 'b'] }, ['a,', 'with space']],
+  STORE_LENIENCE: ['0', { storeLenienceHours: 0 }, ['-1', '73', '1.5']],
+  STORE_EVIDENCE_DAYS: ['0', { storeEvidenceDays: 0 }, ['-1', '3651']],
+}
+
+/** The other variables that each of these variables requires. */
+export const REQUIRED_WITH_STORE_VARIABLES: Record<string, Record<string, string>> = {
+  APP_STORE_ISSUER_ID: {
+    APP_STORE_APPS: 'a.b:1',
+    APP_STORE_KEY_ID: 'ABCDE12345',
+    APP_STORE_KEY_FILE: keyFile('P-256', 0o600),
+  },
+  APP_STORE_KEY_ID: {
+    APP_STORE_APPS: 'a.b:1',
+    APP_STORE_ISSUER_ID: ISSUER_ID,
+    APP_STORE_KEY_FILE: keyFile('P-256', 0o600),
+  },
+  APP_STORE_KEY_FILE: {
+    APP_STORE_APPS: 'a.b:1',
+    APP_STORE_ISSUER_ID: ISSUER_ID,
+    APP_STORE_KEY_ID: 'ABCDE12345',
+  },
+}
