@@ -62,7 +62,11 @@ test('refuses a replay even after a sweep by an instance whose clock is 19 minut
 
 test('limits failures per IP address for ten minutes and does not count successes', () => {
   const clock = createClock()
-  const { countFailure, release } = createFailureLimit({ hasLimits: true, max: 3_000, now: () => clock.now })
+  const { countFailure, release } = createFailureLimit({
+    hasLimits: true,
+    max: 3_000,
+    now: () => clock.now,
+  })
   const request = () => new Request('http://localhost')
   for (let at = 0; at < 2 * MAX_FAILURES; at++) {
     const succeeding = request()

@@ -1,4 +1,9 @@
-import { compareEvents, type EventOrder, type OrderedEvent } from '../purchases/event-order.ts'
+import {
+  compareEvents,
+  type EventOrder,
+  type OrderedEvent,
+  PURCHASE_CLAIMED,
+} from '../purchases/event-order.ts'
 import { applyEvent, isOverriddenBy } from '../purchases/fold.ts'
 import { type OwnerMention, ownerIdIn } from '../purchases/ownership.ts'
 import { EMPTY_PURCHASE, type Purchase } from '../purchases/purchase.ts'
@@ -33,7 +38,10 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
   const mentions = before?.mentions ?? []
   const latest = mentions.at(-1)
   const isSameMention =
-    mention === null || (latest?.name === mention.name && (latest.isHint ?? false) === event.isHint)
+    mention === null ||
+    (latest?.name === mention.name &&
+      latest.isHint === mention.isHint &&
+      latest.isSubmission === mention.isSubmission)
   return {
     purchase: applyEvent(before?.purchase ?? null, event),
     last: orderOf(event),
@@ -47,7 +55,12 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
 export function mentionIn(event: OrderedEvent): OwnerMention | null {
   const name = ownerIdIn(event)
   if (name === null) return null
-  return { ...orderOf(event), name, ...(event.isHint ? { isHint: true } : {}) }
+  return {
+    ...orderOf(event),
+    name,
+    ...(event.isHint ? { isHint: true } : {}),
+    ...(event.type === PURCHASE_CLAIMED ? { isSubmission: true } : {}),
+  }
 }
 
 /**

@@ -5,6 +5,8 @@ export type OwnerMention = EventOrder & {
   name: string
   /** `name` is the id that the app passed to the store at the purchase. It counts until a user claims the purchase. */
   isHint?: boolean
+  /** A user has submitted the purchase. */
+  isSubmission?: boolean
 }
 
 /** The customer that an app user id belongs to. */
@@ -32,14 +34,25 @@ export function ownersOf(
 ): string[] {
   const owners: string[] = []
   let isClaimed = false
+  let isSubmitted = false
+  /** The owner that the billing provider has named last. */
+  let provided: string | null = null
   for (const event of [...mentions, ...transfers].toSorted(compareEvents)) {
     const current = owners.at(-1)
-    const isHint = 'name' in event && event.isHint === true
-    if (isHint && isClaimed) continue
+    const mention = 'name' in event ? event : null
+    if (mention?.isHint && isClaimed) continue
     const next =
       'name' in event ? customerOf(event.name) : newOwner(event, current, traits, customerOf)
-    if (next !== null && !isHint) isClaimed = true
-    if (next !== null && next !== current) owners.push(next)
+    if (next === null) continue
+    if (mention !== null && !mention.isHint && !mention.isSubmission) {
+      // The provider repeats the owner that it knew before a user submitted the purchase.
+      const isRepeated = isSubmitted && next === provided
+      provided = next
+      if (isRepeated) continue
+    }
+    isSubmitted = mention?.isSubmission === true
+    if (!mention?.isHint) isClaimed = true
+    if (next !== current) owners.push(next)
   }
   return owners
 }

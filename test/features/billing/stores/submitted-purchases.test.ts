@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { PASSWORD, type TestApp } from '../../../support/app.ts'
+import { PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../../../support/app.ts'
 import { createAppleSigner } from '../../../support/app-store/apple-signer.ts'
 import { createWorld, deliver } from '../../../support/app-store/world.ts'
 import { startSmtp } from '../../../support/smtp.ts'
@@ -126,6 +126,38 @@ test('a purchase moves at most once in 30 days, and renewals leave it with its n
   const late = await submit(app, await signIn(app, world.email), [signed], true)
   expect(late.results).toMatchObject([{ outcome: 'bound' }])
   expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
+})
+
+test('the billing provider takes a submitted purchase back only for a new owner', async () => {
+  await using world = await createWorld()
+  const { app, store, listSubscriptions } = world
+  const { originalTransactionId, transaction, ...bought } = store.buy()
+  await deliverEvent('INITIAL_PURCHASE', '$RCAnonymousID:1')
+  await submit(app, world.token, [bought.signedTransaction()])
+  app.clock.advance(30 * DAY)
+  bought.renew()
+  await deliverEvent('RENEWAL', '$RCAnonymousID:1')
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
+  app.clock.advance(DAY)
+  await deliverEvent('UNCANCELLATION', 'somebody-else')
+  expect(await listSubscriptions()).toEqual([])
+
+  async function deliverEvent(type: string, appUserId: string) {
+    const event = {
+      id: crypto.randomUUID(),
+      type,
+      event_timestamp_ms: app.clock.now.getTime(),
+      app_user_id: appUserId,
+      environment: 'PRODUCTION',
+      store: 'APP_STORE',
+      product_id: transaction['productId'],
+      purchased_at_ms: transaction['purchaseDate'],
+      expiration_at_ms: transaction['expiresDate'],
+      transaction_id: transaction['transactionId'],
+      original_transaction_id: originalTransactionId,
+    }
+    await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json: { event } })
+  }
 })
 
 test('PURCHASE_TRANSFER decides whether purchases move', async () => {
