@@ -84,6 +84,7 @@ export type PurchaseResult = {
   /** From when `takeOver` can move a purchase of another user, ISO 8601; null for never. */
   canTakeOverAt?: string | null
   environment: string | null
+  transactionId: string | null
   productId: string | null
   /** When the period of the transaction ends, ISO 8601; null if it never does or the purchase was refused. */
   expiresAt: string | null

@@ -73,6 +73,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     planSchema: PlanReply,
     existingUsers,
     findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,
+    isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     sizes: deps.foldingSizes,

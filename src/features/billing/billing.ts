@@ -37,6 +37,7 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  isGuest: (tx: Tx, userId: string) => Promise<boolean>
   sizes?: FoldingSizes | undefined
   now: () => Date
   newId: () => string

@@ -26,6 +26,7 @@ type Needs<Plan extends PlanLike> = {
   findUser: (appUserId: string) => Promise<unknown>
   /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  isGuest: (tx: Tx, userId: string) => Promise<boolean>
   /** Overridden only in tests. */
   sizes?: FoldingSizes | undefined
 }

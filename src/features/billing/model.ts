@@ -66,7 +66,7 @@ const store = nullable(
   ),
 )
 const periodType = nullable(
-  openEnum(['NORMAL', 'TRIAL', 'INTRO', 'PROMOTIONAL', 'PREPAID'], {
+  openEnum(['NORMAL', 'TRIAL', 'INTRO', 'PROMOTIONAL', 'PREPAID', 'CONSUMABLE'], {
     description: 'the type of the current period',
   }),
 )
@@ -112,6 +112,7 @@ const SubscriptionLine = closedObject(
         'paused',
         'expired',
         'refunded',
+        'consumed',
       ],
       { description: 'the status of the purchase', example: 'active' },
     ),

@@ -19,7 +19,7 @@ export type MonitoringDeps = {
     health: {
       notificationAges: () => Promise<Record<string, number>>
       historyLags: () => Promise<Record<string, number>>
-      isKeyRefused: () => boolean | null
+      isKeyRefused: () => Promise<boolean | null>
     }
   }
   outbox: { count: () => Promise<number> }

@@ -71,9 +71,9 @@ export function createReadings(
     },
     {
       name: 'homeport_app_store_key_refused',
-      help: '1 when Apple has refused the API key at the last call',
-      read: () => {
-        const isRefused = deps.stores.health.isKeyRefused()
+      help: '1 when Apple refused the API key in production at the last call; absent without purchases',
+      read: async () => {
+        const isRefused = await deps.stores.health.isKeyRefused()
         return isRefused === null ? null : Number(isRefused)
       },
     },

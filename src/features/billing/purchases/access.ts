@@ -9,6 +9,7 @@ type Status =
   | 'paused'
   | 'expired'
   | 'refunded'
+  | 'consumed'
 
 /** A purchase at a point in time. `effectiveEnd` in ms; null: never. */
 export type PurchaseAccess<T extends Purchase = Purchase> = T & {
@@ -83,6 +84,7 @@ function effectiveEndOf({ expiresAt, graceExpiresAt, endedAt }: Purchase): numbe
 
 function statusOf(purchase: Purchase, active: boolean, now: number): Status {
   if (purchase.refundedAt !== null) return 'refunded'
+  if (purchase.periodType === 'CONSUMABLE') return 'consumed'
   if (!active) return purchase.pausedAt !== null ? 'paused' : 'expired'
   if (purchase.billingIssueDetectedAt !== null) {
     return purchase.graceExpiresAt !== null && purchase.graceExpiresAt > now

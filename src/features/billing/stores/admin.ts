@@ -10,6 +10,7 @@ const ENVIRONMENTS = ['production', 'sandbox'] as const
 const PurchasesQuery = closedObject({
   id: t.Optional(t.String({ maxLength: 64 })),
   filter: t.Optional(oneOf(['unclaimed', 'doubled'], { description: 'which purchases' })),
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
 })
 const IdParam = closedObject({ id: t.String({ maxLength: 64 }) })
 const TestBody = closedObject({
@@ -37,10 +38,10 @@ export function storeAdmin({ stores, record }: StoreAdminDeps) {
     )
     .get(
       '/purchases',
-      async ({ query: { id, filter = null } }) =>
+      async ({ query: { id, ...options } }) =>
         data(
           id === undefined
-            ? await purchaseSearch.list(filter, MAX_LISTED)
+            ? await purchaseSearch.list({ ...options, limit: MAX_LISTED })
             : await purchaseSearch.find(id),
         ),
       { query: PurchasesQuery, ...allow('reader') },

@@ -8,7 +8,7 @@ import {
 import { AppError } from '../../../lib/errors.ts'
 import type { AppleEnvironment } from './apple/api.ts'
 import type { Consumption } from './apple/app-store.ts'
-import type { FoundPurchase, PurchaseFilter } from './purchases/search.ts'
+import type { FoundPurchase } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
 type Needs = {
@@ -84,14 +84,16 @@ const purchasesList = dataCommand({
   options: [
     ['--unclaimed', 'only those that no user has'],
     ['--doubled', 'only those whose user has the product twice'],
+    SANDBOX_OPTION,
     ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
   ],
-  input: (_args, { unclaimed, doubled, limit }) => ({
+  input: (_args, { unclaimed, doubled, sandbox, limit }) => ({
     filter: unclaimed ? ('unclaimed' as const) : doubled ? ('doubled' as const) : null,
+    environment: sandbox ? ('sandbox' as const) : ('production' as const),
     limit: typeof limit === 'string' ? parseLimitOption(limit) : DEFAULT_LIMIT,
   }),
-  work: ({ stores }: Needs, { filter, limit }: { filter: PurchaseFilter | null; limit: number }) =>
-    stores.purchaseSearch.list(filter, limit),
+  work: ({ stores }: Needs, options: Parameters<Stores['purchaseSearch']['list']>[0]) =>
+    stores.purchaseSearch.list(options),
   print: (purchases) => purchases.map(lineOf).join('\n'),
 })
 

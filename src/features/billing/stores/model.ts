@@ -77,6 +77,9 @@ const SubmissionResult = closedObject(
     canTakeOverAt: t.Optional(
       nullable(time('from when `takeOver` can move a purchase of another user; null: never')),
     ),
+    transactionId: nullable(
+      t.String({ description: 'the id of the transaction at the store', examples: ['2'] }),
+    ),
     environment: nullable(
       openEnum(['production', 'sandbox'], { description: 'production or test purchases' }),
     ),

@@ -30,6 +30,7 @@ type StoresDeps = {
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  isGuest: (tx: Tx, userId: string) => Promise<boolean>
   now: () => Date
   log: Log
 }

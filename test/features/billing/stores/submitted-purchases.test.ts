@@ -160,6 +160,18 @@ test('the billing provider takes a submitted purchase back only for a new owner'
   }
 })
 
+test('a user can take over the purchase of a guest at once', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  const guest = await app.ask('POST', '/api/auth/guest/v1', {})
+  const signed = store.buy().signedTransaction()
+  await submit(app, guest.json.response.accessToken, [signed])
+  const asked = await submit(app, world.token, [signed])
+  expect(asked.results).toMatchObject([{ code: 'purchase_of_another' }])
+  const moved = await submit(app, world.token, [signed], true)
+  expect(moved.results).toMatchObject([{ outcome: 'bound' }])
+})
+
 test('PURCHASE_TRANSFER decides whether purchases move', async () => {
   const outcomes: unknown[] = []
   for (const [policy, takeOver] of [
@@ -229,7 +241,7 @@ test('a consumable has one owner and gives no access', async () => {
   const bought = await submit(app, world.token, [signedTransaction()])
   expect(bought.results).toMatchObject([{ outcome: 'bound', productId: 'coins' }])
   expect(bought.subscription.entitlements).toEqual([])
-  expect(bought.subscription.subscriptions).toMatchObject([{ status: 'expired' }])
+  expect(bought.subscription.subscriptions).toMatchObject([{ status: 'consumed' }])
   const again = await submit(app, world.token, [signedTransaction()])
   expect(again.results).toMatchObject([{ outcome: 'known' }])
   const other = await app.register()

@@ -106,7 +106,7 @@ function purchaseIn(
     isHint: true,
     productId,
     newProductId: nextProductId === productId ? null : nextProductId,
-    periodType: transaction['type'] === PREPAID ? 'PREPAID' : periodTypeOf(transaction),
+    periodType: periodTypeOf(transaction),
     price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
     startedAt: integer(transaction, 'originalPurchaseDate'),
     purchasedAt: boughtAt,
@@ -125,7 +125,9 @@ function purchaseIn(
   }
 }
 
-function periodTypeOf({ offerDiscountType, offerType }: Claims): string {
+function periodTypeOf({ type, offerDiscountType, offerType }: Claims): string {
+  if (type === CONSUMABLE) return 'CONSUMABLE'
+  if (type === PREPAID) return 'PREPAID'
   if (offerDiscountType === 'FREE_TRIAL') return 'TRIAL'
   return offerType === undefined ? 'NORMAL' : 'INTRO'
 }

@@ -16,9 +16,9 @@ type StoreHealthDeps = {
 export function createStoreHealth({ apps, storeApps, checks, appStore, now }: StoreHealthDeps) {
   return { notificationAges, historyLags, isKeyRefused }
 
-  /** Seconds since the last notification of each app. Empty while no purchase is due to renew or end. */
+  /** Seconds since the last notification of each app. Empty while no purchase has a period that will end. */
   async function notificationAges(): Promise<Record<string, number>> {
-    if (apps.length === 0 || !(await checks.hasAny())) return {}
+    if (apps.length === 0 || !(await checks.hasProduction())) return {}
     return agesOf(({ lastNotificationAt }) => lastNotificationAt)
   }
 
@@ -27,9 +27,10 @@ export function createStoreHealth({ apps, storeApps, checks, appStore, now }: St
     return appStore === null ? {} : agesOf(({ completeUntil }) => completeUntil)
   }
 
-  /** Whether Apple has refused the key at the last call; null without a key. */
-  function isKeyRefused(): boolean | null {
-    return appStore === null ? null : appStore.isKeyRefused()
+  /** Whether Apple refused the key at the last call; null without a key or purchases: it refuses unreleased apps. */
+  async function isKeyRefused(): Promise<boolean | null> {
+    if (appStore === null || !(await checks.hasProduction())) return null
+    return appStore.isKeyRefused()
   }
 
   async function agesOf(timeIn: (state: Awaited<ReturnType<StoreApps['read']>>) => Date | null) {

@@ -54,9 +54,10 @@ export function createOverdue(deps: OverdueDeps) {
   }
 
   async function make({ purchaseKey, dueAt, attempts, isTokenUnset }: Check, signal: AbortSignal) {
-    if (isTokenUnset) await tellOwner(purchaseKey)
     const before = await purchaseOf(purchaseKey)
-    if (before && isOverdue(before, now())) await ask(purchaseKey, signal)
+    const isDue = isTokenUnset || (before !== null && isOverdue(before, now()))
+    if (isDue) await ask(purchaseKey, signal)
+    if (isTokenUnset) await tellOwner(purchaseKey)
     const after = await purchaseOf(purchaseKey)
     const next = after && nextCheckOf(after, attempts, now())
     if (next === null) return checks.remove(purchaseKey, dueAt)

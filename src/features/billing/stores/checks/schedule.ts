@@ -1,4 +1,4 @@
-import { and, asc, eq, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, lt, lte, sql } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { BillingEvent } from '../../inbox/event.ts'
@@ -25,7 +25,7 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
       .onConflictDoNothing()
       .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
-  return { schedule, listDue, postpone, remove, tellOwner, hasAny }
+  return { schedule, listDue, postpone, remove, checkClaim, hasProduction }
 
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
@@ -53,9 +53,13 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
       .limit(limit)
   }
 
-  /** Whether any purchase of a store has a period that will end. */
-  async function hasAny(): Promise<boolean> {
-    return (await db.read.select().from(storeChecks).limit(1)).length > 0
+  /** Whether any purchase in production has a period that will end. */
+  async function hasProduction(): Promise<boolean> {
+    const isProduction = and(
+      gt(storeChecks.purchaseKey, 'PRODUCTION|'),
+      lt(storeChecks.purchaseKey, 'PRODUCTION}'),
+    )
+    return (await db.read.select().from(storeChecks).where(isProduction).limit(1)).length > 0
   }
 
   /** Moves a check to `next`, unless a new period has moved it since it was listed with `dueAt`. */
@@ -80,12 +84,12 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
     })
   }
 
-  /** Schedules telling the store who owns the purchase, so that later notifications name the user. */
-  async function tellOwner(tx: Tx, purchaseKey: string, now: Date) {
-    const untold = { dueAt: now, isTokenUnset: true }
+  /** Schedules a check now, after which the store also knows whose purchase it is. */
+  async function checkClaim(tx: Tx, purchaseKey: string, now: Date) {
+    const claimed = { dueAt: now, isTokenUnset: true }
     await tx
       .insert(storeChecks)
-      .values({ purchaseKey, attempts: 0, ...untold })
-      .onConflictDoUpdate({ target: storeChecks.purchaseKey, set: untold })
+      .values({ purchaseKey, attempts: 0, ...claimed })
+      .onConflictDoUpdate({ target: storeChecks.purchaseKey, set: claimed })
   }
 }

@@ -29,34 +29,32 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   /** Records what the App Store says about a purchase now. Throws 503 without a key. */
   async function ask(id: string) {
     if (overdue === null) throw new AppError('unavailable', NEEDS_KEY)
-    const known = (await search.find(id)).map(({ transactionId }) => transactionId)
-    for (const key of keysOf(known[0] ?? id)) await overdue.ask(key)
-    return search.findOrThrow(id)
+    const known = (await search.find(id)).map(({ purchaseKey }) => purchaseKey)
+    const results = await Promise.allSettled(
+      (known.length > 0 ? known : keysOf(id)).map((key) => overdue.ask(key)),
+    )
+    const found = await search.find(id)
+    // Apple refuses the key in production until the app is released.
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure && !results.some(({ status }) => status === 'fulfilled')) throw failure.reason
+    return found.length > 0 ? found : search.findOrThrow(id)
   }
 
-  /** Moves the purchase with an original transaction id to a user. Throws 404 for an unknown user too. */
-  async function give(transactionId: string, userId: string) {
+  /** Moves a purchase to a user. Throws 404 for an unknown user too. */
+  async function give(id: string, userId: string) {
     const [user] = await existingUsers(db.read, [userId])
     if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
-    const count = await db.write(async (tx) => {
-      let moved = 0
-      for (const key of keysOf(transactionId)) {
-        if ((await claims.purchaseOf(tx, key)) === null) continue
-        await claims.give(tx, userId, key)
-        moved++
-      }
-      return moved
+    const found = await search.findOrThrow(id)
+    await db.write(async (tx) => {
+      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey)
     })
-    if (count === 0) throw new AppError('not_found', `There is no purchase ${transactionId}.`)
   }
 
   /** Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). */
-  async function answerRefund(transactionId: string, consumption: Consumption) {
+  async function answerRefund(id: string, consumption: Consumption) {
     if (appStore === null) throw new AppError('unavailable', NEEDS_KEY)
-    await search.findOrThrow(transactionId)
-    for (const key of keysOf(transactionId)) {
-      if ((await claims.purchaseOf(db.read, key)) === null) continue
-      const { environment } = transactionOf(key)
+    for (const { purchaseKey } of await search.findOrThrow(id)) {
+      const { environment, transactionId } = transactionOf(purchaseKey)
       await appStore.sendConsumption(transactionId, environment, consumption)
     }
   }

@@ -13,11 +13,12 @@ import { transactionOf } from './purchase-key.ts'
 type ClaimsDeps = {
   db: BillingDb
   billing: Pick<Billing, 'recordOwnEvent'>
-  checks: Pick<StoreChecks, 'tellOwner'>
+  checks: Pick<StoreChecks, 'checkClaim'>
   /** The user for whom a customer's purchases count; null for none. */
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
   /** Tells a user by e-mail that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  isGuest: (tx: Tx, userId: string) => Promise<boolean>
   transfer: PurchaseTransfer
   now: () => Date
 }
@@ -45,7 +46,7 @@ const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
 
 /** Decides whose a purchase is when a user claims it. */
 export function createClaims(deps: ClaimsDeps) {
-  const { db, billing, checks, holderOf, notifyFormerOwner, transfer, now } = deps
+  const { db, billing, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
   const { billingEvents, subscriptions } = db.tables
   return { claim, give, ownerOf, claimantOf, purchaseOf }
 
@@ -54,7 +55,7 @@ export function createClaims(deps: ClaimsDeps) {
     const { userId, purchaseKey, heldBy, takeOver } = input
     const owner = await ownerOf(tx, purchaseKey)
     if (owner !== null && owner !== userId) {
-      const from = await earliestMove(tx, purchaseKey)
+      const from = await earliestMove(tx, purchaseKey, owner)
       const isAllowed =
         transfer === 'always' || (takeOver && from !== null && from <= now().getTime())
       if (!isAllowed) {
@@ -83,13 +84,14 @@ export function createClaims(deps: ClaimsDeps) {
       is_move: isMove,
     })
     if (isMove) await notifyFormerOwner(tx, owner, purchase?.productId ?? transactionId)
-    if (purchase?.store === 'APP_STORE') await checks.tellOwner(tx, purchaseKey, now())
+    if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
   }
 
   /** From when a purchase may move to another user, in ms; null for never. */
-  async function earliestMove(tx: Tx, purchaseKey: string): Promise<number | null> {
+  async function earliestMove(tx: Tx, purchaseKey: string, owner: string): Promise<number | null> {
     if (transfer === 'never') return null
-    if (transfer === 'always') return 0
+    // A guest who has lost the device cannot sign in again.
+    if (transfer === 'always' || (await isGuest(tx, owner))) return 0
     const lastMove = (await claimsOf(tx, purchaseKey)).find(({ isMove }) => isMove)
     const startedAt = (await purchaseOf(tx, purchaseKey))?.startedAt ?? 0
     return Math.max(

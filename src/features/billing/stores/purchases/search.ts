@@ -1,4 +1,4 @@
-import { asc, gt, inArray } from 'drizzle-orm'
+import { and, asc, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
@@ -24,6 +24,12 @@ export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 
 /** `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another purchase. */
 export type PurchaseFilter = 'unclaimed' | 'doubled'
+
+type ListOptions = {
+  filter?: PurchaseFilter | null
+  environment?: 'production' | 'sandbox'
+  limit: number
+}
 
 const PAGE_SIZE = 500
 
@@ -65,13 +71,16 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   /** At most `limit` active purchases that match the filter, in the order of their keys. */
-  async function list(filter: PurchaseFilter | null, limit: number) {
+  async function list({ filter = null, environment = 'production', limit }: ListOptions) {
     const found: Row[] = []
-    for (let after = ''; found.length < limit; ) {
+    const prefix = `${environment.toUpperCase()}|`
+    for (let after = prefix; found.length < limit; ) {
       const page = await db.read
         .select()
         .from(subscriptions)
-        .where(gt(subscriptions.purchaseKey, after))
+        .where(
+          and(gt(subscriptions.purchaseKey, after), lt(subscriptions.purchaseKey, `${prefix}~`)),
+        )
         .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE_SIZE)
       const active = page.filter((row) => assess(row).active)
@@ -131,6 +140,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const userId = await claims.ownerOf(db.read, purchaseKey)
     const claimant = await claims.claimantOf(purchaseKey)
     return {
+      purchaseKey,
       transactionId: transactionOf(purchaseKey).transactionId,
       environment: row.environment.toLowerCase(),
       store: purchase.store,

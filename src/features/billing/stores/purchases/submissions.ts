@@ -47,9 +47,10 @@ export function createSubmissions(deps: SubmissionsDeps) {
     async function submitOne({ signedTransaction }: Submission): Promise<SubmissionResult> {
       const delivery = read(signedTransaction)
       if (typeof delivery === 'string') return refusal(delivery)
-      const { environment, productId, expiresAt } = delivery.event
+      const { environment, transactionId, productId, expiresAt } = delivery.event
       const described = {
         environment: environment === 'SANDBOX' ? ('sandbox' as const) : ('production' as const),
+        transactionId,
         productId,
         expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
       }
@@ -107,6 +108,7 @@ function refusal(code: Refusal): SubmissionResult {
     outcome: 'refused',
     code,
     environment: null,
+    transactionId: null,
     productId: null,
     expiresAt: null,
   }
