@@ -52,6 +52,7 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
         return new Response(null, { status: 200 })
       }
       if (first === 'transactions') return transactionOf(second)
+      if (first === 'lookup') return orderOf(second)
       if (second === 'history') return history((await request.json()) as Window, searchParams)
       if (second === 'test' && third === undefined) {
         return Response.json({ testNotificationToken: 'test-1' })
@@ -113,6 +114,13 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
   function transactionOf(transactionId: string): Response {
     const found = store.purchases.find((one) => one.originalTransactionId === transactionId)
     return found ? Response.json({ signedTransactionInfo: found.signedTransaction() }) : notFound()
+  }
+
+  /** The order number of a purchase is its transaction id after an `M`. */
+  function orderOf(orderId: string): Response {
+    const found = store.purchases.filter((one) => `M${one.originalTransactionId}` === orderId)
+    const signedTransactions = found.map(({ signedTransaction }) => signedTransaction())
+    return Response.json({ status: found.length > 0 ? 0 : 1, signedTransactions })
   }
 
   function history({ startDate, endDate }: Window, query: URLSearchParams): Response {

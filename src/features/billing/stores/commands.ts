@@ -109,10 +109,7 @@ const purchasesAsk = dataCommand({
   arguments: '<transaction-or-order>',
   input: ([id = '']) => id,
   work: async ({ stores }: Needs, id: string) => {
-    if (stores.overdue === null) throw new AppError('unavailable', NEEDS_KEY)
-    for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      await stores.overdue.ask(`${environment}|${id}`)
-    }
+    await stores.ask(id)
     return findOrThrow(stores, id)
   },
   print: prettyJson,

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
@@ -13,6 +14,7 @@ import { createStoreApps } from './checks/apps.ts'
 import { createOverdue } from './checks/overdue.ts'
 import type { StoreChecks } from './checks/schedule.ts'
 import { createStoreStatus } from './checks/status.ts'
+import { createAsk } from './purchases/ask.ts'
 import { createClaims } from './purchases/claims.ts'
 import { createPurchaseSearch } from './purchases/search.ts'
 import { createStatements } from './purchases/statements.ts'
@@ -59,6 +61,7 @@ export function createStores(deps: StoresDeps) {
     log,
   })
   const storeApps = createStoreApps({ db, now })
+  const overdue = appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement })
   return {
     apps,
     verify,
@@ -66,11 +69,17 @@ export function createStores(deps: StoresDeps) {
     submit,
     give,
     storeApps,
-    purchaseSearch: createPurchaseSearch({ ...deps, claims, appStore }),
+    ask: createAsk({ db, appStore, overdue, claims }),
+    purchaseSearch: createPurchaseSearch({
+      ...deps,
+      claims,
+      appStore,
+      lenienceMs: settings.storeLenienceHours * HOUR_MS,
+    }),
     status: createStoreStatus({ apps, storeApps, appStore, publicUrl, now }),
     appStore,
     history: appStore && createAppleHistory({ ...deps, appStore, apps, storeApps, verify }),
-    overdue: appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement }),
+    overdue,
   }
 
   /** Moves the purchase with a transaction id to a user. Throws 404 if there is no such purchase or user. */

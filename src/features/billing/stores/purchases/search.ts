@@ -1,5 +1,6 @@
-import { asc, gt, inArray } from 'drizzle-orm'
+import { asc, eq, gt, inArray } from 'drizzle-orm'
 import type { Reader } from '../../../../platform/db/db.ts'
+import { isEffectivelyForever } from '../../access/access-sentence.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
 import type { BillingDb } from '../../schema.ts'
@@ -15,6 +16,8 @@ type PurchaseSearchDeps = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
+  /** How long a purchase gives access after its end while its store is expected to report a renewal. */
+  lenienceMs: number
   now: () => Date
 }
 
@@ -28,7 +31,7 @@ const PAGE_SIZE = 500
 
 /** Finds purchases for operators. */
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
-  const { db, claims, existingUsers, appStore, now } = deps
+  const { db, claims, existingUsers, appStore, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
   type Row = typeof subscriptions.$inferSelect
   return { find, list }
@@ -112,9 +115,19 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   function assess({ state }: Row) {
-    const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
+    const stored = purchaseIn(state as StoredPurchase)
+    const [purchase] = assessPurchases([stored], now().getTime(), { lenienceMs })
     if (!purchase) throw new Error('a purchase without a state')
     return purchase
+  }
+
+  /** A merged guest is no user any more, but still an id of the customer. */
+  async function isOf(customerId: string, appUserId: string): Promise<boolean> {
+    const [alias] = await db.read
+      .select({ customerId: billingAliases.customerId })
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, appUserId))
+    return alias?.customerId === customerId
   }
 
   /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
@@ -133,9 +146,9 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       startedAt: iso(purchase.startedAt),
       endsAt: iso(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
-      source: purchase.stated === null ? 'provider' : 'store',
+      source: purchase.stated === null ? ('provider' as const) : ('store' as const),
       userId,
-      isClaimed: userId !== null && userId === claimant,
+      isClaimed: userId !== null && claimant !== null && (await isOf(row.customerId, claimant)),
       state: purchaseIn(row.state as StoredPurchase),
     }
   }
@@ -154,5 +167,5 @@ function productKeyOf({
 }
 
 function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }
