@@ -73,6 +73,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     planSchema: PlanReply,
     existingUsers,
     findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,
+    userIdOf: (email) => users.services.userIdOf(email),
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     sizes: deps.foldingSizes,
