@@ -12,8 +12,10 @@ import { OperatorsScreen } from './screens/operators.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
 import { PeopleScreen } from './screens/people.tsx'
 import { PlansScreen } from './screens/plans.tsx'
+import { PurchasesScreen } from './screens/purchases.tsx'
 import { RatesScreen } from './screens/rates.tsx'
 import { SettingsScreen } from './screens/settings.tsx'
+import { StoresScreen } from './screens/stores.tsx'
 
 type ScreenEntry = {
   /** The first segment of the path after `/console/`. */
@@ -30,6 +32,8 @@ export const SCREENS: ScreenEntry[] = [
   { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
   { path: 'people', label: 'People', key: 'p', Screen: PeopleScreen },
   { path: 'events', label: 'Events', key: 'e', Screen: EventsScreen },
+  { path: 'purchases', label: 'Purchases', Screen: PurchasesScreen },
+  { path: 'stores', label: 'Stores', Screen: StoresScreen },
   { path: 'settings', label: 'Settings', key: 's', Screen: SettingsScreen },
   { path: 'plans', label: 'Plans', Screen: PlansScreen },
   { path: 'faqs', label: 'FAQs', Screen: FaqsScreen },

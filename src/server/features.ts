@@ -74,6 +74,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     existingUsers,
     findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,
     isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
+    userIdOf: (email) => users.services.userIdOf(email),
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     sizes: deps.foldingSizes,

@@ -40,6 +40,15 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     { name: 'subscription', path: `${ann}/subscription`, prepare: openAll },
     { name: 'files of a user', path: `${ann}/files` },
     { name: 'event', path: `/console/events/${events[0].eventId}` },
+    { name: 'purchase', path: '/console/purchases/demo-0' },
+    { name: 'no purchases', path: '/console/purchases?id=nothing' },
+    { name: 'doubled purchases', path: '/console/purchases?filter=doubled' },
+    {
+      name: 'gift of a purchase',
+      path: '/console/purchases/demo-0',
+      prepare: press('Give to another user'),
+    },
+    { name: 'stores with checks', path: '/console/stores', prepare: showStores },
     { name: 'failed events', path: '/console/events?outcome=failed' },
     { name: 'settings history', path: '/console/settings/history', prepare: openAll },
     { name: 'custom setting', path: '/console/settings', prepare: addRule },
@@ -137,6 +146,18 @@ async function refuseRates(page: Page) {
   await page.route('**/console/api/rates/refresh', (route) => route.fulfill(apiReply(response)))
   await press('Refresh now')(page)
   await page.getByText('Rates not updated').waitFor()
+}
+
+/** Pretends that the App Store is set up. */
+async function showStores(page: Page) {
+  const app = { bundleId: 'com.example.app', lastNotificationAt: null, completeUntil: null }
+  const apps = ['production', 'sandbox'].map((environment) => ({ ...app, environment }))
+  const url = 'https://api.example.com/api/webhooks/app-store/v1'
+  const stores = apiReply({ url, hasApiKey: false, apps })
+  await page.route('**/console/api/stores', (route) => route.fulfill(stores))
+  await page.reload()
+  await press('Check the connection')(page)
+  await page.getByText('Notification URL', { exact: true }).waitFor()
 }
 
 async function failToLoad(page: Page) {

@@ -5,6 +5,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
+import { claimName, sourceName, statusName, storeName, toneOf } from '../purchase-words.ts'
 import { linkTo, query } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { showMessage } from '../ui/messages.tsx'
@@ -111,9 +112,10 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
   return (
     <Card title={productId ?? 'Unknown product'}>
       <p>
-        <Badge tone={active ? 'good' : 'bad'}>{status.replaceAll('_', ' ')}</Badge>{' '}
+        <Badge tone={toneOf(purchase)}>{statusName(status)}</Badge>{' '}
         <span class="soft">
-          {store ? words(store) : 'Unknown store'}, transaction {transactionId}, started{' '}
+          {storeName(store)}, transaction{' '}
+          <a href={linkTo(`purchases/${encodeSegment(transactionId)}`)}>{transactionId}</a>, started{' '}
           <Time at={startedAt} />
           {endsAt && (
             <>
@@ -122,6 +124,9 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
           )}
           {purchase.replacedBy && <>, replaced by {purchase.replacedBy}</>}
         </span>
+      </p>
+      <p class="soft">
+        Source: {sourceName(purchase)}; {claimName(purchase)}
       </p>
       <List items={shown}>{(event) => <PurchaseEvent key={event.eventId} event={event} />}</List>
       {shown.length < events.length && (

@@ -72,16 +72,17 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const { url, key } = subscriberApi
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
   const { holderOf } = subscription
+  const stores = createStores({ ...deps, checks: storeChecks, billing, holderOf })
   return {
     projection,
     backlog,
     erasure,
     billing,
     subscription,
-    stores: createStores({ ...deps, checks: storeChecks, billing, holderOf }),
+    stores,
     evidence,
     clearOldTelemetry: createTelemetryCleanup(deps),
-    timeline: createTimeline({ ...deps, subscription, accessSettings }),
+    timeline: createTimeline({ ...deps, ...stores.claims, subscription, accessSettings }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList(deps),

@@ -1,4 +1,4 @@
-import type { TSchema } from 'elysia'
+import { Elysia, type TSchema } from 'elysia'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { nothing } from '../../platform/user-table.ts'
@@ -24,6 +24,8 @@ type Needs<Plan extends PlanLike> = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
+  /** The id of the user with an e-mail address, or null. */
+  userIdOf: (email: string) => Promise<string | null>
   /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
@@ -77,9 +79,9 @@ export const billingFeature = {
             }),
           ),
       consoleRoutes: ({ record }: ConsoleContext) =>
-        billingAdmin({ ...parts, findUser: needs.findUser, record, log }).use(
-          storeAdmin({ stores, record }),
-        ),
+        new Elysia({ name: 'billing-console' })
+          .use(billingAdmin({ ...parts, findUser: needs.findUser, record, log }))
+          .use(storeAdmin({ ...needs, stores, record })),
       jobs: billingJobs(parts),
       userData: {
         billingAliases: {

@@ -1,9 +1,10 @@
 import { expect } from 'bun:test'
-import { createClock, createTestApp, type TestApp } from '../app.ts'
+import { createClock, createTestApp, PASSWORD, type TestApp } from '../app.ts'
 import { serveAppStoreApi } from './api.ts'
 import { type AppStore, createAppStore } from './app-store.ts'
 
 export const PATH = '/api/webhooks/app-store/v1'
+export const PURCHASES_PATH = '/api/user/purchases/v1'
 
 export type Notification = { body: { signedPayload: string } }
 
@@ -65,4 +66,23 @@ export async function createWorldWithApi(settings: Record<string, string> = {}) 
       await api[Symbol.asyncDispose]()
     },
   }
+}
+
+type Reply = {
+  results: { outcome: string; code?: string; canTakeOverAt?: string | null }[]
+  subscription: { entitlements: object[]; subscriptions: object[] }
+}
+
+/** Signs in again, because access tokens do not last a day. */
+export async function signIn(app: TestApp, email: string): Promise<string> {
+  const json = { email, password: PASSWORD }
+  return (await app.ask('POST', '/api/auth/login/v1', { json })).json.response.accessToken
+}
+
+export async function submit(app: TestApp, token: string, signed: string[], takeOver?: boolean) {
+  const purchases = signed.map((signedTransaction) => ({ store: 'app_store', signedTransaction }))
+  const json = { purchases, ...(takeOver === undefined ? {} : { takeOver }) }
+  const reply = await app.ask('POST', PURCHASES_PATH, { token, json })
+  expect([reply.status, reply.json]).toEqual([200, expect.any(Object)])
+  return reply.json.response as Reply
 }

@@ -18,6 +18,8 @@ type TimelineDeps<Plan extends PlanLike> = {
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   accessSettings: AccessSettings
+  /** The app user id that the purchase's latest claim names; null for none. */
+  claimantOf: (purchaseKey: string) => Promise<string | null>
   now: () => Date
 }
 
@@ -46,7 +48,7 @@ const TIME_FIELDS = /At$/
 
 /** The history of a user's purchases, event by event. It applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
-  const { db, subscription, listPlans, accessSettings, now } = deps
+  const { db, subscription, listPlans, accessSettings, claimantOf, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
   return { read, explain, explainForEvent }
 
@@ -65,7 +67,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const { sentence, purchases, ids, heldBy } = await assess(userId, environment)
     const shown = []
     for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
-      shown.push(await describe(purchase, purchases))
+      shown.push(await describe(purchase, purchases, ids))
     }
     return {
       environment,
@@ -109,9 +111,10 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     }))
   }
 
-  async function describe(purchase: KeyedPurchase, all: KeyedPurchase[]) {
+  async function describe(purchase: KeyedPurchase, all: KeyedPurchase[], ids: string[]) {
     const { purchaseKey, productId, store, status, active, effectiveEnd, willRenew } = purchase
     const { entries, isCut } = await entriesOf(purchaseKey)
+    const claimant = await claimantOf(purchaseKey)
     const mayBeReplaced = purchase.isTemporary || purchase.changedAt !== null
     const replacement = all.find(
       (other) => other !== purchase && other.startedAt === purchase.endedAt,
@@ -122,6 +125,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       store,
       status,
       active,
+      source: purchase.stated === null ? ('provider' as const) : ('store' as const),
+      isClaimed: claimant !== null && ids.includes(claimant),
       willRenew,
       startedAt: iso(purchase.startedAt),
       endsAt: iso(effectiveEnd),

@@ -1,34 +1,53 @@
 import { Elysia, t } from 'elysia'
+import { restoreDots } from '../../../lib/path-segment.ts'
 import { json } from '../../../platform/http/body.ts'
+import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
+import type { FoundPurchase } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
-type StoreAdminDeps = { stores: Stores; record: RecordAction }
+type StoreAdminDeps = {
+  stores: Stores
+  /** The user with this id, in the form that the console shows; null for none. */
+  findUser: (userId: string) => Promise<unknown>
+  /** The id of the user with an e-mail address, or null. */
+  userIdOf: (email: string) => Promise<string | null>
+  record: RecordAction
+}
 
 const ENVIRONMENTS = ['production', 'sandbox'] as const
 const PurchasesQuery = closedObject({
-  id: t.Optional(t.String({ maxLength: 64 })),
+  id: t.Optional(t.String({ maxLength: 300 })),
   filter: t.Optional(oneOf(['unclaimed', 'doubled'], { description: 'which purchases' })),
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
 })
-const IdParam = closedObject({ id: t.String({ maxLength: 64 }) })
+const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const TestBody = closedObject({
   environment: oneOf(ENVIRONMENTS, { description: 'production or the sandbox' }),
 })
-const GiveBody = closedObject({ userId: t.String({ maxLength: 64 }) })
+/** `user`: an id or an e-mail address. */
+const GiveBody = closedObject({ user: t.String({ maxLength: 320 }) })
 
 const MAX_LISTED = 100
 
 /** Console routes for the stores and their purchases. */
-export function storeAdmin({ stores, record }: StoreAdminDeps) {
+export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDeps) {
   const { status, purchaseSearch, actions } = stores
   return new Elysia({ name: 'store-admin', prefix: CONSOLE_API })
     .get('/stores', async () => data(await status.read()), allow('reader'))
-    .get('/stores/check', async () => data(await status.check()), allow('reader'))
+    .get(
+      '/stores/check',
+      async ({ request, server }) => {
+        disableIdleTimeout(request, server)
+        return data(await status.check())
+      },
+      allow('reader'),
+    )
     .post(
       '/stores/test',
-      async ({ request, body }) => {
+      async ({ request, server, body }) => {
+        disableIdleTimeout(request, server)
         const environment = body.environment === 'sandbox' ? 'SANDBOX' : 'PRODUCTION'
         const results = await status.test(environment)
         await record(request, { action: 'stores.test', after: { environment } })
@@ -38,26 +57,33 @@ export function storeAdmin({ stores, record }: StoreAdminDeps) {
     )
     .get(
       '/purchases',
-      async ({ query: { id, ...options } }) =>
-        data(
-          id === undefined
-            ? await purchaseSearch.list({ ...options, limit: MAX_LISTED })
-            : await purchaseSearch.find(id),
-        ),
+      async ({ request, server, query: { id, ...options } }) => {
+        if (id === undefined) {
+          return data(
+            await withOwners(await purchaseSearch.list({ ...options, limit: MAX_LISTED })),
+          )
+        }
+        disableIdleTimeout(request, server)
+        return data(await withOwners(await purchaseSearch.find(id)))
+      },
       { query: PurchasesQuery, ...allow('reader') },
     )
     .post(
       '/purchases/:id/ask',
-      async ({ request, params: { id } }) => {
-        const found = await actions.ask(id)
+      async ({ request, server, params }) => {
+        disableIdleTimeout(request, server)
+        const id = restoreDots(params.id)
+        await actions.ask(id)
         await record(request, { action: 'purchases.ask', target: id })
-        return data(found)
+        return data(await withOwners(await purchaseSearch.find(id)))
       },
       { params: IdParam, ...allow('operator') },
     )
     .post(
       '/purchases/:id/give',
-      async ({ request, params: { id }, body: { userId } }) => {
+      async ({ request, params, body: { user } }) => {
+        const id = restoreDots(params.id)
+        const userId = (await userIdOf(user)) ?? user
         const [before] = await purchaseSearch.find(id)
         await actions.give(id, userId)
         await record(request, {
@@ -66,8 +92,17 @@ export function storeAdmin({ stores, record }: StoreAdminDeps) {
           before: { userId: before?.userId ?? null },
           after: { userId },
         })
-        return data(await purchaseSearch.find(id))
+        return data(await withOwners(await purchaseSearch.find(id)))
       },
       { params: IdParam, ...json(GiveBody), ...allow('operator') },
     )
+
+  function withOwners(purchases: FoundPurchase[]) {
+    return Promise.all(
+      purchases.map(async (purchase) => ({
+        ...purchase,
+        owner: purchase.userId === null ? null : await findUser(purchase.userId),
+      })),
+    )
+  }
 }

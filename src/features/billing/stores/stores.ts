@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
@@ -62,10 +63,16 @@ export function createStores(deps: StoresDeps) {
   })
   const storeApps = createStoreApps({ db, now })
   const overdue = appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement })
-  const purchaseSearch = createPurchaseSearch({ ...deps, claims, appStore })
+  const purchaseSearch = createPurchaseSearch({
+    ...deps,
+    claims,
+    appStore,
+    lenienceMs: settings.storeLenienceHours * HOUR_MS,
+  })
   return {
     apps,
     verify,
+    claims,
     submit,
     storeApps,
     overdue,

@@ -30,6 +30,8 @@ test('shows the changes that each event made, newest first', async () => {
     store: 'APP_STORE',
     status: 'expired',
     active: false,
+    source: 'provider',
+    isClaimed: false,
     willRenew: false,
     startedAt: iso(0),
     endsAt: iso(60),

@@ -57,8 +57,8 @@ export function createStoreStatus(deps: StoreStatusDeps) {
   async function check(): Promise<StoreCheck[]> {
     const url = webhookUrl()
     const settings = [
-      { what: 'apps', fault: apps.length === 0 ? NO_APPS : null },
-      { what: `notification URL ${url ?? ''}`.trim(), fault: url === null ? NO_URL : null },
+      { what: 'Apps', fault: apps.length === 0 ? NO_APPS : null },
+      { what: `Notification URL ${url ?? ''}`.trim(), fault: url === null ? NO_URL : null },
       { what: 'API key', fault: appStore === null ? NO_KEY : null },
     ]
     if (appStore === null) return settings
@@ -74,7 +74,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
 
   /** Makes Apple send a test notification to each app, and waits for the results. */
   async function test(environment: AppleEnvironment): Promise<StoreCheck[]> {
-    if (apps.length === 0) return [{ what: 'apps', fault: NO_APPS }]
+    if (apps.length === 0) return [{ what: 'Apps', fault: NO_APPS }]
     if (appStore === null) return [{ what: 'API key', fault: NO_KEY }]
     const results = []
     for (const app of apps) {

@@ -1,6 +1,7 @@
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import type { BillingDb } from '../../schema.ts'
+import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
 import type { Overdue } from '../checks/overdue.ts'
 import type { Claims } from './claims.ts'
@@ -28,16 +29,24 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
 
   /** Records what the App Store says about a purchase now. Throws 503 without a key. */
   async function ask(id: string) {
-    if (overdue === null) throw new AppError('unavailable', NEEDS_KEY)
-    const known = (await search.find(id)).map(({ purchaseKey }) => purchaseKey)
-    const results = await Promise.allSettled(
-      (known.length > 0 ? known : keysOf(id)).map((key) => overdue.ask(key)),
-    )
-    const found = await search.find(id)
-    // Apple refuses the key in production until the app is released.
+    if (appStore === null || overdue === null) throw new AppError('unavailable', NEEDS_KEY)
+    try {
+      const transactionIds = /^\d+$/.test(id) ? [id] : await appStore.findTransactions(id)
+      for (const transactionId of transactionIds) await askAbout(transactionId, overdue)
+    } catch (error) {
+      throw asReply(error)
+    }
+    return search.findOrThrow(id)
+  }
+
+  /** Asks in both environments about an unknown purchase: Apple refuses production until the app is released. */
+  async function askAbout(transactionId: string, { ask: askStore }: Overdue) {
+    const known = await search.findKnown(transactionId)
+    const keys = known.length > 0 ? known.map((one) => one.purchaseKey) : keysOf(transactionId)
+    const results = await Promise.allSettled(keys.map((key) => askStore(key)))
+    const isKnown = results.some((result) => result.status === 'fulfilled' && result.value)
     const failure = results.find((result) => result.status === 'rejected')
-    if (failure && !results.some(({ status }) => status === 'fulfilled')) throw failure.reason
-    return found.length > 0 ? found : search.findOrThrow(id)
+    if (failure && !isKnown) throw failure.reason
   }
 
   /** Moves a purchase to a user. Throws 404 for an unknown user too. */
@@ -55,7 +64,14 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (appStore === null) throw new AppError('unavailable', NEEDS_KEY)
     for (const { purchaseKey } of await search.findOrThrow(id)) {
       const { environment, transactionId } = transactionOf(purchaseKey)
-      await appStore.sendConsumption(transactionId, environment, consumption)
+      await appStore.sendConsumption(transactionId, environment, consumption).catch((error) => {
+        throw asReply(error)
+      })
     }
   }
+}
+
+/** Apple's refusal as a reply that says what to do. */
+function asReply(error: unknown): unknown {
+  return error instanceof AppleApiError ? new AppError('unavailable', error.message) : error
 }

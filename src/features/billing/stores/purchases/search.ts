@@ -1,6 +1,7 @@
-import { and, asc, gt, inArray, lt } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
+import { isEffectivelyForever } from '../../access/access-sentence.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
 import type { BillingDb } from '../../schema.ts'
@@ -16,6 +17,8 @@ type PurchaseSearchDeps = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
+  /** How long a purchase gives access after its end while its store is expected to report a renewal. */
+  lenienceMs: number
   now: () => Date
 }
 
@@ -23,7 +26,7 @@ export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
 export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 
 /** `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another purchase. */
-export type PurchaseFilter = 'unclaimed' | 'doubled'
+type PurchaseFilter = 'unclaimed' | 'doubled'
 
 type ListOptions = {
   filter?: PurchaseFilter | null
@@ -32,20 +35,22 @@ type ListOptions = {
 }
 
 const PAGE_SIZE = 500
+/** Examining this many purchases takes a few seconds. */
+const MAX_ROWS_SCANNED = 100_000
 
 /** Finds purchases for operators. */
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
-  const { db, claims, existingUsers, appStore, now } = deps
+  const { db, claims, existingUsers, appStore, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
   type Row = typeof subscriptions.$inferSelect
-  return { find, findOrThrow, list }
+  return { find, findKnown, findOrThrow, list }
 
   /**
    * The purchases with a transaction id. Apple also knows them by the ids of later transactions, and by the order number
    * on the customer's receipt.
    */
   async function find(id: string) {
-    const known = await withTransactions([id])
+    const known = await findKnown(id)
     if (known.length > 0 || appStore === null) return known
     try {
       return await withTransactions(await appStore.findTransactions(id))
@@ -61,6 +66,11 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
+  /** The purchases in the log with an original transaction id. */
+  function findKnown(transactionId: string) {
+    return withTransactions([transactionId])
+  }
+
   async function withTransactions(ids: string[]) {
     const keys = ids.flatMap(keysOf)
     const rows = await db.read
@@ -70,11 +80,12 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(rows.map(describe))
   }
 
-  /** At most `limit` active purchases that match the filter, in the order of their keys. */
+  /** At most `limit` active purchases that match the filter, among the first `MAX_ROWS_SCANNED`. */
   async function list({ filter = null, environment = 'production', limit }: ListOptions) {
     const found: Row[] = []
     const prefix = `${environment.toUpperCase()}|`
-    for (let after = prefix; found.length < limit; ) {
+    let scanned = 0
+    for (let after = prefix; found.length < limit && scanned < MAX_ROWS_SCANNED; ) {
       const page = await db.read
         .select()
         .from(subscriptions)
@@ -88,6 +99,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       else found.push(...(await (filter === 'unclaimed' ? unclaimedOf : doubledOf)(active)))
       const last = page.at(-1)
       if (!last) break
+      scanned += page.length
       after = last.purchaseKey
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -128,9 +140,19 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   }
 
   function assess({ state }: Row) {
-    const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
+    const stored = purchaseIn(state as StoredPurchase)
+    const [purchase] = assessPurchases([stored], now().getTime(), { lenienceMs })
     if (!purchase) throw new Error('a purchase without a state')
     return purchase
+  }
+
+  /** A merged guest is no user any more, but still an id of the customer. */
+  async function isOf(customerId: string, appUserId: string): Promise<boolean> {
+    const [alias] = await db.read
+      .select({ customerId: billingAliases.customerId })
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, appUserId))
+    return alias?.customerId === customerId
   }
 
   /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
@@ -150,9 +172,9 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       startedAt: iso(purchase.startedAt),
       endsAt: iso(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
-      source: purchase.stated === null ? 'provider' : 'store',
+      source: purchase.stated === null ? ('provider' as const) : ('store' as const),
       userId,
-      isClaimed: userId !== null && userId === claimant,
+      isClaimed: userId !== null && claimant !== null && (await isOf(row.customerId, claimant)),
       state: purchaseIn(row.state as StoredPurchase),
     }
   }
@@ -171,5 +193,5 @@ function productKeyOf({
 }
 
 function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

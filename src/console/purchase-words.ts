@@ -1,0 +1,34 @@
+import { words } from './format.ts'
+import type { Tone } from './ui/parts.tsx'
+
+type Origin = { source: 'store' | 'provider'; isClaimed: boolean }
+
+const STORES: Record<string, string> = {
+  APP_STORE: 'App Store',
+  MAC_APP_STORE: 'Mac App Store',
+  PLAY_STORE: 'Play Store',
+  RC_BILLING: 'Web billing',
+}
+
+export function storeName(store: string | null): string {
+  return store === null ? 'Unknown store' : (STORES[store] ?? words(store))
+}
+
+export function statusName(status: string): string {
+  return status.replaceAll('_', ' ')
+}
+
+export function toneOf({ active }: { active: boolean }): Tone {
+  return active ? 'good' : 'bad'
+}
+
+/** Who has reported the purchase. */
+export function sourceName({ source, store }: Origin & { store: string | null }): string {
+  return source === 'provider' ? 'Billing provider' : `${storeName(store)} itself`
+}
+
+/** How the purchase got its owner. */
+export function claimName({ source, isClaimed }: Origin): string {
+  if (isClaimed) return 'claimed by the user'
+  return source === 'store' ? 'only named at the purchase' : 'named by the provider'
+}

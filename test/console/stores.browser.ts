@@ -1,0 +1,229 @@
+import { afterAll, expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { createClock, PASSWORD } from '../support/app.ts'
+import { serveAppStoreApi } from '../support/app-store/api.ts'
+import { createAppStore } from '../support/app-store/app-store.ts'
+import { browserTest, useConsole } from '../support/console.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+
+const WEBHOOK = '/api/webhooks/app-store/v1'
+const URL_TO_ENTER = `https://api.example.com${WEBHOOK}`
+
+const clock = createClock()
+const store = await createAppStore(clock)
+const api = serveAppStoreApi(store, () => new Date())
+afterAll(() => api[Symbol.asyncDispose]())
+
+const world = useConsole({
+  environment: {
+    ...store.environment,
+    ...api.environment,
+    BASE_URL: 'https://api.example.com',
+  },
+})
+
+browserTest('shows each app in both environments, and the URL to enter', async () => {
+  const { page, context, faults } = await world.open()
+  await page.goto('/console/stores')
+  await waitUntilLoaded(page)
+  expect(await textOf(card(page, 'com.example.app, production'))).toContain(
+    'Last notificationnever',
+  )
+  expect(await textOf(card(page, 'com.example.app, sandbox'))).toContain('API keyset')
+  expect(await textOf(card(page, 'Setup in App Store Connect'))).toContain(URL_TO_ENTER)
+  await notify(store.buy().notification)
+  await page.reload()
+  await waitUntilLoaded(page)
+  const notified = card(page, 'com.example.app, production').locator('time').first()
+  expect(await textOf(notified)).toMatch(/now|ago/)
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+browserTest('checks the connection and says what to do', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/stores')
+  const rows = page.locator('main .list > li')
+  await page.getByRole('button', { name: 'Check the connection' }).click()
+  await rows.nth(4).waitFor()
+  expect(await page.locator('.badge.bad').count()).toBe(0)
+  api.faults.push(...Array.from({ length: 9 }, () => ({ status: 401 })))
+  await page.getByRole('button', { name: 'Check the connection' }).click()
+  await page
+    .getByText(/Apple refuses the key/)
+    .first()
+    .waitFor()
+  api.faults.length = 0
+  await context.close()
+})
+
+browserTest('sends a test notification, but not for readers', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/stores')
+  await page.getByRole('button', { name: 'Send a test notification (sandbox)' }).click()
+  await page.getByRole('heading', { name: 'Test notification, sandbox' }).waitFor()
+  expect(await textOf(page.locator('main .list > li'))).toBe('com.example.app in sandboxOK')
+  await becomeReader(page)
+  await page.reload()
+  await page.getByRole('button', { name: 'Check the connection' }).waitFor()
+  expect(await page.getByRole('button', { name: /test notification/ }).count()).toBe(0)
+  await context.close()
+})
+
+browserTest('says how to set up the App Store', async () => {
+  const { page, context } = await world.open()
+  const response = { url: null, hasApiKey: false, apps: [] }
+  const body = JSON.stringify({ code: 'ok', response })
+  await page.route('**/console/api/stores', (route) =>
+    route.fulfill({ contentType: 'application/json', body }),
+  )
+  await page.goto('/console/stores')
+  expect(await textOf(card(page, 'The App Store is not set up'))).toContain('APP_STORE_APPS')
+  expect(await page.locator('main .card').count()).toBe(1)
+  await context.close()
+})
+
+browserTest('finds a purchase by transaction id and by order number', async () => {
+  const bought = store.buy({ product: 'found_product' })
+  await notify(bought.notification)
+  const { page, context, faults } = await world.open()
+  await page.goto('/console/purchases')
+  for (const id of [bought.originalTransactionId, `M${bought.originalTransactionId}`]) {
+    await page.getByLabel('Transaction or order').fill(id)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/purchases?id=${id}`)
+    const row = page.locator('main .list > li', { hasText: 'found_product' })
+    await row.waitFor()
+    expect(await page.locator('main .list > li').count()).toBe(1)
+    expect(await textOf(row)).toContain('App Store itself; no user has it')
+  }
+  await page.getByRole('link', { name: 'found_product' }).click()
+  await page.getByRole('heading', { name: `Purchase ${bought.originalTransactionId}` }).waitFor()
+  const state = await textOf(card(page, 'Stored state'))
+  expect(state).toContain('Will renewyes')
+  expect(state).toMatch(/Expires at\D*\d{1,2}, \d{4}/)
+  await becomeReader(page)
+  await page.reload()
+  await waitUntilLoaded(page)
+  expect(await page.getByRole('button', { name: /Ask|Give/ }).count()).toBe(0)
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+browserTest('lists unclaimed and doubled purchases', async () => {
+  const ann = await idOf('ann@example.com')
+  await notify(store.buy({ product: 'lonely' }).notification)
+  for (const _ of 'ab') await notify(store.buy({ product: 'twice', userId: ann }).notification)
+  const { page, context } = await world.open()
+  await page.goto('/console/purchases')
+  const names = () => page.locator('main .list > li > a').allTextContents()
+  const show = page.getByLabel('Show')
+  await show.selectOption('Unclaimed')
+  await page.getByText('Active purchases that no user has.').waitFor()
+  expect(await names()).toContain('lonely')
+  expect(await names()).not.toContain('twice')
+  await show.selectOption('Doubled')
+  await page.getByText(/more than once/).waitFor()
+  expect(await names()).toEqual(['twice', 'twice'])
+  const row = page.locator('main .list > li').first()
+  expect(await textOf(row)).toContain('ann@example.com, only named at the purchase')
+  await row.getByRole('link', { name: 'ann@example.com' }).click()
+  await page.getByRole('heading', { name: 'Ann' }).waitFor()
+  const purchase = card(page, 'twice').first()
+  expect(await textOf(purchase)).toContain('Source: App Store itself; only named at the purchase')
+  await context.close()
+})
+
+browserTest('asks the App Store about a purchase whose notification was lost', async () => {
+  const { originalTransactionId: id, refund } = store.buy({ product: 'lost_product' })
+  const { page, context } = await world.open()
+  await page.goto(`/console/purchases/${id}`)
+  await page.getByText('No purchase has this number').waitFor()
+  const ask = page.getByRole('button', { name: 'Ask the App Store' })
+  await ask.click()
+  const found = card(page, 'lost_product')
+  await found.waitFor()
+  await ask.click()
+  await page.getByText('Already up to date.').waitFor()
+  clock.now = new Date()
+  refund()
+  await ask.click()
+  await page.getByText('Updated.').waitFor()
+  expect(await textOf(found)).toContain('Statusrefunded')
+  api.faults.push(...Array.from({ length: 9 }, () => ({ status: 500 })))
+  await ask.click()
+  await page.getByText(/Apple is busy/).waitFor()
+  api.faults.length = 0
+  await context.close()
+})
+
+browserTest('gives a purchase to another user', async () => {
+  const ann = await idOf('ann@example.com')
+  const bought = store.buy({ product: 'moving', userId: ann })
+  await notify(bought.notification)
+  await submit('ann@example.com', bought.signedTransaction())
+  const { page, context } = await world.open()
+  await page.goto(`/console/purchases/${bought.originalTransactionId}`)
+  const facts = card(page, 'moving')
+  await facts.waitFor()
+  expect(await textOf(facts)).toContain('Ownerann@example.com, claimed by the user')
+  await page.getByRole('button', { name: 'Give to another user' }).click()
+  const dialog = page.getByRole('dialog')
+  expect(await textOf(dialog)).toContain('ann@example.com loses it and is told by e-mail.')
+  await dialog.getByLabel('User id or e-mail').fill('nobody@example.com')
+  await page.keyboard.press('Enter')
+  await dialog.getByText('There is no user nobody@example.com.').waitFor()
+  await dialog.getByLabel('User id or e-mail').fill('bob@example.com')
+  await page.keyboard.press('Enter')
+  await page.getByText('The purchase has a new owner.').waitFor()
+  await facts.getByRole('link', { name: 'bob@example.com' }).click()
+  await page.getByRole('heading', { name: 'Bob' }).waitFor()
+  expect(await textOf(card(page, 'moving'))).toContain('claimed by the user')
+  await context.close()
+})
+
+function card(page: Page, title: string) {
+  return page.locator('.card', { has: page.getByRole('heading', { name: title, exact: true }) })
+}
+
+async function notify({ body }: { body: unknown }) {
+  expect((await post(WEBHOOK, body)).code).toBe('ok')
+}
+
+async function submit(email: string, signedTransaction: string) {
+  const signedIn = await post('/api/auth/login/v1', { email, password: PASSWORD })
+  const purchases = [{ store: 'app_store', signedTransaction }]
+  const { response } = await post(
+    '/api/user/purchases/v1',
+    { purchases },
+    signedIn.response.accessToken,
+  )
+  expect(response.results[0].outcome).toBe('known')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+async function post(path: string, body: unknown, token?: string): Promise<any> {
+  const reply = await fetch(world.console.url + path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+  })
+  return reply.json()
+}
+
+async function idOf(email: string): Promise<string> {
+  const { users } = await world.ask(`people?q=${email}`)
+  return users[0].id
+}
+
+/** Shows the page as readers see it. */
+async function becomeReader(page: Page) {
+  await page.route('**/console/api/me', async (route) => {
+    const reply = await route.fetch()
+    const { response, ...rest } = await reply.json()
+    await route.fulfill({ json: { ...rest, response: { ...response, role: 'reader' } } })
+  })
+}
