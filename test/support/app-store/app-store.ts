@@ -11,6 +11,15 @@ const PERIOD = 30 * DAY
 /** `status` of a subscription in notifications. */
 const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
 
+/** Fields of a transaction that the next period does not have. */
+const OF_ONE_PERIOD = [
+  'offerType',
+  'offerDiscountType',
+  'revocationDate',
+  'revocationReason',
+  'revocationType',
+]
+
 export type AppStore = Awaited<ReturnType<typeof createAppStore>>
 export type FakeSubscription = ReturnType<AppStore['buy']>
 
@@ -23,7 +32,12 @@ export type FakePurchase = {
   status?: () => number
 }
 
-type Options = { environment?: 'Production' | 'Sandbox'; product?: string; userId?: string | null }
+type Options = {
+  environment?: 'Production' | 'Sandbox'
+  product?: string
+  userId?: string | null
+  trialDays?: number
+}
 
 /**
  * A fake App Store with its own root certificate, whose subscriptions use the test's clock. Each change to a
@@ -45,7 +59,8 @@ export async function createAppStore(clock: Clock) {
   return { signer, environment: settings, purchases, sent, buy, buyOnce, notification }
 
   /** Buys a subscription now; `notification` reports the purchase. */
-  function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
+  function buy(options: Options = {}) {
+    const { environment = 'Production', product = 'pro_month', userId = null, trialDays } = options
     const originalTransactionId = String(2_000_000_000 + ++count)
     const boughtAt = now()
     const transaction: Record<string, unknown> = {
@@ -58,7 +73,8 @@ export async function createAppStore(clock: Clock) {
       productId: product,
       originalPurchaseDate: boughtAt,
       purchaseDate: boughtAt,
-      expiresDate: boughtAt + PERIOD,
+      expiresDate: boughtAt + (trialDays === undefined ? PERIOD : trialDays * DAY),
+      ...(trialDays === undefined ? {} : { offerType: 1, offerDiscountType: 'FREE_TRIAL' }),
       price: 9990,
       currency: 'USD',
       ...(userId === null ? {} : { appAccountToken: userId }),
@@ -72,6 +88,7 @@ export async function createAppStore(clock: Clock) {
     }
     let status = STATUS.active
     let period = 1
+    let earlier: Record<string, unknown> | null = null
     purchases.push({
       originalTransactionId,
       environment,
@@ -84,12 +101,15 @@ export async function createAppStore(clock: Clock) {
       notification: signNotification('SUBSCRIBED', 'INITIAL_BUY'),
       transaction,
       renewal,
+      status: () => status,
       renew,
+      resubscribe,
       setAutoRenew,
       failToRenew,
       endGrace,
       expire,
       refund,
+      refundEarlier,
       reverseRefund,
       revoke,
       changeProduct,
@@ -98,19 +118,36 @@ export async function createAppStore(clock: Clock) {
       signedTransaction,
     }
 
+    /** Starts the next period when the last one ends, or now after a failed payment. */
     function renew(subtype?: string) {
-      startPeriod(Math.max(Number(transaction['expiresDate']), now() - DAY))
+      const isLate = subtype === 'BILLING_RECOVERY'
+      startPeriod(isLate ? now() : Number(transaction['expiresDate']))
       return signNotification('DID_RENEW', subtype)
     }
 
-    function startPeriod(at: number, product = transaction['productId']) {
+    function resubscribe(product = transaction['productId']) {
+      startPeriod(now(), product)
+      return signNotification('SUBSCRIBED', 'RESUBSCRIBE')
+    }
+
+    function startPeriod(at: number, product = renewal['autoRenewProductId']) {
+      earlier = { ...transaction }
       transaction['transactionId'] = `${originalTransactionId}${++period}`
       Object.assign(transaction, { productId: product, purchaseDate: at, expiresDate: at + PERIOD })
-      Object.assign(renewal, { productId: product, autoRenewProductId: product })
-      for (const name of ['isInBillingRetryPeriod', 'gracePeriodExpiresDate', 'expirationIntent']) {
-        delete renewal[name]
-      }
+      for (const name of OF_ONE_PERIOD) delete transaction[name]
+      Object.assign(renewal, {
+        productId: product,
+        autoRenewProductId: product,
+        autoRenewStatus: 1,
+      })
+      endBillingIssue()
+      delete renewal['expirationIntent']
       status = STATUS.active
+    }
+
+    function endBillingIssue() {
+      delete renewal['isInBillingRetryPeriod']
+      delete renewal['gracePeriodExpiresDate']
     }
 
     function setAutoRenew(isOn: boolean) {
@@ -139,18 +176,26 @@ export async function createAppStore(clock: Clock) {
       status = STATUS.expired
       renewal['autoRenewStatus'] = 0
       renewal['expirationIntent'] = subtype === 'BILLING_RETRY' ? 2 : 1
-      renewal['isInBillingRetryPeriod'] = false
+      endBillingIssue()
       return signNotification('EXPIRED', subtype)
     }
 
     function refund() {
       Object.assign(transaction, { revocationDate: now(), revocationReason: 0 })
+      status = STATUS.revoked
       return signNotification('REFUND')
+    }
+
+    /** Refunds the period before the current one. */
+    function refundEarlier() {
+      const refunded = { ...earlier, revocationDate: now(), revocationReason: 0 }
+      return signNotification('REFUND', undefined, refunded)
     }
 
     function reverseRefund() {
       delete transaction['revocationDate']
       delete transaction['revocationReason']
+      status = Number(transaction['expiresDate']) > now() ? STATUS.active : STATUS.expired
       return signNotification('REFUND_REVERSED')
     }
 
@@ -175,14 +220,14 @@ export async function createAppStore(clock: Clock) {
       return signNotification('RENEWAL_EXTENDED')
     }
 
-    function signNotification(type: string, subtype?: string) {
+    function signNotification(type: string, subtype?: string, of = transaction) {
       return notification(type, subtype, {
         data: {
           environment,
           ...(environment === 'Production' ? { appAppleId: appleId } : {}),
           bundleId,
           status,
-          signedTransactionInfo: signedTransaction(),
+          signedTransactionInfo: signer.sign({ ...of, signedDate: now() }),
           signedRenewalInfo: signedRenewal(),
         },
       })
@@ -198,13 +243,13 @@ export async function createAppStore(clock: Clock) {
     }
   }
 
-  /** Buys a product once, such as a `Consumable`; returns the signed transaction. */
+  /** Buys a product once, such as a `Consumable`; `notification` reports the purchase. */
   function buyOnce(
     type: string,
     { environment = 'Production', product = 'coins', userId = null }: Options = {},
   ) {
     const transactionId = String(3_000_000_000 + ++count)
-    const transaction = {
+    const transaction: Record<string, unknown> = {
       originalTransactionId: transactionId,
       transactionId,
       bundleId,
@@ -218,7 +263,20 @@ export async function createAppStore(clock: Clock) {
     }
     const signedTransaction = () => signer.sign({ ...transaction, signedDate: now() })
     purchases.push({ originalTransactionId: transactionId, environment, signedTransaction })
-    return { transactionId, signedTransaction }
+    return { transactionId, signedTransaction, notification: sign('ONE_TIME_CHARGE'), refund }
+
+    function refund() {
+      transaction['revocationDate'] = now()
+      return sign('REFUND')
+    }
+
+    function sign(notificationType: string) {
+      const app = environment === 'Production' ? { appAppleId: appleId } : {}
+      const signedTransactionInfo = signedTransaction()
+      return notification(notificationType, undefined, {
+        data: { environment, ...app, bundleId, signedTransactionInfo },
+      })
+    }
   }
 
   /** A signed notification: its claims, and the body that delivers it. */
