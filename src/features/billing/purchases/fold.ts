@@ -196,7 +196,10 @@ function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
 
 /** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */
 function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: OrderedEvent): boolean {
-  if (stated?.transactionId && event.transactionId === stated.transactionId) return true
+  const known = stated?.transactionId
+  if (known && known === event.transactionId) return true
+  // A store's ids are certain: an upgrade or a sandbox renewal may start within the tolerance.
+  if (known && event.transactionId !== null && event.stated !== null) return false
   if (purchasedAt === null || event.purchasedAt === null) return true
   return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
 }

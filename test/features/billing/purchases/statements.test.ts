@@ -37,6 +37,23 @@ test.each<Case>([
     [statement(10, { productId: 'pro' }), change('pro', basic)],
     { productId: 'pro', entitlementIds: [], priceId: null, price: null },
   ],
+  [
+    'a refund of an earlier transaction ends nothing, even if it began in the same hour',
+    [
+      statement(0),
+      statement(0.02, { transactionId: '2' }),
+      statement(0, { orderedAt: ms(3), type: 'REFUND', refundedAt: ms(3), endedAt: ms(3) }),
+    ],
+    { purchasedAt: ms(0.02), refundedAt: null, endedAt: null, startedAt: ms(0) },
+  ],
+  [
+    'a partial statement keeps what is known of its transaction only',
+    [
+      statement(0, { expiresAt: ms(0.01), endedAt: ms(0.01), willRenew: false }),
+      statement(0.02, { transactionId: '2', stated: 'partial', willRenew: null }),
+    ],
+    { purchasedAt: ms(0.02), endedAt: null, willRenew: true },
+  ],
 ])('%s', (_name, events, expected) => {
   expect(foldPurchase(events.map(ordered))).toMatchObject(expected)
 })
