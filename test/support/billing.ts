@@ -77,6 +77,17 @@ export async function receive({ services }: TestApp, fixture: EventFixture): Pro
   return services.billing.receive(delivery)
 }
 
+/** Deletes all events and what is derived from them. */
+export async function clearBilling({ services: { db } }: TestApp) {
+  const { billingEvents, subscriptions, billingAliases, purchaseOwners, transferIds } = db.tables
+  const { purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks } = db.tables
+  const derived = [purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks]
+  const tables = [subscriptions, billingAliases, purchaseOwners, transferIds, ...derived]
+  await db.write(async (tx) => {
+    for (const table of [billingEvents, ...tables]) await tx.delete(table)
+  })
+}
+
 /** Yields every permutation of a list. */
 export function* permutations<T>(list: T[]): Generator<T[]> {
   if (list.length <= 1) yield list

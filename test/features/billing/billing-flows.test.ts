@@ -6,6 +6,7 @@ import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import {
   bodyOf,
+  clearBilling,
   deliver,
   type EventFixture,
   ms,
@@ -38,7 +39,7 @@ describe('X1, X2, X3, X12: gives the same result in every order, with every even
       const folded = new Set(orders.map((order) => JSON.stringify(foldAll(order))))
       expect(folded.size).toBe(1)
       for (const order of stored) {
-        await clearAll(app)
+        await clearBilling(app)
         for (const event of order) await receive(app, event)
         for (const event of order) expect(await receive(app, event)).toBe('duplicate')
         const state = await stateOf(app)
@@ -91,12 +92,6 @@ async function stateOf(app: TestApp): Promise<string> {
     await db.read.select().from(subscriptions).orderBy(subscriptions.purchaseKey),
     await db.read.select().from(billingAliases).orderBy(billingAliases.appUserId),
   ])
-}
-
-async function clearAll(app: TestApp) {
-  const { db } = app.services
-  await clearDerivedState(app)
-  await db.write(async (tx) => void (await tx.delete(db.tables.billingEvents)))
 }
 
 async function clearDerivedState(app: TestApp) {

@@ -11,7 +11,7 @@ import { idsJoinedBy } from '../../../src/features/billing/purchases/identities.
 import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/ownership.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { bodyOf, type EventFixture, ms, receive } from '../../support/billing.ts'
+import { bodyOf, clearBilling, type EventFixture, ms, receive } from '../../support/billing.ts'
 import { accessByModel, type LoggedEvent } from '../../support/billing-model.ts'
 import { cases } from '../../support/cases.ts'
 
@@ -97,7 +97,7 @@ test('83: stored purchases agree with the model and with a rebuild, with duplica
   app.clock.now = new Date(ms(200))
   await fc.assert(
     fc.asyncProperty(sequence, async (events) => {
-      await clear(app)
+      await clearBilling(app)
       for (const event of events) await receive(app, event)
       for (const event of events.slice(0, 2)) await receive(app, event)
       // Stale work may still be pending.
@@ -119,7 +119,7 @@ test('83: late events that a purchase event overrides give the same state as a f
   const { backlog, projection, rebuildBilling } = app.services
   await fc.assert(
     fc.asyncProperty(onePurchase, async (events) => {
-      await clear(app)
+      await clearBilling(app)
       for (const event of events) await receive(app, event)
       await backlog.drain()
       const log = events.map(logged)
@@ -145,7 +145,7 @@ test.each([
     const { backlog, db, rebuildBilling } = app.services
     await fc.assert(
       fc.asyncProperty(longSequence, fc.infiniteStream(fc.nat(3)), async (events, random) => {
-        await clear(app)
+        await clearBilling(app)
         for (const event of events) {
           await receive(app, event)
           // Stale work is done before the next event, or only at the end.
@@ -223,22 +223,4 @@ function accessOf(purchasesOf: (user: string) => Purchase[]): Record<string, str
       }),
     ),
   )
-}
-
-async function clear(app: TestApp) {
-  const { db } = app.services
-  const { subscriptions, billingAliases, purchaseOwners, transferIds, billingEvents } = db.tables
-  const { purchaseCheckpoints, stalePurchases, staleCustomers } = db.tables
-  const derived = [
-    purchaseCheckpoints,
-    stalePurchases,
-    staleCustomers,
-    billingAliases,
-    purchaseOwners,
-  ]
-  await db.write(async (tx) => {
-    for (const table of [subscriptions, transferIds, billingEvents, ...derived]) {
-      await tx.delete(table)
-    }
-  })
 }

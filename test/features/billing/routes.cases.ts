@@ -1,5 +1,6 @@
 import { createClock } from '../../support/app.ts'
-import { createAppStore, FAKE_APP } from '../../support/app-store/app-store.ts'
+import { createAppStore } from '../../support/app-store/app-store.ts'
+import { FAKE_APP } from '../../support/app-store/subscription.ts'
 import type { RouteCase } from '../../support/route-case.ts'
 
 const store = await createAppStore(createClock())

@@ -3,13 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../app.ts'
 import { createAppleSigner } from './apple-signer.ts'
-
-export const FAKE_APP = { bundleId: 'com.example.app', appleId: 1_234_567_890 }
-
-const DAY = 24 * 60 * 60 * 1000
-const PERIOD = 30 * DAY
-/** `status` of a subscription in notifications. */
-const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
+import { createSubscription, FAKE_APP, type PurchaseOptions } from './subscription.ts'
 
 export type AppStore = Awaited<ReturnType<typeof createAppStore>>
 export type FakeSubscription = ReturnType<AppStore['buy']>
@@ -22,8 +16,6 @@ export type FakePurchase = {
   signedRenewal?: () => string
   status?: () => number
 }
-
-type Options = { environment?: 'Production' | 'Sandbox'; product?: string; userId?: string | null }
 
 /**
  * A fake App Store with its own root certificate, whose subscriptions use the test's clock. Each change to a
@@ -45,166 +37,20 @@ export async function createAppStore(clock: Clock) {
   return { signer, environment: settings, purchases, sent, buy, buyOnce, notification, orderOf }
 
   /** Buys a subscription now; `notification` reports the purchase. */
-  function buy({ environment = 'Production', product = 'pro_month', userId = null }: Options = {}) {
-    const originalTransactionId = String(2_000_000_000 + ++count)
-    const boughtAt = now()
-    const transaction: Record<string, unknown> = {
-      originalTransactionId,
-      transactionId: originalTransactionId,
-      bundleId,
-      environment,
-      type: 'Auto-Renewable Subscription',
-      inAppOwnershipType: 'PURCHASED',
-      productId: product,
-      originalPurchaseDate: boughtAt,
-      purchaseDate: boughtAt,
-      expiresDate: boughtAt + PERIOD,
-      price: 9990,
-      currency: 'USD',
-      ...(userId === null ? {} : { appAccountToken: userId }),
-    }
-    const renewal: Record<string, unknown> = {
-      originalTransactionId,
-      environment,
-      productId: product,
-      autoRenewProductId: product,
-      autoRenewStatus: 1,
-    }
-    let status = STATUS.active
-    let period = 1
-    purchases.push({
-      originalTransactionId,
-      environment,
-      signedTransaction,
-      signedRenewal,
-      status: () => status,
-    })
-    return {
-      originalTransactionId,
-      notification: signNotification('SUBSCRIBED', 'INITIAL_BUY'),
-      transaction,
-      renewal,
-      renew,
-      setAutoRenew,
-      failToRenew,
-      endGrace,
-      expire,
-      refund,
-      reverseRefund,
-      revoke,
-      changeProduct,
-      extend,
-      signNotification,
-      signedTransaction,
-    }
-
-    function renew(subtype?: string) {
-      startPeriod(Math.max(Number(transaction['expiresDate']), now() - DAY))
-      return signNotification('DID_RENEW', subtype)
-    }
-
-    function startPeriod(at: number, product = transaction['productId']) {
-      transaction['transactionId'] = `${originalTransactionId}${++period}`
-      Object.assign(transaction, { productId: product, purchaseDate: at, expiresDate: at + PERIOD })
-      Object.assign(renewal, { productId: product, autoRenewProductId: product })
-      for (const name of ['isInBillingRetryPeriod', 'gracePeriodExpiresDate', 'expirationIntent']) {
-        delete renewal[name]
-      }
-      status = STATUS.active
-    }
-
-    function setAutoRenew(isOn: boolean) {
-      renewal['autoRenewStatus'] = isOn ? 1 : 0
-      return signNotification(
-        'DID_CHANGE_RENEWAL_STATUS',
-        `AUTO_RENEW_${isOn ? 'ENABLED' : 'DISABLED'}`,
-      )
-    }
-
-    function failToRenew(graceDays = 0) {
-      renewal['isInBillingRetryPeriod'] = graceDays === 0
-      status = graceDays === 0 ? STATUS.inRetry : STATUS.inGrace
-      if (graceDays === 0) return signNotification('DID_FAIL_TO_RENEW')
-      renewal['gracePeriodExpiresDate'] = Number(transaction['expiresDate']) + graceDays * DAY
-      return signNotification('DID_FAIL_TO_RENEW', 'GRACE_PERIOD')
-    }
-
-    function endGrace() {
-      status = STATUS.inRetry
-      renewal['isInBillingRetryPeriod'] = true
-      return signNotification('GRACE_PERIOD_EXPIRED')
-    }
-
-    function expire(subtype = 'VOLUNTARY') {
-      status = STATUS.expired
-      renewal['autoRenewStatus'] = 0
-      renewal['expirationIntent'] = subtype === 'BILLING_RETRY' ? 2 : 1
-      renewal['isInBillingRetryPeriod'] = false
-      return signNotification('EXPIRED', subtype)
-    }
-
-    function refund() {
-      Object.assign(transaction, { revocationDate: now(), revocationReason: 0 })
-      return signNotification('REFUND')
-    }
-
-    function reverseRefund() {
-      delete transaction['revocationDate']
-      delete transaction['revocationReason']
-      return signNotification('REFUND_REVERSED')
-    }
-
-    function revoke() {
-      status = STATUS.revoked
-      Object.assign(transaction, { revocationDate: now(), revocationType: 'FAMILY_REVOKE' })
-      return signNotification('REVOKE')
-    }
-
-    /** An upgrade takes effect now, a downgrade with the next period. */
-    function changeProduct(next: string, isUpgrade: boolean) {
-      if (isUpgrade) {
-        startPeriod(now(), next)
-        return signNotification('DID_CHANGE_RENEWAL_PREF', 'UPGRADE')
-      }
-      renewal['autoRenewProductId'] = next
-      return signNotification('DID_CHANGE_RENEWAL_PREF', 'DOWNGRADE')
-    }
-
-    function extend(days: number) {
-      transaction['expiresDate'] = Number(transaction['expiresDate']) + days * DAY
-      return signNotification('RENEWAL_EXTENDED')
-    }
-
-    function signNotification(type: string, subtype?: string) {
-      return notification(type, subtype, {
-        data: {
-          environment,
-          ...(environment === 'Production' ? { appAppleId: appleId } : {}),
-          bundleId,
-          status,
-          signedTransactionInfo: signedTransaction(),
-          signedRenewalInfo: signedRenewal(),
-        },
-      })
-    }
-
-    /** The transaction as StoreKit gives it to the app. */
-    function signedTransaction() {
-      return signer.sign({ ...transaction, signedDate: now() })
-    }
-
-    function signedRenewal() {
-      return signer.sign({ ...renewal, signedDate: now() })
-    }
+  function buy(options: PurchaseOptions = {}) {
+    const id = 2_000_000_000 + ++count
+    const bought = createSubscription({ id, signer, now, notification }, options)
+    purchases.push(bought)
+    return bought
   }
 
-  /** Buys a product once, such as a `Consumable`; returns the signed transaction. */
+  /** Buys a product once, such as a `Consumable`; `notification` reports the purchase. */
   function buyOnce(
     type: string,
-    { environment = 'Production', product = 'coins', userId = null }: Options = {},
+    { environment = 'Production', product = 'coins', userId = null }: PurchaseOptions = {},
   ) {
     const transactionId = String(3_000_000_000 + ++count)
-    const transaction = {
+    const transaction: Record<string, unknown> = {
       originalTransactionId: transactionId,
       transactionId,
       bundleId,
@@ -218,7 +64,20 @@ export async function createAppStore(clock: Clock) {
     }
     const signedTransaction = () => signer.sign({ ...transaction, signedDate: now() })
     purchases.push({ originalTransactionId: transactionId, environment, signedTransaction })
-    return { transactionId, signedTransaction }
+    return { transactionId, signedTransaction, notification: sign('ONE_TIME_CHARGE'), refund }
+
+    function refund() {
+      transaction['revocationDate'] = now()
+      return sign('REFUND')
+    }
+
+    function sign(notificationType: string) {
+      const app = environment === 'Production' ? { appAppleId: appleId } : {}
+      const signedTransactionInfo = signedTransaction()
+      return notification(notificationType, undefined, {
+        data: { environment, ...app, bundleId, signedTransactionInfo },
+      })
+    }
   }
 
   /** A signed notification: its claims, and the body that delivers it. */
@@ -232,7 +91,7 @@ export async function createAppStore(clock: Clock) {
       ...rest,
     }
     const signedPayload = signer.sign(claims)
-    const { environment = 'Production' } = (Object.values(rest)[0] ?? {}) as Options
+    const { environment = 'Production' } = (Object.values(rest)[0] ?? {}) as PurchaseOptions
     sent.push({ at: now(), environment, signedPayload })
     return { claims, body: { signedPayload } }
   }

@@ -144,11 +144,13 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
   const isSamePeriod = isOfSamePeriod(purchase, event)
   // Within the same period, fields that a partial statement omits keep their values.
   const known = event.stated === 'partial' && isSamePeriod ? purchase : null
+  const sameProduct = event.productId === purchase.productId ? purchase : null
   return {
     ...purchaseFromFirstEvent(event),
-    price: price ?? purchase.price,
-    priceId: purchase.priceId,
-    entitlementIds: entitlementIds.length > 0 ? entitlementIds : purchase.entitlementIds,
+    price: price ?? sameProduct?.price ?? null,
+    priceId: sameProduct?.priceId ?? null,
+    entitlementIds:
+      entitlementIds.length > 0 ? entitlementIds : (sameProduct?.entitlementIds ?? []),
     startedAt,
     graceExpiresAt: event.graceExpiresAt ?? known?.graceExpiresAt ?? null,
     willRenew: event.willRenew ?? known?.willRenew ?? true,
@@ -170,16 +172,20 @@ function applyStatement(purchase: Purchase, event: OrderedEvent): Purchase {
 
 /** Fills in what only the billing provider sends, in a period that the store has described. */
 function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
-  const { entitlementIds, priceId, price, type } = event
-  const filled = {
+  const { type } = event
+  const filled = event.productId === purchase.productId ? fillIn(purchase, event) : purchase
+  if (isRefund(event)) return applyRefund(filled, event)
+  const isReversed = type === 'REFUND_REVERSED' && purchase.refundedAt !== null
+  return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
+}
+
+function fillIn(purchase: Purchase, { entitlementIds, priceId, price }: OrderedEvent): Purchase {
+  return {
     ...purchase,
     entitlementIds: purchase.entitlementIds.length > 0 ? purchase.entitlementIds : entitlementIds,
     priceId: purchase.priceId ?? priceId,
     price: purchase.price ?? price,
   }
-  if (isRefund(event)) return applyRefund(filled, event)
-  const isReversed = type === 'REFUND_REVERSED' && purchase.refundedAt !== null
-  return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
 }
 
 /** Whether the billing provider knows of a later period than the store does: the store's event may be missing. */
@@ -190,7 +196,10 @@ function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
 
 /** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */
 function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: OrderedEvent): boolean {
-  if (stated?.transactionId && event.transactionId === stated.transactionId) return true
+  const known = stated?.transactionId
+  if (known && known === event.transactionId) return true
+  // A store's ids are certain: an upgrade or a sandbox renewal may start within the tolerance.
+  if (known && event.transactionId !== null && event.stated !== null) return false
   if (purchasedAt === null || event.purchasedAt === null) return true
   return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
 }

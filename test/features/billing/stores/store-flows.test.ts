@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { assessWithPlans } from '../../../../src/features/billing/access/assessment.ts'
+import { entitlementsOf } from '../../../../src/features/billing/purchases/access.ts'
+import { purchaseKeyOf } from '../../../../src/features/billing/purchases/event-order.ts'
+import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts'
+import type { Purchase } from '../../../../src/features/billing/purchases/purchase.ts'
+import { createTestApp, type TestApp } from '../../../support/app.ts'
+import { deliver } from '../../../support/app-store/world.ts'
+import { clearBilling, ms, receive } from '../../../support/billing.ts'
+import { cases } from '../../../support/cases.ts'
+import { ANN } from '../../../support/flows/events.ts'
+import {
+  flowStore,
+  playFlow,
+  type Spoken,
+  spokenByProvider,
+} from '../../../support/flows/sources.ts'
+import { billingFlows, NOT_IN_APP_STORE, storeFlows } from '../../../support/flows/store-flows.ts'
+
+const HOUR = 3_600_000
+/** Six and eighteen hours after midnight: no period ends within the leniency before. */
+const INSTANTS = Array.from({ length: 200 }, (_, at) => at / 2 + 0.25)
+const PLANS = [
+  { code: 'pro', paymentProductId: 'prod_example_pro' },
+  { code: 'basic', paymentProductId: 'basic' },
+  { code: 'gold', paymentProductId: 'gold' },
+].map((plan) => ({ ...plan, paymentPriceId: '', price: 10, duration: 'month' }))
+
+const named = storeFlows.map((flow) => [flow.name, flow] as const)
+
+test('every flow from F1 to F20 is in the App Store too, or says why not', () => {
+  const inStore = storeFlows.map(({ name }) => name)
+  const others = billingFlows.map(({ name }) => name).filter((name) => !inStore.includes(name))
+  const reasons = Object.keys(NOT_IN_APP_STORE)
+  expect(others.filter((name) => !reasons.some((start) => name.startsWith(start)))).toEqual([])
+  expect(reasons.filter((start) => !others.some((name) => name.startsWith(start)))).toEqual([])
+})
+
+describe('the App Store and the billing provider give the same access at any time', () => {
+  test.each(named)('%s', (_name, flow) => {
+    const { billing, store } = playFlow(flow)
+    const byProvider = INSTANTS.map((day) => accessOn(day, billing))
+    expect(INSTANTS.map((day) => accessOn(day, store))).toEqual(byProvider)
+    for (const [day, , isActive, status] of flow.expected) {
+      const { entitlements, best } = accessOn(day, store)
+      expect([day, entitlements.includes('pro')]).toEqual([day, isActive])
+      if (status) expect<string | undefined>(best?.status).toBe(status)
+    }
+  })
+})
+
+describe('both sources together give the same access, whichever reports each event first', () => {
+  test.each(named)('%s', (_name, flow) => {
+    const { billing, store } = playFlow(flow)
+    const byStore = INSTANTS.map((day) => accessOn(day, store))
+    for (let choice = 0; choice < 2 ** billing.length; choice++) {
+      const reported = billing.map((spoken, at) => shifted(spoken, choice & (1 << at) ? 60 : -60))
+      const both = [...store, ...reported]
+      expect([choice, INSTANTS.map((day) => accessOn(day, both))]).toEqual([choice, byStore])
+    }
+  })
+})
+
+describe('stores the same purchases in any order, with every event delivered twice', () => {
+  test.each(named)(
+    '%s',
+    async (_name, flow) => {
+      await using app = await createTestApp(flowStore.environment)
+      app.clock.now = new Date(ms(200))
+      const { billing, store } = playFlow(flow)
+      const both = [...store, ...billing]
+      for (const order of [...ordersOf(store), ...ordersOf(both)]) {
+        await clearBilling(app)
+        for (const spoken of [...order, ...order]) await say(app, spoken)
+        const stored = await app.services.projection.purchasesOf(ANN, 'PRODUCTION')
+        expect(sorted(stored)).toEqual(sorted(purchasesIn(order)))
+      }
+      const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
+      expect(changed).toEqual([])
+    },
+    60_000,
+  )
+})
+
+/** Some orders, the same ones each time. */
+function ordersOf(spoken: Spoken[]): Spoken[][] {
+  const order = fc.shuffledSubarray(spoken, { minLength: spoken.length })
+  return fc.sample(order, { numRuns: cases(3, 60), seed: 1 })
+}
+
+async function say(app: TestApp, spoken: Spoken) {
+  if ('notification' in spoken) await deliver(app, spoken.notification)
+  else await receive(app, spoken.fixture)
+}
+
+/** The event, reported some seconds later. */
+function shifted(spoken: Spoken, seconds: number): Spoken {
+  return 'fixture' in spoken ? spokenByProvider(spoken.fixture, seconds) : spoken
+}
+
+/** The access on `day`, after the events until then. */
+function accessOn(day: number, spoken: Spoken[]) {
+  const now = ms(day)
+  const purchases = purchasesIn(spoken.filter(({ event }) => event.orderedAt <= now))
+  const settings = { lenienceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
+  const assessed = assessWithPlans(purchases, PLANS, now, settings)
+  const active = entitlementsOf(assessed).filter((entitlement) => entitlement.active)
+  const [best] = assessed
+  return {
+    day,
+    entitlements: active.map(({ id }) => id),
+    best: best && { active: best.active, status: best.status, productId: best.productId },
+  }
+}
+
+function purchasesIn(spoken: Spoken[]): Purchase[] {
+  const log = spoken.map(({ event }) => event)
+  const keys = [...new Set(log.flatMap((event) => purchaseKeyOf(event) ?? []))]
+  return keys.flatMap(
+    (key) => foldPurchase(log.filter((event) => purchaseKeyOf(event) === key)) ?? [],
+  )
+}
+
+function sorted(purchases: Purchase[]): Purchase[] {
+  return purchases.toSorted((a, b) => a.startedAt - b.startedAt)
+}

@@ -1,0 +1,59 @@
+import { type BillingEvent, readEvent } from '../../../src/features/billing/inbox/event.ts'
+import { readAppleDelivery } from '../../../src/features/billing/stores/apple/delivery.ts'
+import { createTokenVerifier } from '../../../src/features/billing/stores/apple/token.ts'
+import { createClock } from '../app.ts'
+import { createAppStore } from '../app-store/app-store.ts'
+import { FAKE_APP } from '../app-store/subscription.ts'
+import type { Notification } from '../app-store/world.ts'
+import { bodyOf, type EventFixture, ms } from '../billing.ts'
+import type { Script, StoreFlow } from './store-flows.ts'
+
+/** A delivery of the billing provider or of the App Store, and the event in it. */
+export type Spoken = { event: BillingEvent & { orderedAt: number } } & (
+  | { fixture: EventFixture }
+  | { notification: Notification }
+)
+
+const clock = createClock()
+/** The App Store of all flows. */
+export const flowStore = await createAppStore(clock)
+const verify = createTokenVerifier(flowStore.signer.root)
+
+/** Plays a flow in the App Store. Both sources report the same transactions. */
+export function playFlow({ steps, events }: StoreFlow): Record<'billing' | 'store', Spoken[]> {
+  const script = { store: flowStore } as Script
+  const store = steps.map(([day, step]) => {
+    clock.now = new Date(ms(day))
+    return spokenByStore(step(script))
+  })
+  const billing = events.map((fixture, at) =>
+    spokenByProvider({ ...fixture, ...transactionOf(fixture, store), id: `E-${at}` }),
+  )
+  return { billing, store }
+}
+
+/** The same events, each reported `seconds` later. */
+export function spokenByProvider(fixture: EventFixture, seconds = 0): Spoken {
+  const late = { ...fixture, at: fixture.at + seconds / 86_400 }
+  const event = readEvent(bodyOf(late), Buffer.from(''))
+  if (event === null) throw new Error('the fixture has no event')
+  return { fixture: late, event: { ...event, orderedAt: ms(late.at) } }
+}
+
+function spokenByStore(notification: Notification): Spoken {
+  const { signedPayload } = notification.body
+  const delivery = readAppleDelivery(signedPayload, verify, [FAKE_APP])
+  if (!delivery) throw new Error('the notification has no event')
+  const { event } = delivery
+  return { notification, event: { ...event, orderedAt: event.at ?? 0 } }
+}
+
+/** The App Store's ids of the purchase and the period that the billing provider's event is about. */
+function transactionOf(fixture: EventFixture, store: Spoken[]) {
+  const purchases = [...new Set(store.map(({ event }) => event.originalTransactionId))]
+  const original = purchases[fixture['original_transaction_id'] === '2000' ? 1 : 0]
+  const periods = store.filter(({ event }) => event.originalTransactionId === original)
+  const startedAt = ms(Number(fixture['purchased_day'] ?? fixture.at))
+  const period = periods.findLast(({ event }) => Number(event.purchasedAt) <= startedAt)
+  return { original_transaction_id: original, transaction_id: period?.event.transactionId }
+}
