@@ -5,6 +5,7 @@ await import('../features/billing/billing-flows.test.ts')
 await import('../features/billing/billing-model.test.ts')
 await import('../features/billing/stores/app-store-webhook.test.ts')
 await import('../features/billing/stores/store-flows.test.ts')
+await import('../features/billing/stores/store-model.test.ts')
 await import('../platform/encryption/sealed-messages.test.ts')
 await import('../platform/http/docs.slow.ts')
 

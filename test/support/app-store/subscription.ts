@@ -5,7 +5,7 @@ export const FAKE_APP = { bundleId: 'com.example.app', appleId: 1_234_567_890 }
 const DAY = 24 * 60 * 60 * 1000
 const PERIOD = 30 * DAY
 /** `status` of a subscription in notifications. */
-const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
+export const STATUS = { active: 1, expired: 2, inRetry: 3, inGrace: 4, revoked: 5 }
 
 /** Fields of a transaction that the next period does not have. */
 const OF_ONE_PERIOD = [
@@ -21,6 +21,8 @@ export type PurchaseOptions = {
   product?: string
   userId?: string | null
   trialDays?: number
+  /** In the sandbox, a month takes five minutes. */
+  periodMs?: number
 }
 
 type SubscriptionDeps = {
@@ -42,6 +44,7 @@ export function createSubscription(
   options: PurchaseOptions,
 ) {
   const { environment = 'Production', product = 'pro_month', userId = null, trialDays } = options
+  const { periodMs = PERIOD } = options
   const { bundleId, appleId } = FAKE_APP
   const originalTransactionId = String(id)
   const boughtAt = now()
@@ -55,7 +58,7 @@ export function createSubscription(
     productId: product,
     originalPurchaseDate: boughtAt,
     purchaseDate: boughtAt,
-    expiresDate: boughtAt + (trialDays === undefined ? PERIOD : trialDays * DAY),
+    expiresDate: boughtAt + (trialDays === undefined ? periodMs : trialDays * DAY),
     ...(trialDays === undefined ? {} : { offerType: 1, offerDiscountType: 'FREE_TRIAL' }),
     price: 9990,
     currency: 'USD',
@@ -68,12 +71,15 @@ export function createSubscription(
     autoRenewProductId: product,
     autoRenewStatus: 1,
   }
+  const changes: string[] = []
   let status = STATUS.active
   let period = 1
   let earlier: Record<string, unknown> | null = null
   return {
     originalTransactionId,
     environment,
+    /** What happened so far, as notification types with their times. */
+    changes,
     notification: signNotification('SUBSCRIBED', 'INITIAL_BUY'),
     transaction,
     renewal,
@@ -110,7 +116,7 @@ export function createSubscription(
   function startPeriod(at: number, product = renewal['autoRenewProductId']) {
     earlier = { ...transaction }
     transaction['transactionId'] = `${originalTransactionId}${++period}`
-    Object.assign(transaction, { productId: product, purchaseDate: at, expiresDate: at + PERIOD })
+    Object.assign(transaction, { productId: product, purchaseDate: at, expiresDate: at + periodMs })
     for (const name of OF_ONE_PERIOD) delete transaction[name]
     Object.assign(renewal, {
       productId: product,
@@ -139,7 +145,8 @@ export function createSubscription(
     renewal['isInBillingRetryPeriod'] = graceDays === 0
     status = graceDays === 0 ? STATUS.inRetry : STATUS.inGrace
     if (graceDays === 0) return signNotification('DID_FAIL_TO_RENEW')
-    renewal['gracePeriodExpiresDate'] = Number(transaction['expiresDate']) + graceDays * DAY
+    renewal['gracePeriodExpiresDate'] =
+      Number(transaction['expiresDate']) + Math.round(graceDays * DAY)
     return signNotification('DID_FAIL_TO_RENEW', 'GRACE_PERIOD')
   }
 
@@ -160,6 +167,7 @@ export function createSubscription(
   function refund() {
     Object.assign(transaction, { revocationDate: now(), revocationReason: 0 })
     status = STATUS.revoked
+    endBillingIssue()
     return signNotification('REFUND')
   }
 
@@ -178,6 +186,7 @@ export function createSubscription(
 
   function revoke() {
     status = STATUS.revoked
+    endBillingIssue()
     Object.assign(transaction, { revocationDate: now(), revocationType: 'FAMILY_REVOKE' })
     return signNotification('REVOKE')
   }
@@ -193,11 +202,12 @@ export function createSubscription(
   }
 
   function extend(days: number) {
-    transaction['expiresDate'] = Number(transaction['expiresDate']) + days * DAY
+    transaction['expiresDate'] = Number(transaction['expiresDate']) + Math.round(days * DAY)
     return signNotification('RENEWAL_EXTENDED')
   }
 
   function signNotification(type: string, subtype?: string, of = transaction) {
+    changes.push(`${new Date(now()).toISOString()} ${type} ${subtype ?? ''}`.trim())
     return notification(type, subtype, {
       data: {
         environment,
