@@ -24,11 +24,11 @@ export function toneOf({ active }: { active: boolean }): Tone {
 
 /** Who has reported the purchase. */
 export function sourceName({ source, store }: Origin & { store: string | null }): string {
-  return source === 'provider' ? 'Billing provider' : `${storeName(store)} itself`
+  return source === 'provider' ? 'Billing provider' : `Direct from ${storeName(store)}`
 }
 
 /** How the purchase got its owner. */
 export function claimName({ source, isClaimed }: Origin): string {
   if (isClaimed) return 'claimed by the user'
-  return source === 'store' ? 'only named at the purchase' : 'named by the provider'
+  return source === 'store' ? 'named at purchase, not yet claimed' : 'named by the provider'
 }

@@ -41,7 +41,8 @@ export async function createServices(deps: ServicesDeps) {
     },
     host: deps.host ?? NO_HOST_STATE,
   })
-  // The clock is checked against the newest sample, so the job waits while the clock is in doubt.
+  // The clock is checked against the newest sample. A sample written by a wrong clock would make
+  // that clock look right, so the job waits while the clock is in doubt.
   const samples: Job = {
     name: 'samples',
     schedule: ['* * * * *'],

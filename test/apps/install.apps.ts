@@ -17,7 +17,7 @@ console.log(codes.join(' '))
 `
 const EXPECTED_OUTPUT = 'function network_error network_error'
 
-/** Signs in with the storage, reads the session with a second client, and signs out. */
+/** Signs in, restores the session from `storage` in a second client, and signs out. */
 const SESSION_SCRIPT = `
 const user = { _id: '1', email: 'ann@example.com' }
 const session = { accessToken: 'a'.repeat(900), refreshToken: 'r', expiresIn: 900, user }

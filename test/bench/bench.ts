@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { benchAppStore } from './app-store.ts'
 import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
 import { median } from './median.ts'
@@ -62,6 +63,7 @@ try {
   }
   if (only === undefined || only === 'postgres') await benchPostgres(folder)
   if (only === undefined || only === 'start') await benchStart()
+  if (only === undefined || only === 'app-store') await benchAppStore(folder)
   if (only === undefined || only === 'billing') {
     const dataDir = join(folder, 'billing')
     await benchBilling(dataDir, await makeData(dataDir), pocketBase)

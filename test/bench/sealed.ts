@@ -13,7 +13,7 @@ const GOAL = 0.6
 /** More than one round can send, because the server accepts each message only once. */
 const MESSAGE_COUNT = 15_000
 
-type Measured = { perSecond: number; cpu: number }
+export type Measured = { perSecond: number; cpu: number }
 
 /** The same requests to the same server, alternately plain and sealed. */
 export async function benchSealed(folder: string, dataDir: string, token: string) {
@@ -78,7 +78,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
 }
 
 /** Requests per second, and the server's CPU time for each, in ms. */
-async function measure({ pid }: RunningServer, options: Load): Promise<Measured> {
+export async function measure({ pid }: RunningServer, options: Load): Promise<Measured> {
   const before = await cpuTime(pid)
   const { perSecond, requests } = await load(options)
   return { perSecond, cpu: ((await cpuTime(pid)) - before) / requests }

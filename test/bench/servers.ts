@@ -53,10 +53,14 @@ export async function startBare(dataDir: string, port: number): Promise<RunningS
 }
 
 /** Runs a command of the executable; `peak` is the peak memory of its processes, in MB. */
-export async function runHomeport(dataDir: string, args: string[]) {
+export async function runHomeport(
+  dataDir: string,
+  args: string[],
+  environment: Record<string, string> = {},
+) {
   const command = Bun.spawn([EXECUTABLE, ...args], {
     cwd: dirname(dataDir),
-    env: { DATA_DIR: dataDir, RATES_PROVIDER: 'off' },
+    env: { DATA_DIR: dataDir, RATES_PROVIDER: 'off', ...environment },
     stdout: 'pipe',
     stderr: 'inherit',
   })

@@ -26,7 +26,7 @@ type Outcome = Record<string, unknown>
 
 beforeAll(buildExecutable, 60_000)
 
-test('133: the client works with the executable; with sealing, wire and log contain nothing readable', async () => {
+test('133: works with the executable; log and sealed messages reveal no secrets', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'debug' })
   await using plain = startRecordingProxy(server.url)

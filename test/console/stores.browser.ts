@@ -95,7 +95,7 @@ browserTest('finds a purchase by transaction id and by order number', async () =
     const row = page.locator('main .list > li', { hasText: 'found_product' })
     await row.waitFor()
     expect(await page.locator('main .list > li').count()).toBe(1)
-    expect(await textOf(row)).toContain('App Store itself; no user has it')
+    expect(await textOf(row)).toContain('Direct from App Store; no user')
   }
   await page.getByRole('link', { name: 'found_product' }).click()
   await page.getByRole('heading', { name: `Purchase ${bought.originalTransactionId}` }).waitFor()
@@ -119,18 +119,20 @@ browserTest('lists unclaimed and doubled purchases', async () => {
   const names = () => page.locator('main .list > li > a').allTextContents()
   const show = page.getByLabel('Show')
   await show.selectOption('Unclaimed')
-  await page.getByText('Active purchases that no user has.').waitFor()
+  await page.getByText('Active purchases that belong to no user.').waitFor()
   expect(await names()).toContain('lonely')
   expect(await names()).not.toContain('twice')
   await show.selectOption('Doubled')
   await page.getByText(/more than once/).waitFor()
   expect(await names()).toEqual(['twice', 'twice'])
   const row = page.locator('main .list > li').first()
-  expect(await textOf(row)).toContain('ann@example.com, only named at the purchase')
+  expect(await textOf(row)).toContain('ann@example.com, named at purchase, not yet claimed')
   await row.getByRole('link', { name: 'ann@example.com' }).click()
   await page.getByRole('heading', { name: 'Ann' }).waitFor()
   const purchase = card(page, 'twice').first()
-  expect(await textOf(purchase)).toContain('Source: App Store itself; only named at the purchase')
+  expect(await textOf(purchase)).toContain(
+    'Source: Direct from App Store; named at purchase, not yet claimed',
+  )
   await context.close()
 })
 

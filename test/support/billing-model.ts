@@ -1,12 +1,7 @@
 import type { BillingEvent } from '../../src/features/billing/inbox/event.ts'
 
-/**
- * A naive second implementation of the rules in `docs/billing.md`. It shares no code with the server, and computes
- * each user's active entitlements per environment at `now` from the whole log.
- */
 export type LoggedEvent = BillingEvent & { orderedAt: number }
 
-const DAY = 86_400_000
 const PURCHASE_TYPES = [
   'INITIAL_PURCHASE RENEWAL NON_RENEWING_PURCHASE TEMPORARY_ENTITLEMENT_GRANT',
   'SUBSCRIPTION_EXTENDED REFUND_REVERSED UNCANCELLATION',
@@ -18,6 +13,10 @@ const PURCHASE_TYPES = [
   'TRANSFER',
 ].map((types) => types.split(' '))
 
+/**
+ * A naive second implementation of the rules in `docs/billing.md`. It shares no code with the
+ * server, and computes each user's active entitlements per environment at `now` from the whole log.
+ */
 export function accessByModel(
   log: LoggedEvent[],
   users: string[],
@@ -156,5 +155,3 @@ function accessEndsAt(events: LoggedEvent[]): number {
   }
   return Math.min(Math.max(date, grace), cutoff)
 }
-
-export const MODEL_DAY = DAY

@@ -32,13 +32,13 @@ type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 /** Labels of fields whose names do not explain them. */
 const LABELS: Record<string, string> = {
   price: 'Price in US dollars',
-  stated: 'Period described by the store',
+  stated: 'Reported by the store',
   isTemporary: 'Temporary',
 }
 /** A time later than this is never reached. */
 const FOREVER_MS = Date.UTC(10_000, 0)
 
-/** The purchase with a transaction id, which can exist in both environments. */
+/** The purchase with the given transaction id, which can exist in both environments. */
 export function PurchaseScreen({ id }: { id: string }) {
   const found = useRemote<FoundPurchase[]>(`purchases?id=${encodeURIComponent(id)}`)
   return (
@@ -73,7 +73,7 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
   return (
     <>
       <Empty>
-        No purchase has this number. Enter a whole transaction id, or the order number on a receipt
+        No purchase has this number. Enter a full transaction id, or the order number on a receipt
         from the App Store.
       </Empty>
       {canEdit.value && (
@@ -87,7 +87,7 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
 
 /** A link to the user who has a purchase. */
 export function Owner({ purchase: { userId, owner, environment } }: { purchase: FoundPurchase }) {
-  if (userId === null) return <>no user has it</>
+  if (userId === null) return <>no user</>
   const path = `people/${encodeSegment(userId)}/subscription`
   return (
     <a href={linkTo(path, environment === 'sandbox' ? { environment } : {})}>
@@ -153,7 +153,7 @@ function Give({ purchase, reload }: CardProps) {
       {isOpen && (
         <Dialog title="Give to another user" onClose={() => setOpen(false)}>
           <p>
-            {productId ?? 'The purchase'} gives access to the other user at once, whatever{' '}
+            The other user gets access from {productId ?? 'this purchase'} at once, whatever{' '}
             <code>PURCHASE_TRANSFER</code> says.{' '}
             {userId === null
               ? 'No user has it now.'

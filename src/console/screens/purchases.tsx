@@ -13,7 +13,7 @@ const MAX_LISTED = 100
 
 const FILTERS: [value: string, name: string, meaning: string][] = [
   ['', 'All active', ''],
-  ['unclaimed', 'Unclaimed', 'Active purchases that no user has.'],
+  ['unclaimed', 'Unclaimed', 'Active purchases that belong to no user.'],
   ['doubled', 'Doubled', 'Active purchases of users who pay for the same product more than once.'],
 ]
 
@@ -39,7 +39,7 @@ function Filters({ filter }: { filter: Filter }) {
   const id = filter['id'] ?? ''
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <Field label="Transaction or order" hint="As on the receipt">
+      <Field label="Transaction or order" hint="As shown on the receipt">
         <input
           key={id}
           defaultValue={id}

@@ -62,7 +62,7 @@ function AppCard({ app, hasApiKey }: { app: StoreApp; hasApiKey: boolean }) {
         items={[
           ['Last notification', <TimeAgo key="last" at={lastNotificationAt} />],
           [
-            'History complete until',
+            'History complete up to',
             completeUntil === null ? neverRead : <Time key="until" at={completeUntil} />,
           ],
           [

@@ -5,7 +5,7 @@ import type { Latencies } from './open-loop.ts'
 
 /** Above these values a step's figures are marked as unreliable: the generator's delay in ms, cores used by others. */
 const LATE = 20
-const DISTURBING = 0.1
+const MAX_OTHER_CORES = 0.1
 
 /** A one-line summary of a step. */
 export function describeStep({ rate, result, cores }: Measured): string {
@@ -16,7 +16,7 @@ export function describeStep({ rate, result, cores }: Measured): string {
     `without sign-ins and pictures ${inMs(light.p99)}`,
     failed === 0 ? 'none failed' : `${failed} failed (${replies.join(', ')})`,
     `${cores.server.toFixed(2)} cores, the generator ${cores.generator.toFixed(2)}`,
-    ...(cores.others > DISTURBING ? [`OTHERS ${cores.others.toFixed(2)}`] : []),
+    ...(cores.others > MAX_OTHER_CORES ? [`OTHERS ${cores.others.toFixed(2)}`] : []),
     ...(lag > LATE ? [`the generator was ${inMs(lag)} late`] : []),
   ].join(', ')
 }

@@ -162,7 +162,7 @@ test('variants of one picture take at most 8 MiB; the largest are evicted first'
   const take = (key: string, mebibytes: number) =>
     db.write((tx) => {
       const size = mebibytes * 2 ** 20
-      return quota.takeVariant(tx, row as Row, { key, original: json.response[0].key, size })
+      return quota.storeVariant(tx, row as Row, { key, original: json.response[0].key, size })
     })
   expect([await take('a', 1), await take('b', 5), await take('c', 2)]).toEqual([[], [], []])
   expect(await take('d', 1)).toEqual(['b'])

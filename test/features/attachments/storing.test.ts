@@ -14,7 +14,7 @@ test('variants of all pictures count towards the quota of their owner only', asy
   const bobsPicture = await store(app, bob.user._id, 'c')
   const take = (row: Stored, size: number) =>
     db.write((tx) =>
-      quota.takeVariant(tx, row, { key: `${row.key}.w64.webp`, original: row.key, size }),
+      quota.storeVariant(tx, row, { key: `${row.key}.w64.webp`, original: row.key, size }),
     )
   expect(await take(bobsPicture, 80)).toEqual([])
   expect(await take(annsPictures[0] as Stored, 50)).toEqual([])

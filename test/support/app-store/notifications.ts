@@ -9,7 +9,7 @@ const production = { bundleId, environment: 'Production', appAppleId: APPLE_ID }
 const transaction = { ...CLAIMS, productId: 'pro', expiresDate: signedDate, price: 9990 }
 const renewal = { originalTransactionId, environment: 'Sandbox', autoRenewStatus: 1, signedDate }
 
-/** A signed notification about the transaction and the renewal info, without those that are null. */
+/** A signed notification about a transaction and its renewal info; a null token is left out. */
 function notification({
   type = 'DID_RENEW',
   data = {},
@@ -38,7 +38,7 @@ function notification({
   })
 }
 
-/** A notification with another subject than a purchase. */
+/** A notification about something other than a purchase. */
 function about(subject: object): string {
   return signer.sign({ notificationType: 'OTHER', notificationUUID: 'a', signedDate, ...subject })
 }
@@ -66,7 +66,7 @@ export const notificationCases: [what: string, isAccepted: boolean, signedPayloa
   ['an unknown status', true, withData({ status: 99 })],
   ['no id', true, notification({ notificationUUID: undefined })],
   ['an id that is a number', true, notification({ notificationUUID: 7 })],
-  ['a transaction whose price is a text', true, withTransaction({ price: '9990' })],
+  ['a transaction whose price is a string', true, withTransaction({ price: '9990' })],
   ['times with fractions', true, withTransaction({ expiresDate: signedDate + 0.5 })],
   ['a summary', true, about({ summary: sandbox })],
   ['app data', true, about({ appData: sandbox })],
@@ -87,29 +87,33 @@ export const notificationCases: [what: string, isAccepted: boolean, signedPayloa
   ['another bundle', false, withData({ bundleId: 'com.example.other' })],
   ['the id of another app', false, withData({ ...production, appAppleId: 1 })],
   ['no app id in production', false, withData({ ...production, appAppleId: undefined })],
-  ['the environment Xcode', false, withData({ environment: 'Xcode' })],
-  ['the environment LocalTesting', false, withData({ environment: 'LocalTesting' })],
+  ['the Xcode environment', false, withData({ environment: 'Xcode' })],
+  ['the LocalTesting environment', false, withData({ environment: 'LocalTesting' })],
   ['no environment', false, withData({ environment: undefined })],
   ['no subject', false, about({})],
   ['a summary of another app', false, about({ summary: { ...sandbox, bundleId: 'x' } })],
   ['a transaction of another bundle', false, withTransaction({ bundleId: 'com.example.other' })],
-  ['a transaction of production', false, withTransaction({ environment: 'Production' })],
-  ['a transaction of Xcode', false, withTransaction({ environment: 'Xcode' })],
+  ['a transaction from production', false, withTransaction({ environment: 'Production' })],
+  ['a transaction from Xcode', false, withTransaction({ environment: 'Xcode' })],
   ['a transaction without a bundle', true, withTransaction({ bundleId: undefined })],
-  ['renewal info of production', false, withRenewal({ environment: 'Production' })],
+  ['renewal info from production', false, withRenewal({ environment: 'Production' })],
   ['renewal info of another purchase', false, withRenewal({ originalTransactionId: '2000' })],
   ['renewal info of another bundle', false, withRenewal({ bundleId: 'com.example.other' })],
   [
-    'a transaction of a stranger',
+    'a transaction signed by a stranger',
     false,
     notification({ transactionToken: stranger.sign(transaction) }),
   ],
-  ['renewal info of a stranger', false, notification({ renewalToken: stranger.sign(renewal) })],
+  [
+    'renewal info signed by a stranger',
+    false,
+    notification({ renewalToken: stranger.sign(renewal) }),
+  ],
   ['a transaction that is not signed', false, notification({ transactionToken: transaction })],
   ['an empty transaction', false, notification({ transactionToken: '' })],
   ['a transaction as the notification', false, signer.sign(transaction)],
   [
-    'a notification of a stranger',
+    'a notification signed by a stranger',
     false,
     stranger.sign({ notificationType: 'TEST', data: sandbox, signedDate }),
   ],

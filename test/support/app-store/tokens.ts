@@ -35,7 +35,7 @@ const TOKENS: [what: string, fault: string | null, token: unknown][] = [
   ['a key id and a key URL', null, withHeader({ kid: 'k', jku: 'http://x' })],
   ['an unknown claim', null, withClaims({ novel: { deep: true } })],
   ['an expired `exp` claim', null, withClaims({ exp: 1 })],
-  ['a price that is a text', null, withClaims({ price: '9990' })],
+  ['a price that is a string', null, withClaims({ price: '9990' })],
   ['no certificates', 'wrong_chain', withChain(undefined)],
   ['a text instead of a chain', 'wrong_chain', withChain(leaf)],
   ['only the leaf', 'wrong_chain', withChain([leaf])],
@@ -65,7 +65,11 @@ const TOKENS: [what: string, fault: string | null, token: unknown][] = [
   ['a critical header', 'wrong_algorithm', withHeader({ crit: ['exp'] })],
   ['the certificate as a shared secret', 'wrong_algorithm', signedByHmac(signer)],
   ['no signing date', 'wrong_signed_date', withClaims({ signedDate: undefined })],
-  ['a signing date that is a text', 'wrong_signed_date', withClaims({ signedDate: '2026-07-01' })],
+  [
+    'a signing date that is a string',
+    'wrong_signed_date',
+    withClaims({ signedDate: '2026-07-01' }),
+  ],
   [
     'a signing date before the certificates',
     'wrong_signed_date',

@@ -19,7 +19,7 @@ type VariantsDeps = {
   db: AttachmentsDb
   files: Files
   staging: Staging
-  quota: Pick<Quota, 'takeVariant'>
+  quota: Pick<Quota, 'storeVariant'>
   makeImage: MakeImage
   now: () => Date
 }
@@ -147,7 +147,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     try {
       const droppedKeys = await db.write(async (tx) => {
         const rows = await tx.select().from(attachments).where(eq(attachments.key, row.key))
-        return rows.length === 0 ? [variant.key] : await quota.takeVariant(tx, row, variant)
+        return rows.length === 0 ? [variant.key] : await quota.storeVariant(tx, row, variant)
       })
       for (const key of droppedKeys) await drop(key)
     } catch (error) {

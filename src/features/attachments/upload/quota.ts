@@ -19,7 +19,7 @@ const MAX_VARIANT_BYTES = 8 * 1024 * 1024
  */
 export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
-  return { check, take, takeVariant }
+  return { check, take, storeVariant }
 
   /** Refuses an upload before reading it if the quota is full. */
   async function check(userId: string) {
@@ -37,7 +37,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   }
 
   /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of evicted variants. */
-  async function takeVariant(tx: Tx, { key, userId }: Row, variant: Variant): Promise<string[]> {
+  async function storeVariant(tx: Tx, { key, userId }: Row, variant: Variant): Promise<string[]> {
     const { bytes } = await sumOf(tx, userId)
     const limit = Math.min(MAX_VARIANT_BYTES, maxBytes - bytes)
     if (variant.size > limit) throw noSpace()

@@ -82,7 +82,7 @@ const purchasesList = dataCommand({
   name: 'purchases list',
   summary: 'List active purchases',
   options: [
-    ['--unclaimed', 'only those that no user has'],
+    ['--unclaimed', 'only those that belong to no user'],
     ['--doubled', 'only those whose user has the product twice'],
     SANDBOX_OPTION,
     ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],

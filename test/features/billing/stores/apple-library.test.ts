@@ -24,8 +24,8 @@ const STRICTER: Record<string, string> = {
 /** Tokens that Homeport accepts and Apple's library refuses, and why Homeport accepts them. */
 const MORE_LENIENT: Record<string, string> = {
   'an expired `exp` claim': 'Apple sends none, and old notifications must stay valid.',
-  'a price that is a text': 'A field of the wrong type is read as missing.',
-  'a transaction whose price is a text': 'A field of the wrong type is read as missing.',
+  'a price that is a string': 'A field of the wrong type is read as missing.',
+  'a transaction whose price is a string': 'A field of the wrong type is read as missing.',
   'an id that is a number': 'The signature is good; the webhook then refuses it as no event.',
   'a transaction without a bundle': 'The signed notification around it names the bundle.',
 }

@@ -62,7 +62,7 @@ test('stores catch-up reports how many notifications were missing', async () => 
   expect(printed).toBe('Read 1 notifications: 1 were missing.')
 })
 
-test('purchases list finds those that no user has, and those that a user has twice', async () => {
+test('purchases list finds those of no user, and those that a user has twice', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world
   const free = store.buy({ product: 'free_standing' })

@@ -10,8 +10,8 @@ import { AppleTokenError } from './token-error.ts'
 type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
 
 /**
- * The event of a purchase that Apple has described otherwise than in a notification. Its id is the same for the same
- * signed data. Throws `AppleTokenError`.
+ * The event for a purchase that Apple has described in something other than a notification. The
+ * same signed data gives the same id. Throws `AppleTokenError`.
  */
 export function readStatement(
   signed: SignedPurchase,
@@ -26,7 +26,7 @@ export function readStatement(
   checkContent(transaction, renewal, { bundleId, environment })
   const { status } = signed
   const data = { bundleId, environment, ...(status === undefined ? {} : { status }) }
-  // What is signed anew is the same purchase as before.
+  // Apple signs each reply again, so `signedDate` alone is no difference.
   const text = JSON.stringify({ data, transaction, renewal }, (key, value) =>
     key === 'signedDate' ? undefined : value,
   )

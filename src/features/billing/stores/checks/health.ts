@@ -12,24 +12,30 @@ type StoreHealthDeps = {
   now: () => Date
 }
 
-/** The connection to the App Store in numbers, for monitoring. By app: ages in seconds, production only. */
+/** Metrics of the connection to the App Store: ages in seconds for each app, in production only. */
 export function createStoreHealth({ apps, storeApps, checks, appStore, now }: StoreHealthDeps) {
   return { notificationAges, historyLags, isKeyRefused }
 
-  /** Seconds since the last notification of each app. Empty while no purchase has a period that will end. */
+  /**
+   * Seconds since the last notification of each app. Empty while no check of a production purchase
+   * is scheduled.
+   */
   async function notificationAges(): Promise<Record<string, number>> {
-    if (apps.length === 0 || !(await checks.hasProduction())) return {}
+    if (apps.length === 0 || !(await checks.hasProductionChecks())) return {}
     return agesOf(({ lastNotificationAt }) => lastNotificationAt)
   }
 
-  /** Seconds since the end of each app's complete history. */
+  /** By how many seconds the complete history of each app lags behind. */
   async function historyLags(): Promise<Record<string, number>> {
     return appStore === null ? {} : agesOf(({ completeUntil }) => completeUntil)
   }
 
-  /** Whether Apple refused the key at the last call; null without a key or purchases: it refuses unreleased apps. */
+  /**
+   * Whether Apple refused the key in the last call. Null without a key, and without purchases in
+   * production, because Apple refuses the keys of unreleased apps.
+   */
   async function isKeyRefused(): Promise<boolean | null> {
-    if (appStore === null || !(await checks.hasProduction())) return null
+    if (appStore === null || !(await checks.hasProductionChecks())) return null
     return appStore.isKeyRefused()
   }
 

@@ -7,7 +7,7 @@ import type { BillingDb } from '../../schema.ts'
 
 export type StoreChecks = ReturnType<typeof createStoreChecks>
 
-/** How long after the end of a period a store should have reported what follows. */
+/** How long after the end of a period a store should have reported a renewal or expiration. */
 export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
 
 /** The purchases that a store is to be asked about, and when: a notification may have been lost. */
@@ -25,7 +25,7 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
       .onConflictDoNothing()
       .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
-  return { schedule, listDue, postpone, remove, checkClaim, hasProduction }
+  return { schedule, listDue, postpone, remove, checkClaim, hasProductionChecks }
 
   /** Schedules a check for the end of the period that a store's event describes. */
   async function schedule(tx: Tx, event: BillingEvent) {
@@ -53,8 +53,8 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
       .limit(limit)
   }
 
-  /** Whether any purchase in production has a period that will end. */
-  async function hasProduction(): Promise<boolean> {
+  /** Whether a check of any production purchase is scheduled. */
+  async function hasProductionChecks(): Promise<boolean> {
     const isProduction = and(
       gt(storeChecks.purchaseKey, 'PRODUCTION|'),
       lt(storeChecks.purchaseKey, 'PRODUCTION}'),
@@ -84,7 +84,7 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
     })
   }
 
-  /** Schedules a check now, after which the store also knows whose purchase it is. */
+  /** Schedules an immediate check, which also tells the store who owns the purchase. */
   async function checkClaim(tx: Tx, purchaseKey: string, now: Date) {
     const claimed = { dueAt: now, isTokenUnset: true }
     await tx

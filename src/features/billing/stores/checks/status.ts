@@ -34,7 +34,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
   const { apps, storeApps, appStore, publicUrl, now } = deps
   return { read, check, test }
 
-  /** The apps with their last notification and the end of their complete history, in ISO 8601. */
+  /** Each app, with its last notification and the time up to which its history is complete. */
   async function read() {
     const described = []
     for (const { bundleId, appleId } of apps) {

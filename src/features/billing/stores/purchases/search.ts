@@ -46,8 +46,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   return { find, findKnown, findOrThrow, list }
 
   /**
-   * The purchases with a transaction id. Apple also knows them by the ids of later transactions, and by the order number
-   * on the customer's receipt.
+   * The purchases with the given transaction id. Apple also knows them by the ids of later
+   * transactions, and by the order number on the customer's receipt.
    */
   async function find(id: string) {
     const known = await findKnown(id)
@@ -66,7 +66,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
-  /** The purchases in the log with an original transaction id. */
+  /** The purchases in the log with the given original transaction id. */
   function findKnown(transactionId: string) {
     return withTransactions([transactionId])
   }
@@ -106,7 +106,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(found.slice(0, limit).map(describe))
   }
 
-  /** Those that no user has. */
+  /** Those that belong to no user. */
   async function unclaimedOf(rows: Row[]): Promise<Row[]> {
     const customers = rows.map(({ customerId }) => customerId)
     const aliases = await db.read
@@ -146,8 +146,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return purchase
   }
 
-  /** A merged guest is no user any more, but still an id of the customer. */
-  async function isOf(customerId: string, appUserId: string): Promise<boolean> {
+  /** A merged guest is no longer a user, but its id still belongs to the customer. */
+  async function isIdOf(customerId: string, appUserId: string): Promise<boolean> {
     const [alias] = await db.read
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
@@ -174,7 +174,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       willRenew: purchase.willRenew,
       source: purchase.stated === null ? ('provider' as const) : ('store' as const),
       userId,
-      isClaimed: userId !== null && claimant !== null && (await isOf(row.customerId, claimant)),
+      isClaimed: userId !== null && claimant !== null && (await isIdOf(row.customerId, claimant)),
       state: purchaseIn(row.state as StoredPurchase),
     }
   }
