@@ -37,7 +37,7 @@ export type SubscriptionLine = {
   productId: string | null
   priceId?: string
   store: string | null
-  /** `trialing`, `active`, `in_grace_period`, `in_billing_retry`, `paused`, `expired`, `refunded` … */
+  /** `trialing`, `active`, `in_grace_period`, `in_billing_retry`, `paused`, `expired`, `refunded`, `consumed` … */
   status: string
   periodType: string | null
   purchasedAt: string | null

@@ -1,7 +1,7 @@
 import { beforeAll, expect } from 'bun:test'
+import { createClock } from '../support/app.ts'
 import { serveAppStoreApi } from '../support/app-store/api.ts'
 import { createAppStore } from '../support/app-store/app-store.ts'
-import { createClock } from '../support/app.ts'
 import { cases } from '../support/cases.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
-import { createAppStore } from '../support/app-store/app-store.ts'
 import { createClock } from '../support/app.ts'
+import { createAppStore } from '../support/app-store/app-store.ts'
 import { createTestInstances, testInstances, times } from '../support/instances.ts'
 
 testInstances(

@@ -59,7 +59,8 @@ export function createClaims(deps: ClaimsDeps) {
       const isAllowed =
         transfer === 'always' || (takeOver && from !== null && from <= now().getTime())
       if (!isAllowed) {
-        const canTakeOverAt = from === null ? null : new Date(from).toISOString()
+        const canTakeOverAt =
+          from === null ? null : new Date(Math.max(from, now().getTime())).toISOString()
         return { outcome: 'refused', code: 'purchase_of_another', canTakeOverAt }
       }
     }
