@@ -30,7 +30,9 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
       keyFile,
     ),
     /** Only tests use other hosts and another root certificate than Apple's. */
-    appStoreApiUrl: optional('APP_STORE_API_URL', 'a URL', externalUrl),
+    appStoreApiUrl: optional('APP_STORE_API_URL', 'a URL', (text) =>
+      externalUrl(text)?.replace(/\/+$/, ''),
+    ),
     appStoreRoot: optional('APP_STORE_ROOT_FILE', 'the path of a certificate', certificateFile),
     purchaseTransfer: choice('PURCHASE_TRANSFER', TRANSFERS, 'on-request'),
     /** The ids of users whose test purchases give access in production. */

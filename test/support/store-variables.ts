@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../src/config.ts'
@@ -14,7 +14,9 @@ const ISSUER_ID = '57246542-96fe-1a63-e053-0824d011072a'
 function keyFile(namedCurve: string, mode: number): string {
   const path = join(dirname(ROOT_FILE), `${namedCurve}-${mode}.p8`)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve })
-  writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode })
+  writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  // Unlike the mode of a new file, this does not depend on the umask.
+  chmodSync(path, mode)
   return path
 }
 
@@ -47,7 +49,7 @@ export const STORE_VARIABLES: Record<
   ],
   APP_STORE_API_URL: [
     'http://127.0.0.1:1234',
-    { appStoreApiUrl: 'http://127.0.0.1:1234/' },
+    { appStoreApiUrl: 'http://127.0.0.1:1234' },
     ['http://example.com', 'x'],
   ],
   PURCHASE_TRANSFER: ['never', { purchaseTransfer: 'never' }, ['sometimes']],
