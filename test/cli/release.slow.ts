@@ -130,7 +130,10 @@ test('a flag allows an older release, but no flag allows an unsigned one from a 
   const { releases, upgrade, key, isReplaced } = await prepare()
   await releases.publish({ ...NEWER, version: '0.0.9' }, key)
   const unsigned = await upgrade(`${releases.url}/${NAME}`, '--unsigned')
-  expect([unsigned.exitCode, unsigned.stderr]).toEqual([2, expect.stringContaining('is for files')])
+  expect([unsigned.exitCode, unsigned.stderr]).toEqual([
+    2,
+    expect.stringContaining('is for local files'),
+  ])
   expect(await isReplaced()).toBe(false)
   expect((await upgrade(`${releases.url}/${NAME}`, '--allow-downgrade')).stderr).toBe('')
   expect(await isReplaced()).toBe(true)

@@ -117,7 +117,7 @@ browserTest('lists unclaimed and doubled purchases', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/purchases')
   const names = () => page.locator('main .list > li > a').allTextContents()
-  const show = page.getByLabel('Show')
+  const show = page.getByRole('combobox', { name: 'Show' })
   await show.selectOption('Unclaimed')
   await page.getByText('Active purchases that belong to no user.').waitFor()
   expect(await names()).toContain('lonely')

@@ -8,6 +8,7 @@ const DAY = 24 * 60 * 60 * 1000
 test('a purchase of another user moves only if the user asks for it, and the former owner is told', async () => {
   await using smtp = await startSmtp()
   await using world = await createWorld(undefined, undefined, { SMTP_URL: smtp.url })
+  await smtp.next(world.email) // the confirmation of the address
   const { app, store, listSubscriptions } = world
   const bought = store.buy({ userId: world.userId })
   await deliver(app, bought.notification)
@@ -25,7 +26,6 @@ test('a purchase of another user moves only if the user asks for it, and the for
   expect(moved.results).toMatchObject([{ outcome: 'bound' }])
   expect(moved.subscription.subscriptions).toMatchObject([{ status: 'active' }])
   expect(await listSubscriptions()).toEqual([])
-  await smtp.next(world.email) // the confirmation of the address
   const notice = await smtp.next(world.email)
   expect([notice.subject, notice.text]).toEqual([
     'homeport: A purchase has moved to another account',

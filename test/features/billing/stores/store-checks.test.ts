@@ -144,3 +144,13 @@ test('the sandbox purchases of testers give access in production', async () => {
   expect(inProduction.subscriptions).toMatchObject([{ isSandbox: true }])
   expect(await plain.listSubscriptions()).toEqual([])
 })
+
+test('a purchase that Apple reports with a wrong signature counts as the app submitted it', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, token } = world
+  const bought = store.buy()
+  const purchases = [{ store: 'app_store', signedTransaction: bought.signedTransaction() }]
+  for (const purchase of store.purchases) purchase.signedRenewal = () => 'a.b.c'
+  const reply = await app.ask('POST', '/api/user/purchases/v1', { token, json: { purchases } })
+  expect(reply.json.response.results).toMatchObject([{ outcome: 'bound' }])
+})

@@ -6,10 +6,18 @@ import type { Claims } from './token.ts'
  * in this environment. `page_expired`: the pages must be read from the first one again. `busy`: too many requests, or
  * a fault of Apple's that passes.
  */
-type Reason = 'unreachable' | 'refused_key' | 'unknown' | 'page_expired' | 'busy' | 'rejected'
+type Reason =
+  | 'unreachable'
+  | 'unreadable'
+  | 'refused_key'
+  | 'unknown'
+  | 'page_expired'
+  | 'busy'
+  | 'rejected'
 
 const SENTENCES: Record<Reason, string> = {
   unreachable: 'Apple cannot be reached, or its reply is not readable.',
+  unreadable: "Apple's reply is not signed as expected.",
   refused_key:
     'Apple refuses the key. Check APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE: the key must be an In-App Purchase key that is not revoked. In production, Apple also refuses every key until a version of the app has been released.',
   unknown: 'Apple does not know this transaction.',

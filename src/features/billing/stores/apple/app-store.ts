@@ -4,8 +4,9 @@ import type { Delivery } from '../../inbox/event.ts'
 import type { AppleApi, AppleCall, AppleEnvironment } from './api.ts'
 import { AppleApiError } from './api-error.ts'
 import { objectIn } from './notification.ts'
-import { readStatement } from './statement.ts'
+import { readStatement, type SignedPurchase } from './statement.ts'
 import type { Claims, VerifyToken } from './token.ts'
+import { AppleTokenError } from './token-error.ts'
 
 type AppStoreDeps = { api: AppleApi; apps: AppStoreApp[]; verify: VerifyToken }
 
@@ -58,16 +59,19 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       { environment },
       signal,
     )
-    return transaction === undefined ? [] : [readStatement({ transaction }, verify, apps)]
+    return transaction === undefined ? [] : [statement({ transaction })]
   }
 
   /** The original transactions of an order number on a customer's receipt, or of another transaction. */
   async function findTransactions(id: string): Promise<string[]> {
     if (/^\d+$/.test(id)) {
-      const found = [
-        ...(await readPurchases(id, 'PRODUCTION')),
-        ...(await readPurchases(id, 'SANDBOX')),
-      ]
+      const replies = await Promise.allSettled(
+        (['PRODUCTION', 'SANDBOX'] as const).map((environment) => readPurchases(id, environment)),
+      )
+      const failure = replies.find((reply) => reply.status === 'rejected')
+      const found = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+      // Apple refuses the key in production until the app is released.
+      if (failure && found.length === 0) throw failure.reason
       return found.flatMap(({ event }) => event.originalTransactionId ?? [])
     }
     const environment = 'PRODUCTION'
@@ -75,8 +79,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     const { signedTransactions } = await callForItsApp(path, { environment })
     const transactions = Array.isArray(signedTransactions) ? signedTransactions : []
     return transactions.flatMap(
-      (transaction) =>
-        readStatement({ transaction }, verify, apps).event.originalTransactionId ?? [],
+      (transaction) => statement({ transaction }).event.originalTransactionId ?? [],
     )
   }
 
@@ -91,16 +94,20 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   function statementsIn({ data }: Claims): Delivery[] {
     const transactions = listIn(data).flatMap((group) => listIn(group['lastTransactions']))
     return transactions.map(({ signedTransactionInfo, signedRenewalInfo, status }) =>
-      readStatement(
-        {
-          transaction: signedTransactionInfo,
-          renewal: signedRenewalInfo,
-          ...(typeof status === 'number' ? { status } : {}),
-        },
-        verify,
-        apps,
-      ),
+      statement({
+        transaction: signedTransactionInfo,
+        renewal: signedRenewalInfo,
+        ...(typeof status === 'number' ? { status } : {}),
+      }),
     )
+  }
+
+  function statement(signed: SignedPurchase): Delivery {
+    try {
+      return readStatement(signed, verify, apps)
+    } catch (error) {
+      throw error instanceof AppleTokenError ? new AppleApiError('unreadable') : error
+    }
   }
 
   /** The reply of the first app that knows the transaction in `path`; an empty object if none does. */

@@ -7,7 +7,7 @@ import type { VerifyToken } from './token.ts'
 import { AppleTokenError } from './token-error.ts'
 
 /** A subscription in a reply of Apple's API, or a transaction that an app has submitted; the tokens are signed. */
-type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
+export type SignedPurchase = { transaction: unknown; renewal?: unknown; status?: number }
 
 /**
  * The event for a purchase that Apple has described in something other than a notification. The

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Log } from '../../../../lib/log.ts'
+import { isPseudonym } from '../../inbox/erasure.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import type { Purchase } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
@@ -81,7 +82,9 @@ export function createOverdue(deps: OverdueDeps) {
   async function tellOwner(purchaseKey: string) {
     const { environment, transactionId } = transactionOf(purchaseKey)
     const userId = await claimantOf(purchaseKey)
-    if (userId !== null) await appStore.setAccountToken(transactionId, environment, userId)
+    // The user may have been deleted meanwhile.
+    if (userId === null || isPseudonym(userId)) return
+    await appStore.setAccountToken(transactionId, environment, userId)
   }
 
   async function purchaseOf(purchaseKey: string): Promise<Purchase | null> {

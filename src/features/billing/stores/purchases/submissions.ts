@@ -40,6 +40,8 @@ export function createSubmissions(deps: SubmissionsDeps) {
 
   /** Records and claims purchases for a user, one after the other. Returns one result each, in order. */
   async function submit(userId: string, submissions: Submission[], takeOver: boolean) {
+    // All purchases share the time that the user waits for Apple.
+    const deadline = AbortSignal.timeout(API_TIMEOUT_MS)
     const results: SubmissionResult[] = []
     for (const submission of submissions) results.push(await submitOne(submission))
     return results
@@ -60,7 +62,9 @@ export function createSubmissions(deps: SubmissionsDeps) {
       const purchaseKey = purchaseKeyOf(delivery.event) ?? ''
       const heldBy = await claims.ownerOf(db.read, purchaseKey)
       const known = await claims.purchaseOf(db.read, purchaseKey)
-      const news = saysAll(known, delivery) ? [] : [delivery, ...(await askApple(delivery))]
+      const news = saysAll(known, delivery)
+        ? []
+        : [delivery, ...(await askApple(delivery, deadline))]
       const result = await db.write(async (tx) => {
         for (const one of news) await recordStatement(tx, one)
         return claims.claim(tx, { userId, purchaseKey, heldBy, takeOver })
@@ -80,12 +84,11 @@ export function createSubmissions(deps: SubmissionsDeps) {
   }
 
   /** What Apple says now: the app's transaction may be older than a refund. */
-  async function askApple({ event }: Delivery): Promise<Delivery[]> {
+  async function askApple({ event }: Delivery, deadline: AbortSignal): Promise<Delivery[]> {
     const { originalTransactionId, environment } = event
     if (appStore === null || originalTransactionId === null) return []
     try {
-      const signal = AbortSignal.timeout(API_TIMEOUT_MS)
-      return await appStore.readPurchases(originalTransactionId, environment, signal)
+      return await appStore.readPurchases(originalTransactionId, environment, deadline)
     } catch (error) {
       if (!(error instanceof AppleApiError)) throw error
       log.warn({ err: error }, 'a submitted purchase could not be checked with the App Store')
