@@ -107,7 +107,7 @@ async function request(
   })
   if (response.ok) return response
   const failure = new ApiError(response.status, await response.json().catch(() => ({})))
-  if (failure.status === 401 && !path.startsWith('door/')) sessionEnded.value++
+  if (failure.status === 401 && !path.startsWith('login/')) sessionEnded.value++
   const needsProof = failure.details.some(({ message }) => message === 'step_up_required')
   if (needsProof && (await askForProof.value?.())) return request(method, path, body, signal)
   throw failure

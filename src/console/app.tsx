@@ -18,7 +18,7 @@ export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
   const load = async () => {
     try {
-      const login = await read<LoginState>('door/state')
+      const login = await read<LoginState>('login/state')
       if (!login.isSignedIn) return setState({ kind: 'signed-out', login })
       me.value = await read<Me>('me')
       setState({ kind: 'signed-in' })

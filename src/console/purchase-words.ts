@@ -30,5 +30,5 @@ export function sourceName({ source, store }: Origin & { store: string | null })
 /** How the purchase got its owner. */
 export function claimName({ source, isClaimed }: Origin): string {
   if (isClaimed) return 'claimed by the user'
-  return source === 'store' ? 'named at purchase, not yet claimed' : 'named by the provider'
+  return source === 'store' ? 'assigned at purchase, not yet claimed' : 'assigned by the provider'
 }

@@ -65,7 +65,7 @@ test('publishes a list of more than 250 kB', async () => {
 })
 
 function askLogin(app: TestApp, path: string, body: string, headers = JSON_TYPE) {
-  return app.ask('POST', `/console/api/door/${path}`, {
+  return app.ask('POST', `/console/api/login/${path}`, {
     body,
     headers: { ...SAME_ORIGIN, ...headers },
   })

@@ -42,14 +42,14 @@ const OWNER = [
   'POST operators/remove',
 ]
 const LOGIN = [
-  'GET door/state',
-  'POST door/link',
-  'POST door/set-up',
-  'POST door/passkey',
-  'POST door/sign-in',
+  'GET login/state',
+  'POST login/link',
+  'POST login/set-up',
+  'POST login/passkey',
+  'POST login/sign-in',
 ]
 
-test('only the listed routes need a new proof, an owner or no session', async () => {
+test('only the listed routes need a proof, need an owner or work without a session', async () => {
   await using app = await createTestApp()
   const all = routesOf(app)
   const namesOf = (list: typeof all) => list.map(({ name }) => name).toSorted()
@@ -92,7 +92,7 @@ test('only login routes answer without a session', async () => {
 test('refuses HEAD requests without a session', async () => {
   await using app = await createTestApp()
   for (const { name, path, method } of routesOf(app)) {
-    if (method !== SAFE || name === 'GET door/state') continue
+    if (method !== SAFE || name === 'GET login/state') continue
     expect([name, (await app.ask('HEAD', path)).status]).toEqual([name, 401])
   }
 })
@@ -192,7 +192,7 @@ describe('outside CONSOLE_NETWORKS', () => {
     const replies = [
       await caller.ask('DELETE', '/console/api/me'),
       await caller.ask('OPTIONS', '/console/api/me'),
-      await caller.ask('POST', '/console/api/door/sign-in', '{not json'),
+      await caller.ask('POST', '/console/api/login/sign-in', '{not json'),
     ]
     expect(replies.map(({ status }) => status)).toEqual([404, 404, 404])
   })
@@ -201,7 +201,7 @@ describe('outside CONSOLE_NETWORKS', () => {
 test('admits callers inside CONSOLE_NETWORKS', async () => {
   await using app = await createTestApp({ CONSOLE_NETWORKS: '127.0.0.0/8' })
   await using caller = await listen(app)
-  expect((await caller.ask('GET', '/console/api/door/state')).status).toBe(200)
+  expect((await caller.ask('GET', '/console/api/login/state')).status).toBe(200)
   expect((await caller.ask('GET', '/console/api/me')).status).toBe(401)
 })
 
@@ -209,10 +209,10 @@ test('does not treat a forwarded request as local', async () => {
   const environment = { CONSOLE_NETWORKS: '127.0.0.0/8' }
   await using app = await createTestApp(environment)
   await using hidden = await listen(app, { 'x-real-ip': '203.0.113.9' })
-  expect((await hidden.ask('GET', '/console/api/door/state')).status).toBe(404)
+  expect((await hidden.ask('GET', '/console/api/login/state')).status).toBe(404)
   await using trusting = await createTestApp({ ...environment, TRUSTED_PROXIES: '127.0.0.1' })
   await using named = await listen(trusting, { 'x-forwarded-for': '127.0.0.1' })
-  expect((await named.ask('GET', '/console/api/door/state')).status).toBe(200)
+  expect((await named.ask('GET', '/console/api/login/state')).status).toBe(200)
 })
 
 test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(

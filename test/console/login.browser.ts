@@ -6,7 +6,7 @@ import { PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.
 
 const ADD_COMMAND = 'homeport operators add your-name'
 
-const world = useConsole({ args: [], isEmpty: true })
+const world = useConsole({ args: [], hasNoOwner: true })
 
 browserTest('explains how to create the first operator', async () => {
   const { page } = await world.openSignedOut()
@@ -63,7 +63,7 @@ independentTest('removes the token from the address and sends it to the server o
     expect(await page.evaluate<string>(expression)).not.toContain(token)
   }
   const requests = sent.filter((text) => text !== link).join(' ')
-  expect(requests).toContain('/console/api/door/link')
+  expect(requests).toContain('/console/api/login/link')
   expect(requests).not.toContain(token)
   await page.context().close()
 })

@@ -28,7 +28,7 @@ test('only a sign-in sets the cookie', async () => {
   const shape = (text: string | null) => text?.replace(/=[\w-]{43};/, '=TOKEN;')
   expect(shape(signedIn.headers.get('set-cookie'))).toBe(shape(ann.setCookie) as string)
   expect(cookieIn(signedIn.headers.get('set-cookie'))).not.toBe(ann.cookie)
-  for (const path of ['me', 'operators', 'door/state', 'audit']) {
+  for (const path of ['me', 'operators', 'login/state', 'audit']) {
     expect((await ann.ask('GET', path)).headers.get('set-cookie')).toBeNull()
   }
   const refused = await askLogin(app, 'sign-in', { name, password, code: '000000' })
@@ -60,12 +60,12 @@ test('keeps secrets out of the log, the audit log and the database', async () =>
     code: ann.recoveryCodes[1],
   })
   await askLogin(app, 'link', { token: ann.token })
-  await app.ask('POST', '/console/api/door/sign-in', {
+  await app.ask('POST', '/console/api/login/sign-in', {
     body: `{"password": "${ann.password}`,
     headers: { ...SAME_ORIGIN, 'content-type': 'application/json' },
   })
   // Lines are written after the replies.
-  const signIns = () => app.lines.join('').match(/door\/sign-in/g)?.length ?? 0
+  const signIns = () => app.lines.join('').match(/login\/sign-in/g)?.length ?? 0
   for (let tries = 0; tries < 500 && signIns() < 4; tries++) await Bun.sleep(2)
 
   const sessions = [bob, again].map(({ headers }) => cookieIn(headers.get('set-cookie')))
@@ -84,7 +84,7 @@ test('keeps secrets out of the log, the audit log and the database', async () =>
   ]
   for (const secret of secrets) expect(secret.length).toBeGreaterThan(9)
   const log = app.lines.join('')
-  expect(log.match(/door\/sign-in/g)).toHaveLength(4)
+  expect(log.match(/login\/sign-in/g)).toHaveLength(4)
   const { tables, read } = app.services.db
   const rows = [
     tables.operators,
@@ -115,5 +115,5 @@ async function setUpWithTotp(app: TestApp): Promise<{ secret: string; sealed: st
 }
 
 function askLogin(app: TestApp, path: string, json: unknown = {}) {
-  return app.ask('POST', `/console/api/door/${path}`, { json, headers: SAME_ORIGIN })
+  return app.ask('POST', `/console/api/login/${path}`, { json, headers: SAME_ORIGIN })
 }

@@ -122,16 +122,16 @@ browserTest('lists unclaimed and doubled purchases', async () => {
   await page.getByText('Active purchases that belong to no user.').waitFor()
   expect(await names()).toContain('lonely')
   expect(await names()).not.toContain('twice')
-  await show.selectOption('Doubled')
+  await show.selectOption('Duplicate')
   await page.getByText(/more than once/).waitFor()
   expect(await names()).toEqual(['twice', 'twice'])
   const row = page.locator('main .list > li').first()
-  expect(await textOf(row)).toContain('ann@example.com, named at purchase, not yet claimed')
+  expect(await textOf(row)).toContain('ann@example.com, assigned at purchase, not yet claimed')
   await row.getByRole('link', { name: 'ann@example.com' }).click()
   await page.getByRole('heading', { name: 'Ann' }).waitFor()
   const purchase = card(page, 'twice').first()
   expect(await textOf(purchase)).toContain(
-    'Source: Direct from App Store; named at purchase, not yet claimed',
+    'Source: Direct from App Store; assigned at purchase, not yet claimed',
   )
   await context.close()
 })

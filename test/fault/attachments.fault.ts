@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { residentMemory } from '../bench/servers.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
-import { bombOf, bombPng, noise, phonePhoto } from '../support/pictures.ts'
+import { bombPng, noise, oneBitPng, phonePhoto } from '../support/pictures.ts'
 import { register } from '../support/requests.ts'
 import { watchServer, watchWorkers } from '../support/watch.ts'
 
@@ -90,7 +90,7 @@ test('111: an image of one row or one column is refused based on its header', as
     [64_000_000, 1],
     [16_385, 10],
   ] as const) {
-    const bomb = bombOf(width, height)
+    const bomb = oneBitPng(width, height)
     const start = performance.now()
     const reply = await upload(server, token, bomb)
     const took = performance.now() - start

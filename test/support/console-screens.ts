@@ -169,7 +169,7 @@ async function failToLoad(page: Page) {
 
 async function showNoOperators(page: Page) {
   const state = { appName: 'homeport', hasOperators: false, isSignedIn: false }
-  await page.route('**/console/api/door/state', (route) => route.fulfill(apiReply(state)))
+  await page.route('**/console/api/login/state', (route) => route.fulfill(apiReply(state)))
   await page.reload()
 }
 
@@ -181,7 +181,7 @@ async function choosePassword(page: Page) {
 async function showCodes(page: Page) {
   const recoveryCodes = Array.from({ length: 10 }, (_, at) => `abcd${at}fghjk`)
   const done = apiReply({ recoveryCodes })
-  await page.route('**/console/api/door/set-up', (route) => route.fulfill(done))
+  await page.route('**/console/api/login/set-up', (route) => route.fulfill(done))
   await choosePassword(page)
   await press('Set password')(page)
   await page.getByText('abcd9fghjk').waitFor()

@@ -37,12 +37,12 @@ async function withSlot(run: () => Promise<void>) {
   }
 }
 
-/** A server and a browser for all tests of a file. Pages are signed in as the owner `olga`, unless `isEmpty`. */
+/** A server and a browser for all tests of a file. Pages are signed in as the owner `olga`, unless `hasNoOwner`. */
 export function useConsole({
   args = ['serve', '--demo'],
   environment = {},
-  isEmpty = false,
-}: StartOptions & { isEmpty?: boolean } = {}) {
+  hasNoOwner = false,
+}: StartOptions & { hasNoOwner?: boolean } = {}) {
   const stack = new AsyncDisposableStack()
   let started: { console: Console; browser: ConsoleBrowser; cookie: string } | null = null
   beforeAll(async () => {
@@ -53,7 +53,7 @@ export function useConsole({
     ])
     stack.use(console)
     stack.use(browser)
-    started = { console, browser, ...(isEmpty ? { cookie: '' } : await console.signUp('olga')) }
+    started = { console, browser, ...(hasNoOwner ? { cookie: '' } : await console.signUp('olga')) }
   }, 90_000)
   afterAll(() => stack.disposeAsync())
   const world = () => started as NonNullable<typeof started>
@@ -129,9 +129,9 @@ export async function startConsole({ args = [], environment = {} }: StartOptions
   /** Adds an operator with a passkey and returns the session's cookie. */
   async function signUp(name: string): Promise<{ cookie: string }> {
     const token = (await linkFor(name)).split('=').at(-1)
-    const { passkey } = (await ask('door/link', { token })).response
+    const { passkey } = (await ask('login/link', { token })).response
     const credential = createPasskey(url).register(passkey)
-    const reply = await send('door/set-up', { token, passkey: credential, passkeyName: 'Laptop' })
+    const reply = await send('login/set-up', { token, passkey: credential, passkeyName: 'Laptop' })
     return { cookie: cookieIn(reply.headers.get('set-cookie')) }
   }
 

@@ -23,7 +23,7 @@ export type HeicShape = {
 
 type Item = { type: string; data: Buffer; properties: number[]; references?: [string, number[]] }
 
-/** A HEIC file of the quadrants in another shape (ISO/IEC 23008-12). */
+/** A HEIC file of the quadrants, structured as `shape` says (ISO/IEC 23008-12). */
 export function heicOf(shape: HeicShape): Buffer {
   const { grid, exif } = shape
   const [columns, rows] = grid ?? [1, 1]

@@ -14,11 +14,11 @@ export async function signInOperator(
   const { token } = await app.services.operators.accounts.add(name, role)
   const post = (path: string, json: unknown, headers: Record<string, string> = {}) =>
     app.ask('POST', `/console/api/${path}`, { json, headers: { ...SAME_ORIGIN, ...headers } })
-  const offered = (await post('door/link', { token })).json.response.totp
+  const offered = (await post('login/link', { token })).json.response.totp
   const totp = new TOTP({ secret: Secret.fromBase32(offered.secret) })
   const codeNow = () => totp.generate({ timestamp: app.clock.now.getTime() })
   const choice = { token, password: PASSWORD, code: codeNow(), sealed: offered.sealed }
-  const done = await post('door/set-up', choice)
+  const done = await post('login/set-up', choice)
   const cookie = cookieIn(done.headers.get('set-cookie'))
   return {
     name,

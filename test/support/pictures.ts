@@ -38,8 +38,8 @@ export async function bombPng(side: number): Promise<Buffer> {
     .toBuffer()
 }
 
-/** A 1-bit PNG of any dimensions: its rows are equal, so that it has few bytes. */
-export function bombOf(width: number, height: number): Buffer {
+/** A 1-bit PNG of any dimensions. It has few bytes, because identical rows compress well. */
+export function oneBitPng(width: number, height: number): Buffer {
   const row = 1 + Math.ceil(width / 8)
   return encodePng({ width, height, bitDepth: 1, colorType: 0 }, Buffer.alloc(row * height))
 }

@@ -57,11 +57,11 @@ function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const submitPasskey = async () => {
-    await send('door/sign-in', { passkey: await signWithPasskey('door/passkey') })
+    await send('login/sign-in', { passkey: await signWithPasskey('login/passkey') })
     onSignedIn()
   }
   const submitPassword = async () => {
-    await send('door/sign-in', { name: name.trim(), password, code: code.trim() })
+    await send('login/sign-in', { name: name.trim(), password, code: code.trim() })
     onSignedIn()
   }
   return (
@@ -104,7 +104,7 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
   const [codes, setCodes] = useState<string[]>([])
   const [wantsPassword, setWantsPassword] = useState(false)
   useEffect(() => {
-    send<Offer>('door/link', { token }).then(setOffer, (error) => setRefusal(describeError(error)))
+    send<Offer>('login/link', { token }).then(setOffer, (error) => setRefusal(describeError(error)))
   }, [])
   if (refusal) {
     return (
@@ -126,7 +126,7 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
   if (codes.length > 0) return <RecoveryCodes codes={codes} onSignedIn={onSignedIn} />
   if (!offer) return <Loading />
   const submitPasskey = async () => {
-    await send('door/set-up', { token, ...(await createPasskey(offer.passkey)) })
+    await send('login/set-up', { token, ...(await createPasskey(offer.passkey)) })
     onSignedIn()
   }
   return (
@@ -154,7 +154,7 @@ function PasswordSetUp({ token, offer, onDone }: PasswordProps) {
   const { qr, secret, sealed } = offer.totp
   const finish = async () => {
     const choice = { token, password, code: code.trim(), sealed }
-    onDone((await send<{ recoveryCodes: string[] }>('door/set-up', choice)).recoveryCodes)
+    onDone((await send<{ recoveryCodes: string[] }>('login/set-up', choice)).recoveryCodes)
   }
   return (
     <form onSubmit={(event) => event.preventDefault()}>

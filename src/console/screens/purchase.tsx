@@ -153,7 +153,7 @@ function Give({ purchase, reload }: CardProps) {
       {isOpen && (
         <Dialog title="Give to another user" onClose={() => setOpen(false)}>
           <p>
-            The other user gets access from {productId ?? 'this purchase'} at once, whatever{' '}
+            The other user gets {productId ?? 'this purchase'} at once, whatever{' '}
             <code>PURCHASE_TRANSFER</code> says.{' '}
             {userId === null
               ? 'No user has it now.'

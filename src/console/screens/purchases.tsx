@@ -14,7 +14,11 @@ const MAX_LISTED = 100
 const FILTERS: [value: string, name: string, meaning: string][] = [
   ['', 'All active', ''],
   ['unclaimed', 'Unclaimed', 'Active purchases that belong to no user.'],
-  ['doubled', 'Doubled', 'Active purchases of users who pay for the same product more than once.'],
+  [
+    'doubled',
+    'Duplicate',
+    'Active purchases of users who pay for the same product more than once.',
+  ],
 ]
 
 /** The purchase search, or one purchase. */

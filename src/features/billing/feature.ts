@@ -53,7 +53,7 @@ export const billingFeature = {
     })
     const { billing, erasure, subscription, stores } = parts
     const showsSandbox = config.billingSandbox === 'separate'
-    const withAliases = nothing('erased and merged with billingAliases')
+    const byAliases = nothing('the functions of billingAliases also erase and merge these rows')
     return {
       services: parts,
       routes: ({ signedIn, ipOf }: RouteContext) =>
@@ -94,14 +94,14 @@ export const billingFeature = {
           merging: billing.aliasUsers,
         },
         billingEvents: {
-          deletion: withAliases,
+          deletion: byAliases,
           export: { billingEvents: erasure.eventsOfUser },
-          merging: withAliases,
+          merging: byAliases,
         },
         transferIds: {
-          deletion: withAliases,
+          deletion: byAliases,
           export: nothing('exported with the TRANSFER events that name them'),
-          merging: withAliases,
+          merging: byAliases,
         },
       },
     }

@@ -45,7 +45,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
   const { accounts, audit, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
     .get(
-      '/door/state',
+      '/login/state',
       async ({ request }) => {
         const hasOperators = await accounts.hasAny()
         return data({ appName, hasOperators, isSignedIn: await isSignedIn(request) })
@@ -53,12 +53,12 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       allow('anyone'),
     )
     .post(
-      '/door/link',
+      '/login/link',
       async ({ request, body }) => data(await signIn.startSetUp(body.token, visitorOf(request))),
       { ...json(Token), ...allow('anyone') },
     )
     .post(
-      '/door/set-up',
+      '/login/set-up',
       async ({ request, body, set }) => {
         const visitor = visitorOf(request)
         const { token, ...choice } = body
@@ -74,12 +74,12 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       { ...json(SetUp), ...allow('anyone') },
     )
     .post(
-      '/door/passkey',
+      '/login/passkey',
       async ({ request }) => data(await signIn.startPasskeySignIn(visitorOf(request))),
       allow('anyone'),
     )
     .post(
-      '/door/sign-in',
+      '/login/sign-in',
       async ({ request, body, set }) => {
         const proof = proofIn(body)
         const signedIn = await signIn.signIn(proof, visitorOf(request)).catch(async (error) => {

@@ -37,7 +37,7 @@ export const userGerman: Sentences = {
   'The access token has expired: refresh it.': 'Die Anmeldung ist abgelaufen.',
   'The token is invalid or has expired: sign in again.':
     'Die Anmeldung ist nicht mehr gültig: Melde dich neu an.',
-  'This is the only way to sign in: set a password by mail first.':
+  'This is the only way to sign in: set a password by e-mail first.':
     'Du könntest dich nicht mehr anmelden: Lege erst per E-Mail ein Passwort fest.',
   'The id token was not accepted: sign in with the provider again.':
     'Die Anmeldung beim Anbieter ist hier nicht gültig: Melde dich dort noch einmal an.',

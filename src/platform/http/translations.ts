@@ -1,6 +1,6 @@
 import type { Sentences } from './translator.ts'
 
-/** Messages of any route that users may see. Errors for developers are only in English. */
+/** User-facing messages that any route can send. Errors for developers are only in English. */
 export const httpGerman: Sentences = {
   'Not found.': 'Nicht gefunden.',
   'Some fields are invalid.': 'Einige Angaben sind ungültig.',

@@ -55,7 +55,7 @@ async function signIn(url: string, link: string): Promise<string> {
     origin: url,
   }
   const post = (path: string, json: unknown) =>
-    fetch(`${url}/console/api/door/${path}`, {
+    fetch(`${url}/console/api/login/${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(json),

@@ -7,7 +7,7 @@ import { createImageQueue } from '../../../src/features/attachments/images/image
 import { startImageWorker } from '../../../src/features/attachments/images/image-worker-process.ts'
 import { createDiskSpace } from '../../../src/features/attachments/storage/disk-space.ts'
 import { createLog } from '../../../src/lib/log.ts'
-import { bombOf } from '../../support/pictures.ts'
+import { oneBitPng } from '../../support/pictures.ts'
 
 /** Finishes JPEGs at once, never finishes PNGs, and exits on its second picture. */
 const WORKER = `
@@ -48,7 +48,7 @@ test('a worker that exceeds the time limit is stopped', async () => {
 async function makeQueue() {
   const folder = mkdtempSync(join(tmpdir(), 'homeport-queue-'))
   const input = join(folder, 'picture.png')
-  await Bun.write(input, bombOf(64, 64))
+  await Bun.write(input, oneBitPng(64, 64))
   const space = createDiskSpace(folder, 0)
   const log = createLog('error', { write: () => {} })
   const queue = createImageQueue({ command: COMMAND, space, cores: 1, log })

@@ -110,7 +110,7 @@ test('83: stored purchases agree with the model and with a rebuild, with duplica
   )
 }, 1_200_000)
 
-test('83: late events that a purchase event overrides give the same state as a fold of all events', async () => {
+test('83: late events, even overridden ones, give the same state as a full fold', async () => {
   await using app = await createTestApp(
     {},
     { foldingSizes: { checkpointEvery: 6, sliceEvents: 6 } },

@@ -254,7 +254,7 @@ test('a page without a valid origin gets no challenge', async () => {
 
 function postLogin(app: TestApp, path: string, json: unknown = {}, origin = ORIGIN) {
   const headers = { 'sec-fetch-site': 'same-origin', origin, ...hostOf(origin) }
-  return app.ask('POST', `/console/api/door/${path}`, { json, headers })
+  return app.ask('POST', `/console/api/login/${path}`, { json, headers })
 }
 
 /** Sets an operator up with a passkey, and returns a requester for their session. */

@@ -72,7 +72,7 @@ test('even the last owner can be removed before being set up', async () => {
 test('the login state shows if operators exist and if the caller is signed in', async () => {
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
-    (await app.ask('GET', '/console/api/door/state', { headers })).json.response
+    (await app.ask('GET', '/console/api/login/state', { headers })).json.response
   const initialState = { appName: 'Trees', hasOperators: false, isSignedIn: false }
   expect(await state()).toEqual(initialState)
   const { cookie } = await signInOperator(app)

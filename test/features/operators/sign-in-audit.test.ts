@@ -89,7 +89,7 @@ test('audits signing out of the current session and of another', async () => {
 })
 
 function postLogin(app: TestApp, path: string, json: unknown = {}) {
-  return app.ask('POST', `/console/api/door/${path}`, { json, headers: HEADERS })
+  return app.ask('POST', `/console/api/login/${path}`, { json, headers: HEADERS })
 }
 
 function prove(browser: OperatorBrowser, code: string) {

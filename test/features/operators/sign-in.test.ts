@@ -245,7 +245,7 @@ function postLogin(
   headers: Record<string, string> = {},
 ) {
   const init = { json, headers: { ...HEADERS, ...headers } }
-  return app.ask('POST', `/console/api/door/${path}`, init)
+  return app.ask('POST', `/console/api/login/${path}`, init)
 }
 
 function signIn(
@@ -272,7 +272,7 @@ test('refuses codes if the secret cannot be decrypted, and a reset restores acce
   const code = ann.codeNow()
   const json = { name: ann.name, password: ann.password, code }
   const headers = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
-  const refused = await app.ask('POST', '/console/api/door/sign-in', { json, headers })
+  const refused = await app.ask('POST', '/console/api/login/sign-in', { json, headers })
   expect([refused.status, refused.json.code]).toEqual([401, 'invalid_credentials'])
   expect((await operators.accounts.reset(ann.name)).name).toBe(ann.name)
 })

@@ -17,7 +17,7 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-/** How long a file may still be read by name after it was opened. */
+/** After `open`, a file is read later, by its path: it must not be evicted for this long. */
 const IN_USE_MS = 60 * 1000
 const SWEEP_BATCH_SIZE = 500
 const PARTIAL_SUFFIX = '.part'

@@ -22,8 +22,8 @@ const PURCHASES_PER_CHECK = 16
 const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 /**
- * Refolds purchases and reassigns their owners, in slices. Work that a slice does not finish is stored in
- * `stale_lines` and `stale_customers` for the next one.
+ * Refolds purchases and reassigns their owners, in slices. Work that a slice does not finish is
+ * stored in `stalePurchases` and `staleCustomers` for the next one.
  */
 export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkDeps) {
   const { subscriptions, stalePurchases, staleCustomers, purchaseOwners } = db.tables

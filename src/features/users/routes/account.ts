@@ -91,7 +91,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           operationId: 'forgotPassword',
           summary: 'Request a password reset',
           description:
-            'Sends a mail with a link if the account exists. The reply is always the same.',
+            'Sends an e-mail with a link if the account exists. The reply is always the same.',
         },
       },
     )
@@ -164,7 +164,8 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'changeEmail',
           summary: 'Change the e-mail address',
-          description: 'Sends a mail to the new address. Nothing changes until its link is opened.',
+          description:
+            'Sends an e-mail to the new address. Nothing changes until its link is opened.',
         },
       },
     )

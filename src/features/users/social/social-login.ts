@@ -151,9 +151,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * A new account always shows the address. It can sign in with the address only if the provider
-   * has verified it and no other account has it. If the provider does not own the address, a mail
-   * verifies it again, because it may have changed hands.
+   * A new account always has the address in `email`. The user can sign in with it only if the
+   * provider has verified it and no other account has it. If the provider does not own the address,
+   * the user must verify it again by e-mail, because it may have changed hands.
    */
   async function loginFieldsOf(
     tx: Tx,
@@ -190,5 +190,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
 }
 
 function onlySignInMethod(): AppError {
-  return new AppError('conflict', 'This is the only way to sign in: set a password by mail first.')
+  return new AppError(
+    'conflict',
+    'This is the only way to sign in: set a password by e-mail first.',
+  )
 }

@@ -4,7 +4,7 @@ import { fdatasyncSync, openSync } from 'node:fs'
 type CheckpointResult = { busy: number; log: number; checkpointed: number }
 
 const PAUSE_MS = 200
-/** A log of this many pages is restarted once at most MAX_PAGES_LEFT remain to be copied. */
+/** A log this long is restarted as soon as MAX_PAGES_LEFT pages or fewer remain to be copied. */
 const LONG_LOG_PAGES = 24_000
 const MAX_PAGES_LEFT = 64
 /** How long the writing process may wait for the last pages. */
@@ -38,7 +38,10 @@ export async function copyLogUntilIdle(path: string) {
       checkpoint('RESTART', RESTART_WAIT_MS)
   }
 
-  /** Copies the log. SQLite syncs only once all of it is copied, and one large sync would take too long. */
+  /**
+   * Copies the log. SQLite does not sync until all of it is copied, and one large sync would take
+   * too long.
+   */
   function copy(): { log: number; left: number } {
     const { log, checkpointed } = checkpoint('PASSIVE', 0)
     if (checkpointed < log) fdatasyncSync(file)
