@@ -32,7 +32,7 @@ test('a restart under load refuses no request and loses none', async () => {
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
-test('a restart under load loses no request of an agent with keep-alive connections', async () => {
+test('a restart under load loses no request of a client with keep-alive connections', async () => {
   await using _ = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()

@@ -25,7 +25,7 @@ export function report(outcome: Outcome): string {
 
 function comparisonRows({ comparisons }: Outcome) {
   const { events, users, files, filesOnDisk } = comparisons
-  const rows = { events, users, files, 'files on disk, by rows': filesOnDisk }
+  const rows = { events, users, files, 'files on disk, compared with rows': filesOnDisk }
   return Object.entries(rows).map(([name, { acknowledged, lost, duplicates, unknown }]) => [
     name,
     acknowledged,

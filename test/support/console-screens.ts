@@ -46,7 +46,7 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     {
       name: 'gift of a purchase',
       path: '/console/purchases/demo-0',
-      prepare: press('Give to another user'),
+      prepare: press('Transfer to another user'),
     },
     { name: 'stores with checks', path: '/console/stores', prepare: showStores },
     { name: 'failed events', path: '/console/events?outcome=failed' },

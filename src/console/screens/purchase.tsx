@@ -148,10 +148,10 @@ function Give({ purchase, reload }: CardProps) {
   return (
     <>
       <button type="button" class="danger" onClick={open}>
-        Give to another user
+        Transfer to another user
       </button>
       {isOpen && (
-        <Dialog title="Give to another user" onClose={() => setOpen(false)}>
+        <Dialog title="Transfer to another user" onClose={() => setOpen(false)}>
           <p>
             The other user gets {productId ?? 'this purchase'} at once, whatever{' '}
             <code>PURCHASE_TRANSFER</code> says.{' '}
@@ -184,7 +184,7 @@ function Give({ purchase, reload }: CardProps) {
                 run={give}
                 isSubmit
               >
-                Give the purchase
+                Transfer purchase
               </Action>
             </div>
           </form>

@@ -120,7 +120,7 @@ export function attachmentRoutes({
           operationId: 'listAttachments',
           summary: 'Your files, newest first',
           description:
-            'A page of files with fresh URLs. Pass `next`, beside `response`, as `after` for the next page.',
+            'A page of files with fresh URLs. To get the next page, pass `next` (beside `response`) as `after`.',
         },
       },
     )

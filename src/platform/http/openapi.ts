@@ -227,7 +227,7 @@ function union(choices: Node[]): Node {
   const others = choices.filter(({ type }) => type !== 'null')
   const nullable = others.length < choices.length ? { nullable: true } : {}
   const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
-  // Only the text in such a union has a format; any other union of types becomes any value.
+  // Only the text in such a union has a format; any other is documented as any value.
   if (native && others.some(({ type, format }) => type === 'string' && format !== undefined))
     return { ...repair(native), ...nullable }
   if (native && others.length > 1) return nullable

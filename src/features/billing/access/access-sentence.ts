@@ -11,7 +11,7 @@ type AccessFacts = {
   purchases: PurchaseAccess[]
   /** Whether the other environment has purchases. */
   hasOtherPurchases: boolean
-  /** The code of a purchase's plan; null if no plan names its product. */
+  /** The code of a purchase's plan; null if its product belongs to no plan. */
   planOf: (purchase: PurchaseAccess) => string | null
 }
 

@@ -15,7 +15,7 @@ export type PurchasablePlan = {
 }
 
 /**
- * A product with active purchases that no plan names. `lines`: the number of purchases;
+ * A product that has active purchases but belongs to no plan. `lines`: the number of purchases;
  * `customerId`: the customer of one of them.
  */
 export type UnmatchedProduct = {
@@ -47,7 +47,7 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
-/** Whether a purchase gives access, but no plan names it. */
+/** Whether a purchase gives access but belongs to no plan. */
 function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
   return (
     purchase.active &&
@@ -56,7 +56,7 @@ function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolea
   )
 }
 
-/** Logs a warning, once per product, when a user has paid for a product that no plan names. */
+/** Logs a warning, once per product, when a user has paid for a product that belongs to no plan. */
 export function createUnmatchedReport(log: Log) {
   const reported = new Set<string>()
   return (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => {
@@ -77,7 +77,7 @@ type PlanMatchingDeps = {
   now: () => Date
 }
 
-/** Lists the products of active purchases that no plan names, most frequent first. */
+/** Lists the products of active purchases that belong to no plan, most frequent first. */
 export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
   const { subscriptions } = db.tables
   return async (): Promise<UnmatchedProduct[]> => {
