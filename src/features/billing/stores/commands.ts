@@ -5,9 +5,9 @@ import {
   prettyJson,
   UsageError,
 } from '../../../lib/command.ts'
-import { AppError } from '../../../lib/errors.ts'
 import type { AppleEnvironment } from './apple/api.ts'
 import type { Consumption } from './apple/app-store.ts'
+import { requireKey } from './purchases/actions.ts'
 import type { FoundPurchase } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
@@ -19,8 +19,6 @@ type Needs = {
 
 const DEFAULT_LIMIT = 50
 const SANDBOX_OPTION: [string, string] = ['--sandbox', 'the sandbox instead of production']
-const NEEDS_KEY =
-  'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
 
 const storesCheck = dataCommand({
   name: 'stores check',
@@ -66,9 +64,8 @@ const storesCatchUp = dataCommand({
     { stores }: Needs,
     { environment, since }: { environment: AppleEnvironment; since?: string },
   ) => {
-    if (stores.history === null) throw new AppError('unavailable', NEEDS_KEY)
     const signal = new AbortController().signal
-    return stores.history.catchUp(environment, {
+    return requireKey(stores.history).catchUp(environment, {
       signal,
       ...(since === undefined ? {} : { since: new Date(since) }),
     })

@@ -64,7 +64,7 @@ test('the billing provider takes a submitted purchase back only for a new owner'
   await deliverEvent('RENEWAL', '$RCAnonymousID:1')
   expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
   app.clock.advance(DAY)
-  await deliverEvent('UNCANCELLATION', 'somebody-else')
+  await deliverEvent('UNCANCELLATION', 'other-user')
   expect(await listSubscriptions()).toEqual([])
 
   async function deliverEvent(type: string, appUserId: string) {

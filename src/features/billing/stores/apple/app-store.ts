@@ -126,20 +126,18 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     return {}
   }
 
-  /** Makes later notifications about the purchase name the user. False if Apple does not allow it. */
+  /** Makes later notifications about the purchase name the user, where Apple allows it. */
   async function setAccountToken(
     transactionId: string,
     environment: AppleEnvironment,
     userId: string,
-  ): Promise<boolean> {
+  ) {
     const path = `/inApps/v1/transactions/${encodeURIComponent(transactionId)}/appAccountToken`
     try {
       const body = { appAccountToken: userId }
       await callForItsApp(path, { environment, method: 'PUT', body })
-      return true
     } catch (error) {
-      if (error instanceof AppleApiError && error.reason === 'rejected') return false
-      throw error
+      if (!(error instanceof AppleApiError) || error.reason !== 'rejected') throw error
     }
   }
 

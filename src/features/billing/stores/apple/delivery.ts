@@ -17,10 +17,14 @@ export function readAppleDelivery(
   const document = readNotification(signedPayload, verify, apps)
   const event = appleEvent(document)
   if (event === null) return null
-  // Leave `signedDate` out of the hash, because a repeated notification may be signed again.
-  const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
   const bytes = Buffer.from(JSON.stringify(document))
   const signed = String(signedPayload)
   const bundleId = String(subjectOf(document.notification)['bundleId'])
-  return { provider: 'app_store', event, bundleId, bytes, signed, hash: sha256(text, 'hex') }
+  return { provider: 'app_store', event, bundleId, bytes, signed, hash: contentHash(document) }
+}
+
+/** SHA-256, hex, of a document without its `signedDate`: Apple may sign the same content again. */
+export function contentHash(document: object): string {
+  const text = JSON.stringify(document, (key, value) => (key === 'signedDate' ? undefined : value))
+  return sha256(text, 'hex')
 }

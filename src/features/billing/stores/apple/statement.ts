@@ -1,6 +1,6 @@
-import { sha256 } from '../../../../lib/crypto.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { Delivery } from '../../inbox/event.ts'
+import { contentHash } from './delivery.ts'
 import { appleEvent, STATEMENT } from './event.ts'
 import { type AppleDocument, checkContent, environmentOf } from './notification.ts'
 import type { VerifyToken } from './token.ts'
@@ -26,11 +26,7 @@ export function readStatement(
   checkContent(transaction, renewal, { bundleId, environment })
   const { status } = signed
   const data = { bundleId, environment, ...(status === undefined ? {} : { status }) }
-  // Apple signs each reply again, so `signedDate` alone is no difference.
-  const text = JSON.stringify({ data, transaction, renewal }, (key, value) =>
-    key === 'signedDate' ? undefined : value,
-  )
-  const hash = sha256(text, 'hex')
+  const hash = contentHash({ data, transaction, renewal })
   const document: AppleDocument = {
     notification: {
       notificationType: STATEMENT,

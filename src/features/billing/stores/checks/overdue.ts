@@ -1,23 +1,20 @@
-import { eq } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
-import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import type { Purchase } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
+import type { Claims } from '../purchases/claims.ts'
 import { transactionOf } from '../purchases/purchase-key.ts'
 import type { RecordStatement } from '../purchases/statements.ts'
 import { OVERDUE_AFTER_MS, type StoreChecks } from './schedule.ts'
 
-type OverdueDeps = {
+type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
   db: BillingDb
   appStore: AppStore
   checks: StoreChecks
   recordStatement: RecordStatement
-  /** The app user id that the purchase's latest claim names; null for none. */
-  claimantOf: (purchaseKey: string) => Promise<string | null>
   now: () => Date
   log: Log
 }
@@ -34,8 +31,7 @@ const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
 
 /** Asks the store about purchases whose period has ended without news. */
 export function createOverdue(deps: OverdueDeps) {
-  const { db, appStore, checks, recordStatement, claimantOf, now, log } = deps
-  const { subscriptions } = db.tables
+  const { db, appStore, checks, recordStatement, claimantOf, purchaseOf, now, log } = deps
   return { checkDue, ask }
 
   /** Makes the checks that are due. Stops when the store refuses the key or limits requests. */
@@ -55,11 +51,11 @@ export function createOverdue(deps: OverdueDeps) {
   }
 
   async function make({ purchaseKey, dueAt, attempts, isTokenUnset }: Check, signal: AbortSignal) {
-    const before = await purchaseOf(purchaseKey)
+    const before = await purchaseOf(db.read, purchaseKey)
     const isDue = isTokenUnset || (before !== null && isOverdue(before, now()))
     if (isDue) await ask(purchaseKey, signal)
     if (isTokenUnset) await tellOwner(purchaseKey)
-    const after = await purchaseOf(purchaseKey)
+    const after = await purchaseOf(db.read, purchaseKey)
     const next = after && nextCheckOf(after, attempts, now())
     if (next === null) return checks.remove(purchaseKey, dueAt)
     await checks.postpone(purchaseKey, dueAt, {
@@ -82,17 +78,9 @@ export function createOverdue(deps: OverdueDeps) {
   async function tellOwner(purchaseKey: string) {
     const { environment, transactionId } = transactionOf(purchaseKey)
     const userId = await claimantOf(purchaseKey)
-    // The user may have been deleted meanwhile.
+    // The user may have been deleted in the meantime.
     if (userId === null || isPseudonym(userId)) return
     await appStore.setAccountToken(transactionId, environment, userId)
-  }
-
-  async function purchaseOf(purchaseKey: string): Promise<Purchase | null> {
-    const [row] = await db.read
-      .select()
-      .from(subscriptions)
-      .where(eq(subscriptions.purchaseKey, purchaseKey))
-    return row ? purchaseIn(row.state as StoredPurchase) : null
   }
 }
 

@@ -19,9 +19,6 @@ type PurchaseActionsDeps = {
   overdue: Overdue | null
 }
 
-const NEEDS_KEY =
-  'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
-
 /** What operators do with a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, claims, search, existingUsers, appStore, overdue } = deps
@@ -29,10 +26,10 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
 
   /** Records what the App Store says about a purchase now. Throws 503 without a key. */
   async function ask(id: string) {
-    if (appStore === null || overdue === null) throw new AppError('unavailable', NEEDS_KEY)
+    const [store, checks] = [requireKey(appStore), requireKey(overdue)]
     try {
-      const transactionIds = /^\d+$/.test(id) ? [id] : await appStore.findTransactions(id)
-      for (const transactionId of transactionIds) await askAbout(transactionId, overdue)
+      const transactionIds = /^\d+$/.test(id) ? [id] : await store.findTransactions(id)
+      for (const transactionId of transactionIds) await askAbout(transactionId, checks)
     } catch (error) {
       throw asReply(error)
     }
@@ -61,10 +58,10 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
 
   /** Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). */
   async function answerRefund(id: string, consumption: Consumption) {
-    if (appStore === null) throw new AppError('unavailable', NEEDS_KEY)
+    const store = requireKey(appStore)
     for (const { purchaseKey } of await search.findOrThrow(id)) {
       const { environment, transactionId } = transactionOf(purchaseKey)
-      await appStore.sendConsumption(transactionId, environment, consumption).catch((error) => {
+      await store.sendConsumption(transactionId, environment, consumption).catch((error) => {
         throw asReply(error)
       })
     }
@@ -74,4 +71,13 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
 /** Apple's refusal as a reply that says what to do. */
 function asReply(error: unknown): unknown {
   return error instanceof AppleApiError ? new AppError('unavailable', error.message) : error
+}
+
+/** A service that needs a key for Apple's API. Throws 503 without one. */
+export function requireKey<Service>(service: Service | null): Service {
+  if (service !== null) return service
+  throw new AppError(
+    'unavailable',
+    'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.',
+  )
 }

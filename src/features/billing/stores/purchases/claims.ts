@@ -64,13 +64,17 @@ export function createClaims(deps: ClaimsDeps) {
         return { outcome: 'refused', code: 'purchase_of_another', canTakeOverAt }
       }
     }
-    await give(tx, userId, purchaseKey)
+    await assign(tx, userId, purchaseKey, owner)
     return { outcome: heldBy === userId ? 'known' : 'bound' }
   }
 
-  /** Makes a purchase the user's, and tells a former owner. Does nothing if the user's claim is the latest one. */
+  /** Makes a purchase the user's, whatever the transfer policy. */
   async function give(tx: Tx, userId: string, purchaseKey: string) {
-    const owner = await ownerOf(tx, purchaseKey)
+    await assign(tx, userId, purchaseKey, await ownerOf(tx, purchaseKey))
+  }
+
+  /** Records a claim, and tells a former owner. Does nothing if the user's claim is the latest one. */
+  async function assign(tx: Tx, userId: string, purchaseKey: string, owner: string | null) {
     const claims = await claimsOf(tx, purchaseKey)
     if (owner === userId && claims[0]?.userId === userId) return
     const isMove = owner !== null && owner !== userId
