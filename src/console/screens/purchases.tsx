@@ -19,6 +19,11 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
     'Duplicate',
     'Active purchases of users who pay for the same product more than once.',
   ],
+  [
+    'differing',
+    'Differing',
+    'Active purchases of which the billing provider states another product or end than the store.',
+  ],
 ]
 
 /** The purchase search, or one purchase. */

@@ -1,3 +1,5 @@
+import type { OrderedEvent } from './event-order.ts'
+
 /**
  * A subscription with its renewals, or a one-off purchase. Times in ms. Derived from events alone, never from
  * the clock.
@@ -32,6 +34,10 @@ export type Purchase = {
   changedTo: string | null
   /** The current period, if the store itself has described it: then only the store changes it. */
   stated: { transactionId: string | null } | null
+  /** What the billing provider said last about a period that the store has described too. */
+  provided: { productId: string | null; expiresAt: number | null } | null
+  /** When each refunded order of a Google purchase was refunded, by order id. */
+  refundedOrders: Record<string, number> | null
   /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: boolean
 }
@@ -60,5 +66,28 @@ export const EMPTY_PURCHASE: Purchase = {
   changedAt: null,
   changedTo: null,
   stated: null,
+  provided: null,
+  refundedOrders: null,
   isTemporary: false,
+}
+
+/** The purchase that an event's own fields describe. */
+export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
+  const { environment, store, productId, priceId, entitlementIds, periodType, price } = event
+  const { purchasedAt, expiresAt } = event
+  return {
+    ...EMPTY_PURCHASE,
+    environment,
+    store,
+    productId,
+    priceId,
+    entitlementIds,
+    periodType,
+    price,
+    startedAt: purchasedAt ?? event.orderedAt,
+    purchasedAt,
+    expiresAt,
+    stated: event.stated === null ? null : { transactionId: event.transactionId },
+    isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
+  }
 }

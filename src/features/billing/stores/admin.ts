@@ -4,7 +4,7 @@ import { json } from '../../../platform/http/body.ts'
 import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
-import type { FoundPurchase } from './purchases/search.ts'
+import { type FoundPurchase, PURCHASE_FILTERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
 type StoreAdminDeps = {
@@ -19,7 +19,7 @@ type StoreAdminDeps = {
 const ENVIRONMENTS = ['production', 'sandbox'] as const
 const PurchasesQuery = closedObject({
   id: t.Optional(t.String({ maxLength: 300 })),
-  filter: t.Optional(oneOf(['unclaimed', 'doubled'], { description: 'which purchases' })),
+  filter: t.Optional(oneOf(PURCHASE_FILTERS, { description: 'which purchases' })),
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
 })
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })

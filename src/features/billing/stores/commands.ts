@@ -8,7 +8,7 @@ import {
 import type { AppleEnvironment } from './apple/api.ts'
 import type { Consumption } from './apple/app-store.ts'
 import { requireKey } from './purchases/actions.ts'
-import type { FoundPurchase } from './purchases/search.ts'
+import { type FoundPurchase, PURCHASE_FILTERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
 type Needs = {
@@ -81,13 +81,15 @@ const purchasesList = dataCommand({
   options: [
     ['--unclaimed', 'only those that belong to no user'],
     ['--doubled', 'only those whose user has the product twice'],
+    ['--differing', 'only those of which the provider states another product or end'],
     SANDBOX_OPTION,
     ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
   ],
-  input: (_args, { unclaimed, doubled, sandbox, limit }) => ({
-    filter: unclaimed ? ('unclaimed' as const) : doubled ? ('doubled' as const) : null,
-    environment: sandbox ? ('sandbox' as const) : ('production' as const),
-    limit: typeof limit === 'string' ? parseLimitOption(limit) : DEFAULT_LIMIT,
+  input: (_args, options) => ({
+    filter: PURCHASE_FILTERS.find((name) => options[name]) ?? null,
+    environment: options['sandbox'] ? ('sandbox' as const) : ('production' as const),
+    limit:
+      typeof options['limit'] === 'string' ? parseLimitOption(options['limit']) : DEFAULT_LIMIT,
   }),
   work: ({ stores }: Needs, options: Parameters<Stores['purchaseSearch']['list']>[0]) =>
     stores.purchaseSearch.list(options),

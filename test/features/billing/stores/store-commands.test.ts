@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../../../support/app.ts'
+import { createTestApp, WEBHOOK_TOKEN } from '../../../support/app.ts'
+import { providerEvent } from '../../../support/app-store/life.ts'
 import { createWorld, createWorldWithApi, deliver } from '../../../support/app-store/world.ts'
 import { typeCommand } from '../../../support/commands.ts'
 
@@ -76,6 +77,35 @@ test('purchases list finds those of no user, and those that a user has twice', a
   expect(await idsOf({})).toHaveLength(4)
   expect(await idsOf({ unclaimed: true })).toEqual([free.originalTransactionId])
   expect(await idsOf({ doubled: true })).toEqual(twice.map((one) => one.originalTransactionId))
+})
+
+test('purchases list finds those about which the billing provider and the store disagree', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  const [alike, longer, other] = [
+    store.buy({ userId }),
+    store.buy({ userId }),
+    store.buy({ userId }),
+  ]
+  const provide = async (bought: typeof alike, fields: object) => {
+    const { event, ...body } = providerEvent(bought, 'INITIAL_PURCHASE', app.clock.now.getTime())
+    const json = { ...body, event: { ...event, ...fields } }
+    await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+  }
+  const idsOf = async () => {
+    const { outcome } = await typeCommand(app, 'purchases list', [], { differing: true })
+    return outcome.map(({ transactionId }: { transactionId: string }) => transactionId)
+  }
+  await provide(other, { product_id: 'gold' })
+  app.clock.advance(1_000)
+  for (const bought of [alike, longer, other]) await deliver(app, bought.notification)
+  await provide(alike, {})
+  await provide(longer, { expiration_at_ms: Number(longer.transaction['expiresDate']) + 7_200_000 })
+  const { originalTransactionId: id } = longer
+  expect(await idsOf()).toEqual([id, other.originalTransactionId])
+  app.clock.advance(1_000)
+  await deliver(app, longer.extend(2 / 24))
+  expect(await idsOf()).toEqual([other.originalTransactionId])
 })
 
 test('purchases give moves a purchase whatever the policy, and purchases show tells whose it is', async () => {

@@ -4,6 +4,7 @@ import type { Reader } from '../../../../platform/db/db.ts'
 import { isEffectivelyForever } from '../../access/access-sentence.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
+import { isDiffering } from '../../purchases/difference.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
@@ -25,8 +26,12 @@ type PurchaseSearchDeps = {
 export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
 export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 
-/** `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another purchase. */
-type PurchaseFilter = 'unclaimed' | 'doubled'
+/**
+ * `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another
+ * purchase. `differing`: the billing provider and the store disagree about its current period.
+ */
+export const PURCHASE_FILTERS = ['unclaimed', 'doubled', 'differing'] as const
+type PurchaseFilter = (typeof PURCHASE_FILTERS)[number]
 
 type ListOptions = {
   filter?: PurchaseFilter | null
@@ -43,6 +48,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, claims, existingUsers, appStore, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
   type Row = typeof subscriptions.$inferSelect
+  const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
   return { find, findKnown, findOrThrow, list }
 
   /**
@@ -95,8 +101,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE_SIZE)
       const active = page.filter((row) => assess(row).active)
-      if (filter === null) found.push(...active)
-      else found.push(...(await (filter === 'unclaimed' ? unclaimedOf : doubledOf)(active)))
+      found.push(...(filter === null ? active : await filters[filter](active)))
       const last = page.at(-1)
       if (!last) break
       scanned += page.length
@@ -137,6 +142,10 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       counts.set(productKeyOf(row), (counts.get(productKeyOf(row)) ?? 0) + 1)
     }
     return rows.filter((row) => (counts.get(productKeyOf(row)) ?? 0) > 1)
+  }
+
+  async function differingOf(rows: Row[]): Promise<Row[]> {
+    return rows.filter(({ state }) => isDiffering(purchaseIn(state as StoredPurchase)))
   }
 
   function assess({ state }: Row) {
