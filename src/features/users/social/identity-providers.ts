@@ -1,7 +1,7 @@
-import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
+import { jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { readTextCapped } from '../../../lib/read-text-capped.ts'
+import { isUnreachable, remoteKeys } from '../../../lib/remote-keys.ts'
 
 export type ProviderName = 'google' | 'apple'
 
@@ -46,12 +46,8 @@ export function knownProviders(google: string[], apple: string[]): IdentityProvi
 }
 
 const ALGORITHMS = ['RS256', 'ES256']
-/** The minimum time between requests for unknown keys. */
-const COOLDOWN_MS = 30_000
 const KEYS_LIFETIME_MS = 10 * 60_000
-const TIMEOUT_MS = 5_000
 const CLOCK_TOLERANCE_SECONDS = 60
-const MAX_KEYS_BYTES = 256 * 1024
 
 /** Verifies native id tokens against the provider's published keys. */
 export function createIdTokenVerifier(
@@ -59,8 +55,8 @@ export function createIdTokenVerifier(
   now: () => Date,
 ): VerifyIdToken {
   const keySets = {
-    google: remoteKeys(providers.google.jwksUrl),
-    apple: remoteKeys(providers.apple.jwksUrl),
+    google: remoteKeys(providers.google.jwksUrl, KEYS_LIFETIME_MS),
+    apple: remoteKeys(providers.apple.jwksUrl, KEYS_LIFETIME_MS),
   }
   return async (provider, idToken, nonce) => {
     const { issuers, clientIds } = providers[provider]
@@ -88,7 +84,7 @@ export function createIdTokenVerifier(
         clientId: aud,
       }
     } catch (error) {
-      throw isUnreachable(error) ? unreachable(error) : refused()
+      throw !(error instanceof AppError) && isUnreachable(error) ? unreachable(error) : refused()
     }
   }
 }
@@ -103,25 +99,6 @@ function isText(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== ''
 }
 
-function remoteKeys(url: string) {
-  return createRemoteJWKSet(new URL(url), {
-    cooldownDuration: COOLDOWN_MS,
-    cacheMaxAge: KEYS_LIFETIME_MS,
-    timeoutDuration: TIMEOUT_MS,
-    headers: { 'accept-encoding': 'identity' },
-    [customFetch]: fetchKeys,
-  })
-}
-
-/** Fetches keys with a limit on the size of the reply. */
-async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
-  const reply = await fetch(url, { ...options, decompress: false })
-  const body = await readTextCapped(reply, MAX_KEYS_BYTES)
-  if (body === null)
-    throw new Error('the key set of the identity provider is too long, or compressed')
-  return new Response(body, { status: reply.status })
-}
-
 /** The nonces of the app and the token must match, or both be absent. */
 function nonceMatches(
   provider: ProviderName,
@@ -131,13 +108,6 @@ function nonceMatches(
   if (claimed === undefined && appNonce === undefined) return true
   if (typeof claimed !== 'string' || appNonce === undefined) return false
   return claimed === appNonce || (provider === 'apple' && claimed === sha256(appNonce, 'hex'))
-}
-
-/** Token errors from jose are the caller's fault; all others are failures to reach the provider. */
-function isUnreachable(error: unknown): boolean {
-  if (error instanceof AppError) return false
-  if (error instanceof errors.JWKSTimeout) return true
-  return !(error instanceof errors.JOSEError) || error.code === 'ERR_JOSE_GENERIC'
 }
 
 function refused(): AppError {
