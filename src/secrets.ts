@@ -41,7 +41,10 @@ const FILES = {
   },
   'refresh-token.key': symmetric(1, 'devices that lost the reply to a refresh must sign in again'),
   'file-url.key': symmetric(1, 'URLs of private files become invalid'),
-  'seal.key': symmetric(2, 'authenticator app codes, unsent e-mails and Apple grants are lost'),
+  'seal.key': symmetric(
+    2,
+    'authenticator app codes, unsent e-mails, Apple grants and purchase tokens are lost',
+  ),
   'recovery-code.key': symmetric(2, 'recovery codes become invalid'),
   'pseudonym.key': symmetric(2, 'late billing events of deleted users are not recognized'),
   'encryption-keys.json': {

@@ -28,6 +28,10 @@ const DIRECTORIES = `
     features/billing/provider features/billing/purchases features/billing/stores
     features/billing/stores/apple
     features/billing/stores/checks
+    features/billing/stores/google
+    features/billing/stores/google/api
+    features/billing/stores/google/push
+    features/billing/stores/google/queue
     features/billing/stores/purchases
   features/users/accounts features/users/credentials features/users/email features/users/pages
     features/users/profile features/users/routes features/users/sessions features/users/social

@@ -30,6 +30,7 @@ type Overrides = Pick<
   | 'providers'
   | 'appleUrl'
   | 'foldingSizes'
+  | 'asksPerSecond'
   | 'passwordCost'
   | 'passwordQueueLimit'
   | 'servingSince'
@@ -93,6 +94,7 @@ async function openLocked(
   opening.defer(() => services.mailer.close())
   opening.defer(() => services.outbox.stop())
   opening.defer(() => services.backlog.stop())
+  opening.defer(() => services.stores.play?.queue.stop())
   await seed(services)
   await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
   if (migrated.length > 0) {

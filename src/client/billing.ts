@@ -69,10 +69,21 @@ export type BillingExport = {
 }
 
 /** A purchase that a store has confirmed to the app. */
-export type SubmittedPurchase = {
+export type SubmittedPurchase = AppStorePurchase | PlayStorePurchase
+
+export type AppStorePurchase = {
   store: 'app_store'
   /** The transaction as StoreKit signed it: `jwsRepresentation` of the verification result. */
   signedTransaction: string
+}
+
+export type PlayStorePurchase = {
+  store: 'play_store'
+  packageName: string
+  /** The token that Play Billing gave the app. */
+  purchaseToken: string
+  productId?: string
+  kind?: 'subscription' | 'one_time'
 }
 
 /** The result for a submitted purchase. */

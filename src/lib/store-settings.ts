@@ -1,8 +1,16 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
 import { externalUrl, isWord } from './setting-values.ts'
 import type { SettingsReader } from './settings-reader.ts'
+
+const ACKNOWLEDGEMENTS = ['recorded', 'claimed', 'never'] as const
+
+/**
+ * When the server acknowledges a Google purchase: once it is recorded, once a user has submitted it, or never, because
+ * the app does.
+ */
+export type PlayAcknowledge = (typeof ACKNOWLEDGEMENTS)[number]
 
 const TRANSFERS = ['on-request', 'never', 'always'] as const
 
@@ -30,10 +38,29 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
       keyFile,
     ),
     /** Only tests use other hosts and another root certificate than Apple's. */
-    appStoreApiUrl: optional('APP_STORE_API_URL', 'a URL', (text) =>
-      externalUrl(text)?.replace(/\/+$/, ''),
-    ),
+    appStoreApiUrl: optional('APP_STORE_API_URL', 'a URL', apiUrl),
     appStoreRoot: optional('APP_STORE_ROOT_FILE', 'the path of a certificate', certificateFile),
+    /** The package names of the apps on Google Play. */
+    playPackages: all('PLAY_PACKAGES', 'package names, separated by commas', isPackageName),
+    /** The service account that calls Google's API. */
+    playAccount: optional(
+      'PLAY_SERVICE_ACCOUNT_FILE',
+      'the path of the JSON key of a service account, as Google Cloud made it, readable by its owner alone (mode 0600)',
+      serviceAccountFile,
+    ),
+    /** What the tokens of Pub/Sub must say. */
+    playPushAccount: optional('PLAY_PUSH_ACCOUNT', 'the e-mail of a service account', emailAddress),
+    playPushAudience: optional('PLAY_PUSH_AUDIENCE', 'a text without spaces', word),
+    playPushSubscription: optional(
+      'PLAY_PUSH_SUBSCRIPTION',
+      'a name such as projects/my-project/subscriptions/homeport',
+      subscriptionName,
+    ),
+    playAcknowledge: choice('PLAY_ACKNOWLEDGE', ACKNOWLEDGEMENTS, 'recorded'),
+    /** Only tests use other hosts than Google's. */
+    playApiUrl: optional('PLAY_API_URL', 'a URL', apiUrl),
+    playTokenUrl: optional('PLAY_TOKEN_URL', 'a URL', apiUrl),
+    playJwksUrl: optional('PLAY_JWKS_URL', 'a URL', apiUrl),
     purchaseTransfer: choice('PURCHASE_TRANSFER', TRANSFERS, 'on-request'),
     /** The ids of users whose test purchases give access in production. */
     sandboxTesters: all('SANDBOX_TESTERS', 'ids of users, separated by commas', isWord),
@@ -52,7 +79,13 @@ export function storeContradictions(
   const { appStoreApps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const api = [appStoreIssuerId, appStoreKeyId, appStoreKey]
   const hasSome = api.some((part) => part !== null)
+  const { playPackages, playAccount, playPushAccount } = settings
   return [
+    [
+      playPackages.length > 0 !== (playAccount !== null),
+      'PLAY_PACKAGES and PLAY_SERVICE_ACCOUNT_FILE must be set together',
+    ],
+    [playPushAccount !== null && playAccount === null, 'PLAY_PUSH_ACCOUNT requires PLAY_PACKAGES'],
     [
       hasSome && api.includes(null),
       'APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE must be set together',
@@ -93,11 +126,54 @@ function keyId(text: string): string | undefined {
 /** The private key in a file that only its owner can read. */
 function keyFile(path: string): JWK | undefined {
   try {
-    if ((statSync(path).mode & 0o077) !== 0) return undefined
-    const key = createPrivateKey(readFileSync(path))
+    const key = createPrivateKey(readPrivate(path))
     const isP256 = key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
     return isP256 ? (key.export({ format: 'jwk' }) as JWK) : undefined
   } catch {
     return undefined
   }
+}
+
+/** A Google Cloud service account: its e-mail, and the key that it signs with. */
+export type ServiceAccount = { email: string; keyId: string; privateKey: KeyObject }
+
+function serviceAccountFile(path: string): ServiceAccount | undefined {
+  try {
+    const account = JSON.parse(readPrivate(path).toString('utf8'))
+    const { type, client_email: email, private_key_id: keyId } = account
+    if (type !== 'service_account') return undefined
+    const privateKey = createPrivateKey(account.private_key)
+    const isComplete = typeof email === 'string' && typeof keyId === 'string'
+    return isComplete && privateKey.asymmetricKeyType === 'rsa'
+      ? { email, keyId, privateKey }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The content of a file that only its owner can read. Throws for any other file. */
+function readPrivate(path: string): Buffer {
+  if ((statSync(path).mode & 0o077) !== 0) throw new Error('others can read the file')
+  return readFileSync(path)
+}
+
+function apiUrl(text: string): string | undefined {
+  return externalUrl(text)?.replace(/\/+$/, '')
+}
+
+function isPackageName(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/.test(text)
+}
+
+function subscriptionName(text: string): string | undefined {
+  return /^projects\/[^/\s]+\/subscriptions\/[^/\s]+$/.test(text) ? text : undefined
+}
+
+function emailAddress(text: string): string | undefined {
+  return /^[^@\s]+@[^@\s]+$/.test(text) ? text : undefined
+}
+
+function word(text: string): string | undefined {
+  return isWord(text) ? text : undefined
 }

@@ -46,6 +46,8 @@ export type FeaturesDeps = {
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
+  /** How many purchases Google is asked about in a second. */
+  asksPerSecond?: number
 }
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
@@ -78,6 +80,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
     sizes: deps.foldingSizes,
+    asksPerSecond: deps.asksPerSecond,
   })
   const { listing, attachments: files } = attachments.services
   const { subscription, eventSearch } = billing.services

@@ -11,7 +11,13 @@ const LOGIN = { email: EMAIL, password: PASSWORD }
 const ENV = { plain: 'test', sealed: 'production' }
 
 /** Documented operations that apps do not call: files have URLs, and the others are for servers. */
-const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent', 'receiveAppStoreNotification']
+const NOT_FOR_APPS = [
+  'readFile',
+  'readKeys',
+  'receiveBillingEvent',
+  'receiveAppStoreNotification',
+  'receivePlayNotification',
+]
 
 test('the client has a function for every documented operation, and each requests the right route', async () => {
   await using app = await createTestApp()

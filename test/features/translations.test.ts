@@ -9,7 +9,7 @@ const SOURCES = [
 ]
 /** Files whose texts are examples, keyed, or for operators, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/(stores\/)?routes|billing\/stores\/(apple|checks)\/|purchases\/actions|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
+  /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/(stores\/)?routes|billing\/stores\/(apple|checks|google)\/|purchases\/actions|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */

@@ -33,6 +33,7 @@ type TestAppOptions = {
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
+  asksPerSecond?: number
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
   mode?: Mode

@@ -20,6 +20,21 @@ function keyFile(namedCurve: string, mode: number): string {
   return path
 }
 
+/** Writes the key of a new service account, as Google Cloud does. */
+function accountFile(type: string, mode: number): string {
+  const path = join(dirname(ROOT_FILE), `${type}-${mode}.json`)
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const account = {
+    type,
+    client_email: 'play@example.iam.gserviceaccount.com',
+    private_key_id: 'key-1',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  }
+  writeFileSync(path, JSON.stringify(account))
+  chmodSync(path, mode)
+  return path
+}
+
 /** A valid value of each variable of the app stores, its parsed form, and invalid values. */
 export const STORE_VARIABLES: Record<
   string,
@@ -52,6 +67,36 @@ export const STORE_VARIABLES: Record<
     { appStoreApiUrl: 'http://127.0.0.1:1234' },
     ['http://example.com', 'x'],
   ],
+  PLAY_PACKAGES: [
+    'com.example.app, com.example.two',
+    { playPackages: ['com.example.app', 'com.example.two'] },
+    ['example', 'com.example.app:1', 'com.example app'],
+  ],
+  PLAY_SERVICE_ACCOUNT_FILE: [
+    accountFile('service_account', 0o600),
+    { playAccount: expect.objectContaining({ email: 'play@example.iam.gserviceaccount.com' }) },
+    [
+      '/nowhere.json',
+      ROOT_FILE,
+      accountFile('authorized_user', 0o600),
+      accountFile('service_account', 0o640),
+    ],
+  ],
+  PLAY_PUSH_ACCOUNT: [
+    'push@example.iam.gserviceaccount.com',
+    { playPushAccount: 'push@example.iam.gserviceaccount.com' },
+    ['push', 'a b@example.com'],
+  ],
+  PLAY_PUSH_AUDIENCE: ['homeport', { playPushAudience: 'homeport' }, ['with space']],
+  PLAY_PUSH_SUBSCRIPTION: [
+    'projects/a/subscriptions/b',
+    { playPushSubscription: 'projects/a/subscriptions/b' },
+    ['b', 'projects/a/topics/b'],
+  ],
+  PLAY_ACKNOWLEDGE: ['claimed', { playAcknowledge: 'claimed' }, ['always']],
+  PLAY_API_URL: ['http://127.0.0.1:1', { playApiUrl: 'http://127.0.0.1:1' }, ['x']],
+  PLAY_TOKEN_URL: ['http://127.0.0.1:1', { playTokenUrl: 'http://127.0.0.1:1' }, ['x']],
+  PLAY_JWKS_URL: ['http://127.0.0.1:1', { playJwksUrl: 'http://127.0.0.1:1' }, ['x']],
   PURCHASE_TRANSFER: ['never', { purchaseTransfer: 'never' }, ['sometimes']],
   SANDBOX_TESTERS: ['a, b', { sandboxTesters: ['a', 'b'] }, ['a,', 'with space']],
   STORE_LENIENCE: ['0', { storeLenienceHours: 0 }, ['-1', '73', '1.5']],
@@ -64,6 +109,12 @@ export const REQUIRED_WITH_STORE_VARIABLES: Record<string, Record<string, string
     APP_STORE_APPS: 'a.b:1',
     APP_STORE_KEY_ID: 'ABCDE12345',
     APP_STORE_KEY_FILE: keyFile('P-256', 0o600),
+  },
+  PLAY_PACKAGES: { PLAY_SERVICE_ACCOUNT_FILE: accountFile('service_account', 0o600) },
+  PLAY_SERVICE_ACCOUNT_FILE: { PLAY_PACKAGES: 'com.example.app' },
+  PLAY_PUSH_ACCOUNT: {
+    PLAY_PACKAGES: 'com.example.app',
+    PLAY_SERVICE_ACCOUNT_FILE: accountFile('service_account', 0o600),
   },
   APP_STORE_KEY_ID: {
     APP_STORE_APPS: 'a.b:1',

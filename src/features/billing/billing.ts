@@ -25,6 +25,7 @@ import { createStores } from './stores/stores.ts'
 type BillingPartsDeps<Plan extends PlanLike> = {
   db: BillingDb
   pseudonymKey: Uint8Array
+  sealKey: Uint8Array
   ignoresSandbox: boolean
   /** The provider's REST API; without a key it is not called. */
   subscriberApi: { url: string; key: string | null }
@@ -39,6 +40,7 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   sizes?: FoldingSizes | undefined
+  asksPerSecond?: number | undefined
   now: () => Date
   newId: () => string
   log: Log

@@ -13,6 +13,7 @@ import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
 import { storeAdmin } from './stores/admin.ts'
 import { storeCommands } from './stores/commands.ts'
+import { playRoutes } from './stores/google/push/routes.ts'
 import { purchaseRoutes } from './stores/purchases/routes.ts'
 import { storeRoutes } from './stores/routes.ts'
 
@@ -31,6 +32,7 @@ type Needs<Plan extends PlanLike> = {
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   /** Overridden only in tests. */
   sizes?: FoldingSizes | undefined
+  asksPerSecond?: number | undefined
 }
 
 /** The billing provider's events, and what users have paid for. */
@@ -46,6 +48,7 @@ export const billingFeature = {
       ...platform,
       ...needs,
       pseudonymKey: secrets.pseudonymKey,
+      sealKey: secrets.sealKey,
       ignoresSandbox: config.billingSandbox === 'ignore',
       subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
       settings: config,
@@ -67,6 +70,15 @@ export const billingFeature = {
           now,
           signedIn,
         })
+          .use(
+            playRoutes({
+              billing,
+              play: stores.play,
+              ipOf,
+              hasLimits: platform.limits.isOn,
+              now,
+            }),
+          )
           .use(storeRoutes({ billing, ...stores, ipOf, hasLimits: platform.limits.isOn, now }))
           .use(
             purchaseRoutes({
@@ -97,6 +109,13 @@ export const billingFeature = {
           deletion: byAliases,
           export: { billingEvents: erasure.eventsOfUser },
           merging: byAliases,
+        },
+        playClaims: {
+          deletion: stores.pendingClaims.eraseUser,
+          export: nothing(
+            'Google confirms them within days, and then they are exported as purchases',
+          ),
+          merging: stores.pendingClaims.mergeUsers,
         },
         transferIds: {
           deletion: byAliases,

@@ -23,6 +23,7 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
     ...storeJobs(stores),
+    ...playJobs(stores),
     {
       name: 'failed billing events',
       schedule: ['*/10 * * * *'],
@@ -55,6 +56,30 @@ function reconcileJob({ reconcileOverdue }: Reconcile): Job {
     schedule: ['35 * * * *'],
     run: async (signal) => void (await reconcileOverdue(signal, SHARE_PER_RUN)),
   }
+}
+
+function playJobs({ play, pendingClaims }: Stores): Job[] {
+  if (play === null) return []
+  return [
+    {
+      name: 'Google Play purchases',
+      schedule: ['* * * * *'],
+      run: play.queue.drain,
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'Google Play refunds',
+      schedule: ['25 */6 * * *'],
+      run: async (signal) => void (await play.voided.catchUp(signal)),
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'unconfirmed purchases',
+      schedule: ['40 3 * * *'],
+      run: pendingClaims.clearOld,
+      deletesByAge: true,
+    },
+  ]
 }
 
 function storeJobs({ history, overdue }: Stores): Job[] {

@@ -120,9 +120,13 @@ export function checkEnvironment(environment: Environment, showsSandbox: boolean
 }
 
 /** Records a delivery and replies to it. A full disk returns 503, like any other storage failure: the sender retries. */
-export async function receiveDelivery(billing: Pick<Billing, 'receive'>, delivery: Delivery) {
+export async function receiveDelivery(
+  billing: Pick<Billing, 'receive'>,
+  delivery: Delivery,
+  alongside?: Parameters<Billing['receive']>[1],
+) {
   try {
-    const result = await billing.receive(delivery)
+    const result = await billing.receive(delivery, alongside)
     return message(MESSAGES[result], result)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error

@@ -4,8 +4,8 @@ import {
   DataOf,
   id,
   integer,
+  oneModelOf,
   oneOf,
-  oneReplyOf,
   openEnum,
   replyOf,
   time,
@@ -170,7 +170,8 @@ const SimpleSignInReply = DataOf(
 )
 
 /** A session, or with code `two_factor_required` a challenge. */
-export const SignInReply = oneReplyOf(
+export const SignInReply = oneModelOf(
+  'code',
   {
     ok: replyOf('ok', SessionReply, 'SignedIn', 'the sign-in is done'),
     two_factor_required: replyOf(

@@ -79,20 +79,22 @@ export function replyOf<T extends TSchema>(
 }
 
 /**
- * One of several replies, distinguished by code. `simple` replaces it for generators without `oneOf`.
+ * One of several models, distinguished by the value of `propertyName`. `simple` replaces it for generators without
+ * `oneOf`.
  */
-export function oneReplyOf<T extends Record<string, TSchema>>(
-  replies: T,
+export function oneModelOf<T extends Record<string, TSchema>>(
+  propertyName: string,
+  models: T,
   { title, description, simple }: { title: string; description: string; simple: TSchema },
 ) {
-  const mapping = Object.entries(replies).map(([code, { title: name }]) => [
-    code,
+  const mapping = Object.entries(models).map(([value, { title: name }]) => [
+    value,
     `#/components/schemas/${name}`,
   ])
-  return t.Union(Object.values(replies) as [T[keyof T]], {
+  return t.Union(Object.values(models) as [T[keyof T]], {
     title,
     description,
-    discriminator: { propertyName: 'code', mapping: Object.fromEntries(mapping) },
+    discriminator: { propertyName, mapping: Object.fromEntries(mapping) },
     'x-simple': simple,
   })
 }

@@ -84,7 +84,7 @@ export async function addLongHistories(
     const deliveries = typesOf(0, LONG.length).map((type, step) =>
       eventOf(size.purchases + at, step, type, appUserId),
     )
-    await Promise.all(deliveries.map(billing.receive))
+    await Promise.all(deliveries.map((delivery) => billing.receive(delivery)))
     if (at % 10 === 9) logProgress(`${at + 1} long histories`)
   }
   const transfers = Math.round(size.users * TRANSFERS_SHARE)

@@ -22,23 +22,30 @@ export async function createWorld(
   // The store and the server share a clock.
   if (existingStore === undefined) Object.defineProperty(clock, 'now', { get: () => app.clock.now })
   const { user, accessToken: token } = await app.register()
-  const listSubscriptions = async (environment: 'production' | 'sandbox' = 'production') => {
-    const { subscriptions } = await app.services.subscription.readForExport(user._id, environment)
-    const now = app.clock.now.getTime()
-    return subscriptions.map((subscription) => ({
-      ...subscription,
-      active: subscription.effectiveEndAt === null || Date.parse(subscription.effectiveEndAt) > now,
-    }))
-  }
   return {
     app,
     store,
     userId: user._id,
     email: user.email,
     token,
-    listSubscriptions,
+    listSubscriptions: (environment?: 'production' | 'sandbox') =>
+      listSubscriptions(app, user._id, environment),
     [Symbol.asyncDispose]: app[Symbol.asyncDispose],
   }
+}
+
+/** A user's subscriptions, and whether each gives access now. */
+export async function listSubscriptions(
+  app: TestApp,
+  userId: string,
+  environment: 'production' | 'sandbox' = 'production',
+) {
+  const { subscriptions } = await app.services.subscription.readForExport(userId, environment)
+  const now = app.clock.now.getTime()
+  return subscriptions.map((subscription) => ({
+    ...subscription,
+    active: subscription.effectiveEndAt === null || Date.parse(subscription.effectiveEndAt) > now,
+  }))
 }
 
 /** Delivers a notification and returns the code of the reply. */
@@ -81,6 +88,16 @@ export async function signIn(app: TestApp, email: string): Promise<string> {
 
 export async function submit(app: TestApp, token: string, signed: string[], takeOver?: boolean) {
   const purchases = signed.map((signedTransaction) => ({ store: 'app_store', signedTransaction }))
+  return submitPurchases(app, token, purchases, takeOver)
+}
+
+/** Submits purchases of any store, and returns the reply. */
+export async function submitPurchases(
+  app: TestApp,
+  token: string,
+  purchases: object[],
+  takeOver?: boolean,
+) {
   const json = { purchases, ...(takeOver === undefined ? {} : { takeOver }) }
   const reply = await app.ask('POST', PURCHASES_PATH, { token, json })
   expect([reply.status, reply.json]).toEqual([200, expect.any(Object)])

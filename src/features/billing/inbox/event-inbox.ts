@@ -77,7 +77,7 @@ export function createBilling(deps: BillingDeps) {
         environment: sql.placeholder('environment'),
         appUserId: sql.placeholder('appUserId'),
         outcome: sql.placeholder('outcome'),
-        error: null,
+        error: sql.placeholder('error'),
         duplicates: 0,
         conflicting: false,
       })
@@ -98,12 +98,16 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /**
-   * Records a delivery with its exact bytes and folds it, in one transaction. An event that cannot be folded is
-   * kept, marked as failed and retried; it does not block others.
+   * Records a delivery with its exact bytes and folds it, in one transaction with `alongside`. An event that cannot be
+   * folded is kept, marked as failed and retried; it does not block others.
    */
-  async function receive(delivery: Delivery): Promise<DeliveryResult> {
+  async function receive(
+    delivery: Delivery,
+    alongside: (tx: Tx) => Promise<void> = async () => {},
+  ): Promise<DeliveryResult> {
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
+        await alongside(tx)
         const scrubbed = await erasure.pseudonymize(tx, delivery)
         return (await record(tx, scrubbed, foldEvent)) ?? countDuplicate(tx, delivery)
       })
@@ -128,7 +132,7 @@ export function createBilling(deps: BillingDeps) {
   /** Stores and folds an event; null if it was stored before. */
   async function record(
     tx: Tx,
-    { provider, event, bytes, signed, hash }: Delivery,
+    { provider, event, bytes, signed, hash, fault }: Delivery,
     foldEvent: FoldEvent,
   ): Promise<DeliveryResult | null> {
     const id = newId()
@@ -148,14 +152,15 @@ export function createBilling(deps: BillingDeps) {
       bodyHash: hash,
       environment: event.environment,
       appUserId: event.appUserId,
-      outcome: hasEffect ? 'applied' : 'ignored',
+      outcome: fault !== undefined ? 'failed' : hasEffect ? 'applied' : 'ignored',
+      error: fault ?? null,
       clockIsOff,
     })
     if (inserted.length === 0) return null
     if (signed !== undefined) await evidence.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     await foldEvent(tx, { ...event, orderedAt }, id)
-    if (event.stated !== null) await storeChecks.schedule(tx, event)
+    if (provider === 'app_store' && event.stated !== null) await storeChecks.schedule(tx, event)
     return 'ok'
   }
 
@@ -197,7 +202,7 @@ export function createBilling(deps: BillingDeps) {
     return db.write(async (tx) => {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
       const event = row && eventWithEffect(row)
-      if (!event) return true
+      if (!event || !canAffectAccess(event)) return row?.outcome !== 'failed'
       const failure = await tx.attempt(() => apply(tx, event, id, false))
       if (failure !== null) await markFailed(tx, id, failure)
       else {

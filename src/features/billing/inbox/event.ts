@@ -101,7 +101,7 @@ const MAX_LIST_LENGTH = 1_000
 type Fields = Record<string, unknown>
 
 /** The senders of the events in the log. Homeport's own events are in the billing provider's format. */
-export const PROVIDERS = ['revenuecat', 'app_store'] as const
+export const PROVIDERS = ['revenuecat', 'app_store', 'play_store'] as const
 
 /** An event and its stored bytes. */
 export type Delivery = {
@@ -112,6 +112,8 @@ export type Delivery = {
   signed?: string
   /** SHA-256, hex, of the content that is the same in every delivery of the event. */
   hash: string
+  /** Why the event cannot be read; the log then lists it as failed. */
+  fault?: string
 }
 
 /** Reads a delivery from the billing provider; null if its body has no event. */

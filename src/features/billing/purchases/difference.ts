@@ -5,10 +5,10 @@ import type { Purchase } from './purchase.ts'
 export function isDiffering({ provided, productId, expiresAt, graceExpiresAt }: Purchase): boolean {
   if (provided === null) return false
   const ends = graceExpiresAt === null ? [expiresAt] : [expiresAt, graceExpiresAt]
-  const isSameEnd = ends.some((end) => isAbout(end, provided.expiresAt))
+  const isSameEnd = ends.some((end) => isWithinTolerance(end, provided.expiresAt))
   return provided.productId !== productId || !isSameEnd
 }
 
-function isAbout(a: number | null, b: number | null): boolean {
+function isWithinTolerance(a: number | null, b: number | null): boolean {
   return a === b || (a !== null && b !== null && Math.abs(a - b) <= PERIOD_TOLERANCE_MS)
 }

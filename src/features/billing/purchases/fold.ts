@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../lib/durations.ts'
 import { compareEvents, type OrderedEvent } from './event-order.ts'
 import { isForEarlierPeriod, PERIOD_STARTS, startsLaterPeriod } from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
-import { applyRefund, isRefund } from './refunds.ts'
+import { applyRefund, isRefund, isRememberedRefund } from './refunds.ts'
 import { applyStatement, applyToStatedPeriod } from './statement.ts'
 
 const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
@@ -20,8 +20,9 @@ export function applyEvent(before: Purchase | null, event: OrderedEvent): Purcha
 }
 
 /** Whether `later` resets everything that `event` set. Not for a purchase's first event, which also sets the start. */
-export function isOverriddenBy(event: { type: string }, later: { type: string }): boolean {
-  return PERIOD_STARTS.has(later.type) && event.type !== 'PRODUCT_CHANGE'
+export function isOverriddenBy(event: OrderedEvent, later: { type: string }): boolean {
+  const isKept = event.type === 'PRODUCT_CHANGE' || isRememberedRefund(event)
+  return PERIOD_STARTS.has(later.type) && !isKept
 }
 
 function handlerFor(purchase: Purchase, event: OrderedEvent): EventHandler | undefined {
@@ -88,6 +89,7 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
     willRenew: !PERIODS_WITHOUT_RENEWAL.has(event.periodType ?? ''),
     changedAt: purchase.changedAt,
     changedTo: purchase.changedTo,
+    refundedOrders: purchase.refundedOrders,
   }
 }
 
@@ -109,6 +111,7 @@ function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase 
     pausedAt: event.autoResumeAt === null ? null : event.orderedAt,
     changedAt: purchase.changedAt,
     changedTo: purchase.changedTo,
+    refundedOrders: purchase.refundedOrders,
   }
 }
 

@@ -13,7 +13,7 @@ export function isRefund({ type, cancelReason, price }: OrderedEvent): boolean {
 
 /** Ends the access of a refunded period. A refund of an earlier period ends nothing. */
 export function applyRefund(before: Purchase, event: OrderedEvent): Purchase {
-  const purchase = noteRefund(before, event)
+  const purchase = rememberRefund(before, event)
   if (isForEarlierPeriod(purchase, event) || isOfOtherOrder(purchase, event)) return purchase
   return {
     ...purchase,
@@ -29,9 +29,14 @@ function isOfOtherOrder({ stated }: Purchase, event: OrderedEvent): boolean {
   return stated !== null && stated.transactionId !== event.transactionId
 }
 
-/** Google's statements never mention refunds, so the refund of an order is remembered. */
-function noteRefund(purchase: Purchase, { store, transactionId, orderedAt }: OrderedEvent) {
-  if (store !== 'PLAY_STORE' || transactionId === null) return purchase
+/** Whether an event is a refund to remember by its order: Google's statements never mention refunds. */
+export function isRememberedRefund(event: OrderedEvent): boolean {
+  return isRefund(event) && event.store === 'PLAY_STORE' && event.transactionId !== null
+}
+
+function rememberRefund(purchase: Purchase, event: OrderedEvent): Purchase {
+  const { transactionId, orderedAt } = event
+  if (!isRememberedRefund(event) || transactionId === null) return purchase
   const refundedOrders = { ...purchase.refundedOrders, [transactionId]: orderedAt }
   return { ...purchase, refundedOrders }
 }

@@ -9,13 +9,16 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
     purchase.startedAt,
     event.startedAt ?? event.purchasedAt ?? event.orderedAt,
   )
-  if (isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
+  // Google's reply describes the present, and does not say when the period began.
+  const isCurrentState = event.store === 'PLAY_STORE'
+  if (!isCurrentState && isDistinctEarlierPeriod(purchase, event)) return { ...purchase, startedAt }
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
   const isSamePeriod = isOfSamePeriod(purchase, event)
   // Within the same period, fields that a partial statement omits keep their values.
   const known = event.stated === 'partial' && isSamePeriod ? purchase : null
   const sameProduct = event.productId === purchase.productId ? purchase : null
-  const notedAt = purchase.refundedOrders?.[event.transactionId ?? ''] ?? null
+  const orderRefundedAt = purchase.refundedOrders?.[event.transactionId ?? ''] ?? null
+  const refundReason = purchase.refundedAt === null ? null : purchase.cancelReason
   const isPaused = event.expirationReason === 'SUBSCRIPTION_PAUSED'
   return {
     ...purchaseFromFirstEvent(event),
@@ -26,7 +29,10 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
     startedAt,
     graceExpiresAt: event.graceExpiresAt ?? known?.graceExpiresAt ?? null,
     willRenew: event.willRenew ?? known?.willRenew ?? true,
-    cancelReason: event.cancelReason ?? known?.cancelReason ?? null,
+    cancelReason:
+      orderRefundedAt === null
+        ? (event.cancelReason ?? known?.cancelReason ?? null)
+        : (refundReason ?? 'CUSTOMER_SUPPORT'),
     unsubscribeDetectedAt:
       unsubscribedAt === null
         ? (known?.unsubscribeDetectedAt ?? null)
@@ -35,8 +41,8 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
       billingIssueAt === null
         ? (known?.billingIssueDetectedAt ?? null)
         : (purchase.billingIssueDetectedAt ?? billingIssueAt),
-    refundedAt: event.refundedAt ?? known?.refundedAt ?? notedAt,
-    endedAt: earlierOf(event.endedAt ?? known?.endedAt ?? null, notedAt),
+    refundedAt: event.refundedAt ?? known?.refundedAt ?? orderRefundedAt,
+    endedAt: earlierOf(event.endedAt ?? known?.endedAt ?? null, orderRefundedAt),
     pausedAt: isPaused ? (purchase.pausedAt ?? event.orderedAt) : null,
     autoResumeAt: event.autoResumeAt,
     pendingProductId: event.newProductId ?? known?.pendingProductId ?? null,
@@ -47,7 +53,9 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
 
 /** What the billing provider has said about the current period; null if only the store has described it. */
 function providedIn({ stated, provided, productId, expiresAt }: Purchase) {
-  return stated === null ? { productId, expiresAt } : provided
+  if (stated !== null) return provided
+  // Google's refund may come first, and names no product.
+  return productId === null ? null : { productId, expiresAt }
 }
 
 /** Fills in what only the billing provider sends, in a period that the store has described. */

@@ -7,7 +7,7 @@ import {
 } from '../../../lib/command.ts'
 import type { AppleEnvironment } from './apple/api.ts'
 import type { Consumption } from './apple/app-store.ts'
-import { requireKey } from './purchases/actions.ts'
+import { asReply, requireKey } from './purchases/actions.ts'
 import { type FoundPurchase, PURCHASE_FILTERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
@@ -22,7 +22,7 @@ const SANDBOX_OPTION: [string, string] = ['--sandbox', 'the sandbox instead of p
 
 const storesCheck = dataCommand({
   name: 'stores check',
-  summary: 'Check the settings of the App Store, and that Apple accepts the key',
+  summary: 'Check the settings of the stores, and that Apple and Google accept the keys',
   work: ({ stores }: Needs) => stores.status.check(),
   print: printChecks,
   isFailure: hasFault,
@@ -41,20 +41,21 @@ const storesTest = dataCommand({
 
 const storesStatus = dataCommand({
   name: 'stores status',
-  summary: 'Show the last notification about each app, and until when none is missing',
+  summary: 'Show the last notification about each app, and the time up to which none is missing',
   work: ({ stores }: Needs) => stores.status.read(),
-  print: ({ url, apps }) =>
+  print: ({ url, apps, play }) =>
     [
-      `Notification URL: ${url ?? 'set BASE_URL'}`,
+      ...(play === null || apps.length > 0 ? [`Notification URL: ${url ?? 'set BASE_URL'}`] : []),
       ...apps.map(({ bundleId, environment, lastNotificationAt, completeUntil }) =>
         [bundleId, environment, lastNotificationAt ?? 'never', completeUntil ?? 'never'].join('\t'),
       ),
+      ...(play === null ? [] : printPlay(play)),
     ].join('\n'),
 })
 
 const storesCatchUp = dataCommand({
   name: 'stores catch-up',
-  summary: "Read Apple's history of notifications, for those that never arrived",
+  summary: "Read Apple's history of notifications and Google's refunds, for what never arrived",
   options: [
     ['--since <time>', 'from an earlier time, ISO 8601 (default: where the last run ended)'],
     SANDBOX_OPTION,
@@ -64,14 +65,29 @@ const storesCatchUp = dataCommand({
     { stores }: Needs,
     { environment, since }: { environment: AppleEnvironment; since?: string },
   ) => {
+    const { history, play } = stores
     const signal = new AbortController().signal
-    return requireKey(stores.history).catchUp(environment, {
-      signal,
-      ...(since === undefined ? {} : { since: new Date(since) }),
-    })
+    const refunds = play === null ? null : await play.voided.catchUp(signal).catch(throwAsReply)
+    const isPlayOnly = play !== null && stores.apps.length === 0
+    const caughtUp = isPlayOnly
+      ? { read: 0, added: 0, refused: 0 }
+      : await requireKey(history)
+          .catchUp(environment, {
+            signal,
+            ...(since === undefined ? {} : { since: new Date(since) }),
+          })
+          .catch(throwAsReply)
+    return { ...caughtUp, refunds }
   },
-  print: ({ read, added, refused }) =>
-    `Read ${read} notifications: ${added} were missing${refused === 0 ? '' : `, ${refused} refused`}.`,
+  print: ({ read, added, refused, refunds }) =>
+    [
+      ...(read === 0 && refunds !== null
+        ? []
+        : [
+            `Read ${read} notifications: ${added} were missing${refused === 0 ? '' : `, ${refused} refused`}.`,
+          ]),
+      ...(refunds === null ? [] : [`Google lists ${refunds} refunds.`]),
+    ].join('\n'),
   changes: (outcome) => ({ ...outcome }),
 })
 
@@ -81,7 +97,12 @@ const purchasesList = dataCommand({
   options: [
     ['--unclaimed', 'only those that belong to no user'],
     ['--doubled', 'only those whose user has the product twice'],
-    ['--differing', 'only those of which the provider states another product or end'],
+    ['--unacknowledged', 'only those that Google will refund three days after the purchase'],
+    ['--gone', 'only those that Google no longer knows'],
+    [
+      '--differing',
+      'only those for which the provider and the store report different products or ends',
+    ],
     SANDBOX_OPTION,
     ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
   ],
@@ -93,7 +114,7 @@ const purchasesList = dataCommand({
   }),
   work: ({ stores }: Needs, options: Parameters<Stores['purchaseSearch']['list']>[0]) =>
     stores.purchaseSearch.list(options),
-  print: (purchases) => purchases.map(lineOf).join('\n'),
+  print: (purchases) => purchases.map(formatPurchase).join('\n'),
 })
 
 const purchasesShow = dataCommand({
@@ -175,7 +196,24 @@ const PREFERENCES: Record<string, string> = {
   'grant-prorated': 'GRANT_PRORATED',
 }
 
-function lineOf(purchase: FoundPurchase): string {
+function throwAsReply(error: unknown): never {
+  throw asReply(error)
+}
+
+function printPlay(play: NonNullable<Awaited<ReturnType<Stores['status']['read']>>['play']>) {
+  const { url, audience, packages, waiting, oldestUnacknowledgedAt } = play
+  return [
+    `Push URL: ${url ?? 'set BASE_URL'}`,
+    `Push audience: ${audience ?? 'set BASE_URL'}`,
+    ...packages.map(({ packageName, lastNotificationAt, refundsReadUntil }) =>
+      [packageName, lastNotificationAt ?? 'never', refundsReadUntil ?? 'never'].join('\t'),
+    ),
+    `Waiting for Google: ${waiting}`,
+    `Oldest unacknowledged purchase: ${oldestUnacknowledgedAt ?? 'none'}`,
+  ]
+}
+
+function formatPurchase(purchase: FoundPurchase): string {
   const { transactionId, environment, productId, status, endsAt, userId } = purchase
   return [transactionId, environment, productId, status, endsAt ?? 'never', userId ?? '-'].join(
     '\t',

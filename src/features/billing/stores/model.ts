@@ -1,7 +1,41 @@
 import { type Static, type TSchema, t } from 'elysia'
-import { closedObject, nullable, oneOf, openEnum, time } from '../../../platform/http/envelope.ts'
+import {
+  closedObject,
+  nullable,
+  oneModelOf,
+  oneOf,
+  openEnum,
+  time,
+} from '../../../platform/http/envelope.ts'
 
 export const APP_STORE_PATH = '/api/webhooks/app-store/v1'
+
+/** The body that Pub/Sub posts. Google may add fields. */
+export const PlayPush = t.Object(
+  {
+    message: t.Object(
+      {
+        data: t.String({
+          description: 'the notification: JSON in base64',
+          examples: ['eyJ2ZXJzaW9uIjoiMS4wIn0='],
+        }),
+        messageId: t.String({ description: 'the id of the message', examples: ['136969346945'] }),
+      },
+      { additionalProperties: true, description: 'the message' },
+    ),
+    subscription: t.Optional(
+      t.String({
+        description: 'the Pub/Sub subscription',
+        examples: ['projects/my-project/subscriptions/homeport'],
+      }),
+    ),
+  },
+  {
+    additionalProperties: true,
+    title: 'PlayPush',
+    description: 'a Real-time developer notification of Google Play, pushed by Pub/Sub',
+  },
+)
 
 /** The body that Apple posts. Apple may add fields. */
 export const AppStoreNotification = t.Object(
@@ -18,30 +52,80 @@ export const AppStoreNotification = t.Object(
   },
 )
 
+export const PLAY_PATH = '/api/webhooks/play/v1'
+
 export const PURCHASES_PATH = '/api/user/purchases/v1'
 /** Signed transactions have about 6 kB each. */
 export const PURCHASES_LIMIT = 256 * 1024
 
+const signedTransaction = t.String({
+  maxLength: 32 * 1024,
+  description: 'the transaction as StoreKit signed it (`jwsRepresentation`)',
+  examples: ['eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AA'],
+})
+
+const playStoreFields = {
+  packageName: t.String({
+    maxLength: 255,
+    description: 'the package name of the app',
+    examples: ['com.example.app'],
+  }),
+  purchaseToken: t.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: 'the purchase token that Play Billing gave the app',
+    examples: ['kbbhepmeplbgoahabclnimji.AO-J1Ow'],
+  }),
+  productId: t.Optional(
+    t.String({ maxLength: 255, description: 'the product', examples: ['coins'] }),
+  ),
+  kind: t.Optional(
+    oneOf(['subscription', 'one_time'], {
+      description: 'whether it is a subscription or a one-time product',
+    }),
+  ),
+}
+
+const SubmittedPurchase = oneModelOf(
+  'store',
+  {
+    app_store: closedObject(
+      { store: storeName('app_store'), signedTransaction },
+      'AppStorePurchase',
+      'a purchase in the App Store',
+    ),
+    play_store: closedObject(
+      { store: storeName('play_store'), ...playStoreFields },
+      'PlayStorePurchase',
+      'a purchase on Google Play',
+    ),
+  },
+  {
+    title: 'SubmittedPurchase',
+    description: 'a purchase that a store has confirmed to the app',
+    simple: closedObject(
+      {
+        store: oneOf(['app_store', 'play_store'], { description: 'the store' }),
+        signedTransaction: t.Optional(signedTransaction),
+        ...t.Partial(t.Object(playStoreFields)).properties,
+      },
+      'SubmittedPurchase',
+      'with `signedTransaction` in the App Store; with `packageName` and `purchaseToken` on Google Play',
+    ),
+  },
+)
+
+function storeName<Store extends string>(store: Store) {
+  return t.Literal(store, { description: `the store: \`${store}\``, examples: [store] })
+}
+
 export const PurchaseSubmission = closedObject(
   {
-    purchases: t.Array(
-      closedObject(
-        {
-          store: t.Literal('app_store', {
-            description: 'the store: `app_store`',
-            examples: ['app_store'],
-          }),
-          signedTransaction: t.String({
-            maxLength: 32 * 1024,
-            description: 'the transaction as StoreKit signed it (`jwsRepresentation`)',
-            examples: ['eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AA'],
-          }),
-        },
-        'SubmittedPurchase',
-        'a purchase that a store has confirmed to the app',
-      ),
-      { minItems: 1, maxItems: 20, description: 'the purchases' },
-    ),
+    purchases: t.Array(SubmittedPurchase, {
+      minItems: 1,
+      maxItems: 20,
+      description: 'the purchases',
+    }),
     takeOver: t.Optional(
       t.Boolean({
         description:
@@ -63,15 +147,16 @@ const REFUSALS = [
   'purchase_of_another',
   'purchase_invalid',
   'purchase_of_other_app',
+  'purchase_gone',
   'sandbox_ignored',
   'store_not_set_up',
 ] as const
 
 const SubmissionResult = closedObject(
   {
-    outcome: openEnum(['bound', 'known', 'refused'], {
+    outcome: openEnum(['bound', 'known', 'checking', 'pending', 'refused'], {
       description:
-        'what became of it: `bound` and `known` mean that the user has it, now or as before; finish the transaction then',
+        'what became of it: `bound` and `known` mean that the user has it, now or as before; finish the transaction then. `checking`: the store cannot be asked now; the server asks again for three days. `pending`: it is not paid yet',
     }),
     code: t.Optional(openEnum(REFUSALS, { description: 'why it is refused' })),
     canTakeOverAt: t.Optional(
@@ -91,9 +176,22 @@ const SubmissionResult = closedObject(
   'PurchaseResult',
   'the result for a submitted purchase',
 )
+export type Refusal = (typeof REFUSALS)[number]
 type ResultFields = Static<typeof SubmissionResult>
 export type SubmissionResult = Omit<ResultFields, 'outcome' | 'code'> &
-  ({ outcome: 'bound' | 'known' } | { outcome: 'refused'; code: (typeof REFUSALS)[number] })
+  ({ outcome: 'bound' | 'known' | 'checking' | 'pending' } | { outcome: 'refused'; code: Refusal })
+
+/** A refusal of a purchase of which nothing else is known. */
+export function refusal(code: Refusal) {
+  return {
+    outcome: 'refused' as const,
+    code,
+    environment: null,
+    transactionId: null,
+    productId: null,
+    expiresAt: null,
+  }
+}
 
 /** The reply to a submission, with the schema of a subscription. */
 export function SubmissionReplyOf<Subscription extends TSchema>(Subscription: Subscription) {

@@ -48,7 +48,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
       const delivery = read(request, signedPayload)
       const reply = await receiveDelivery(billing, delivery)
       const { bundleId, event } = delivery
-      await storeApps.markNotified({ bundleId, environment: event.environment })
+      await storeApps.markNotified({ store: 'app_store', bundleId, environment: event.environment })
       return reply
     },
     {

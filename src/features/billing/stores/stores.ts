@@ -14,6 +14,9 @@ import { createStoreHealth } from './checks/health.ts'
 import { createOverdue } from './checks/overdue.ts'
 import type { StoreChecks } from './checks/schedule.ts'
 import { createStoreStatus } from './checks/status.ts'
+import { createPlay } from './google/play.ts'
+import { createPendingClaims } from './google/queue/pending-claims.ts'
+import { createPlayStatus } from './google/status.ts'
 import { createPurchaseActions } from './purchases/actions.ts'
 import { createClaims } from './purchases/claims.ts'
 import { createPurchaseSearch } from './purchases/search.ts'
@@ -32,7 +35,11 @@ type StoresDeps = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  /** Encrypts purchase tokens. */
+  sealKey: Uint8Array
+  asksPerSecond?: number | undefined
   now: () => Date
+  newId: () => string
   log: Log
 }
 
@@ -51,22 +58,27 @@ export function createStores(deps: StoresDeps) {
       : null
   const appStore =
     key && createAppStore({ api: createAppleApi({ key, urls: urls(), now }), apps, verify })
+  const storeApps = createStoreApps({ db, now })
+  const pendingClaims = createPendingClaims({ db, claims, now })
+  const play = createPlay({ ...deps, storeApps, claims, pendingClaims, recordStatement })
   const submit = createSubmissions({
     db,
     apps,
     verify,
     appStore,
+    submitPlayPurchase: play?.submit ?? null,
     claims,
     recordStatement,
     ignoresSandbox,
     log,
   })
-  const storeApps = createStoreApps({ db, now })
+  const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })
   const overdue = appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement })
   const purchaseSearch = createPurchaseSearch({
     ...deps,
     claims,
     appStore,
+    play,
     lenienceMs: settings.storeLenienceHours * HOUR_MS,
   })
   return {
@@ -75,11 +87,20 @@ export function createStores(deps: StoresDeps) {
     claims,
     submit,
     storeApps,
+    play,
+    pendingClaims,
     overdue,
     purchaseSearch,
-    actions: createPurchaseActions({ ...deps, claims, search: purchaseSearch, appStore, overdue }),
-    health: createStoreHealth({ ...deps, apps, storeApps, appStore }),
-    status: createStoreStatus({ apps, storeApps, appStore, publicUrl, now }),
+    actions: createPurchaseActions({
+      ...deps,
+      claims,
+      search: purchaseSearch,
+      appStore,
+      overdue,
+      play,
+    }),
+    health: createStoreHealth({ ...deps, apps, storeApps, appStore, play }),
+    status: createStoreStatus({ apps, storeApps, appStore, publicUrl, playStatus, now }),
     history: appStore && createAppleHistory({ ...deps, appStore, apps, storeApps, verify }),
   }
 

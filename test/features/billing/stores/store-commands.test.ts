@@ -13,8 +13,9 @@ test('stores check says for each missing setting what to do', async () => {
     'FAULT',
     'FAULT',
     'FAULT',
+    'FAULT',
   ])
-  for (const name of ['APP_STORE_APPS', 'BASE_URL', 'APP_STORE_KEY_FILE']) {
+  for (const name of ['APP_STORE_APPS', 'BASE_URL', 'APP_STORE_KEY_FILE', 'PLAY_PACKAGES']) {
     expect(printed).toContain(`Set ${name}`.replace('Set APP_STORE_KEY_FILE', 'APP_STORE_KEY_FILE'))
   }
 })

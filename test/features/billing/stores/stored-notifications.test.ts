@@ -51,6 +51,8 @@ onSqlite('it limits the size of the database file')(
     app.expectErrors()
     const { body } = store.buy({ userId }).notification
     const client = sqliteClientOf(app)
+    // Without free pages, the notification needs a new one.
+    client.run('VACUUM')
     const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
     client.run(`PRAGMA max_page_count = ${pages}`)
     const full = await app.ask('POST', PATH, { json: body })

@@ -57,7 +57,7 @@ export function createAppleHistory(deps: HistoryDeps) {
       const from = await startOf(app, environment, since)
       await readWindow(app, environment, { from, until, signal, total, onProgress })
       if (signal.aborted) break
-      await storeApps.markComplete({ ...app, environment }, until)
+      await storeApps.markComplete({ store: 'app_store', ...app, environment }, until)
     }
     return total
   }
@@ -65,7 +65,11 @@ export function createAppleHistory(deps: HistoryDeps) {
   /** `since` can start earlier than the last complete window, but leaves no gap after it. */
   async function startOf(app: AppStoreApp, environment: AppleEnvironment, since?: Date) {
     const earliest = now().getTime() - REACH_MS[environment]
-    const { completeUntil: last } = await storeApps.read({ ...app, environment })
+    const { completeUntil: last } = await storeApps.read({
+      store: 'app_store',
+      ...app,
+      environment,
+    })
     const wanted = since?.getTime() ?? Number.POSITIVE_INFINITY
     const next = last === null ? (since?.getTime() ?? 0) : last.getTime() - OVERLAP_MS
     return new Date(Math.max(earliest, Math.min(wanted, next)))

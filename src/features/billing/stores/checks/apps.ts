@@ -1,10 +1,14 @@
 import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../../lib/durations.ts'
+import type { BillingEvent } from '../../inbox/event.ts'
 import type { BillingDb } from '../../schema.ts'
-import type { AppleEnvironment } from '../apple/api.ts'
 
 /** An app in one environment of its store. */
-type StoreApp = { bundleId: string; environment: AppleEnvironment }
+type StoreApp = {
+  store: 'app_store' | 'play_store'
+  bundleId: string
+  environment: BillingEvent['environment']
+}
 
 type AppState = { completeUntil: Date | null; lastNotificationAt: Date | null }
 
@@ -54,6 +58,6 @@ export function createStoreApps({ db, now }: { db: BillingDb; now: () => Date })
   }
 }
 
-function idOf({ bundleId, environment }: StoreApp): string {
-  return `app_store|${environment}|${bundleId}`
+function idOf({ store, bundleId, environment }: StoreApp): string {
+  return `${store}|${environment}|${bundleId}`
 }

@@ -1,5 +1,6 @@
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { AppStore } from '../apple/app-store.ts'
+import type { Play } from '../google/play.ts'
 import type { StoreApps } from './apps.ts'
 import type { StoreChecks } from './schedule.ts'
 
@@ -9,12 +10,23 @@ type StoreHealthDeps = {
   checks: StoreChecks
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
+  /** Null if Google Play is not set up. */
+  play: Play | null
   now: () => Date
 }
 
-/** Metrics of the connection to the App Store: ages in seconds for each app, in production only. */
-export function createStoreHealth({ apps, storeApps, checks, appStore, now }: StoreHealthDeps) {
-  return { notificationAges, historyLags, isKeyRefused }
+/** Metrics of the connections to the stores: ages in seconds for each app, in production only. */
+export function createStoreHealth(deps: StoreHealthDeps) {
+  const { apps, storeApps, checks, appStore, play, now } = deps
+  return {
+    notificationAges,
+    historyLags,
+    isKeyRefused,
+    playNotificationAges,
+    isPlayAccountRefused,
+    countPlayWaiting,
+    unacknowledgedAge,
+  }
 
   /**
    * Seconds since the last notification of each app. Empty while no check of a production purchase
@@ -39,11 +51,45 @@ export function createStoreHealth({ apps, storeApps, checks, appStore, now }: St
     return appStore.isKeyRefused()
   }
 
+  /** Seconds since the last notification of each app on Google Play. */
+  async function playNotificationAges(): Promise<Record<string, number>> {
+    const ages: Record<string, number> = {}
+    for (const bundleId of play?.packages ?? []) {
+      const app = { store: 'play_store', bundleId, environment: 'PRODUCTION' } as const
+      const { lastNotificationAt } = await storeApps.read(app)
+      if (lastNotificationAt) ages[bundleId] = secondsSince(lastNotificationAt)
+    }
+    return ages
+  }
+
+  /** Whether Google refused the service account in the last call; null if Google Play is not set up. */
+  function isPlayAccountRefused(): boolean | null {
+    return play?.store.isKeyRefused() ?? null
+  }
+
+  /** How many purchases Google is to be asked about now; null if Google Play is not set up. */
+  async function countPlayWaiting(): Promise<number | null> {
+    return (await play?.purchases.countDue()) ?? null
+  }
+
+  /** The age of the oldest unacknowledged purchase in seconds; 0 if there is none, null without Google Play. */
+  async function unacknowledgedAge(): Promise<number | null> {
+    if (play === null) return null
+    const [oldest] = await play.purchases.listUnacknowledged(1)
+    return oldest?.unacknowledgedSince ? secondsSince(oldest.unacknowledgedSince) : 0
+  }
+
+  function secondsSince(time: Date): number {
+    return Math.round((now().getTime() - time.getTime()) / 1000)
+  }
+
   async function agesOf(timeIn: (state: Awaited<ReturnType<StoreApps['read']>>) => Date | null) {
     const ages: Record<string, number> = {}
     for (const { bundleId } of apps) {
-      const time = timeIn(await storeApps.read({ bundleId, environment: 'PRODUCTION' }))
-      if (time) ages[bundleId] = Math.round((now().getTime() - time.getTime()) / 1000)
+      const time = timeIn(
+        await storeApps.read({ store: 'app_store', bundleId, environment: 'PRODUCTION' }),
+      )
+      if (time) ages[bundleId] = secondsSince(time)
     }
     return ages
   }

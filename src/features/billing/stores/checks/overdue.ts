@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
+import { DAY_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Purchase } from '../../purchases/purchase.ts'
@@ -8,7 +8,7 @@ import type { AppStore } from '../apple/app-store.ts'
 import type { Claims } from '../purchases/claims.ts'
 import { transactionOf } from '../purchases/purchase-key.ts'
 import type { RecordStatement } from '../purchases/statements.ts'
-import { OVERDUE_AFTER_MS, type StoreChecks } from './schedule.ts'
+import { OVERDUE_AFTER_MS, OVERDUE_DELAYS_MS, type StoreChecks } from './schedule.ts'
 
 type OverdueDeps = Pick<Claims, 'claimantOf' | 'purchaseOf'> & {
   db: BillingDb
@@ -23,8 +23,6 @@ export type Overdue = ReturnType<typeof createOverdue>
 type Check = Awaited<ReturnType<StoreChecks['listDue']>>[number]
 
 const MAX_PER_RUN = 500
-/** Delays after the first checks without news; then one check a day. */
-const DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 /** Apple tries to charge a customer for 60 days. */
 const GIVE_UP_AFTER_MS = 61 * DAY_MS
 const UNREACHABLE_DELAY_MS = 10 * MINUTE_MS
@@ -99,7 +97,7 @@ function nextCheckOf(purchase: Purchase, attempts: number, now: Date): Date | nu
   if (end + OVERDUE_AFTER_MS > now.getTime()) return new Date(end + OVERDUE_AFTER_MS)
   if (!isOverdue(purchase, now)) return null
   const isInRetry = purchase.billingIssueDetectedAt !== null
-  const next = now.getTime() + (isInRetry ? DAY_MS : (DELAYS_MS[attempts] ?? DAY_MS))
+  const next = now.getTime() + (isInRetry ? DAY_MS : (OVERDUE_DELAYS_MS[attempts] ?? DAY_MS))
   return next > end + GIVE_UP_AFTER_MS ? null : new Date(next)
 }
 

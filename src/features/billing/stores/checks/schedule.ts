@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, lt, lte, sql } from 'drizzle-orm'
-import { MINUTE_MS } from '../../../../lib/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { BillingEvent } from '../../inbox/event.ts'
 import { purchaseKeyOf } from '../../purchases/event-order.ts'
@@ -9,6 +9,8 @@ export type StoreChecks = ReturnType<typeof createStoreChecks>
 
 /** How long after the end of a period a store should have reported a renewal or expiration. */
 export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
+/** Delays after the first checks without news; then one check a day. */
+export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 
 /** The purchases that a store is to be asked about, and when: a notification may have been lost. */
 export function createStoreChecks({ db }: { db: BillingDb }) {

@@ -2,8 +2,10 @@ import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { AppleEnvironment } from '../apple/api.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
+import type { PlayStatus } from '../google/status.ts'
 import { APP_STORE_PATH } from '../model.ts'
 import type { StoreApps } from './apps.ts'
+import { faultOf, type StoreCheck } from './store-check.ts'
 
 type StoreStatusDeps = {
   apps: AppStoreApp[]
@@ -12,11 +14,9 @@ type StoreStatusDeps = {
   appStore: AppStore | null
   /** The server's public URL; null if it is not set. */
   publicUrl: string | null
+  playStatus: PlayStatus
   now: () => Date
 }
-
-/** `fault`: what is wrong and what to do; null if the check passed. */
-type StoreCheck = { what: string; fault: string | null }
 
 const STORE_ENVIRONMENTS: AppleEnvironment[] = ['PRODUCTION', 'SANDBOX']
 
@@ -29,9 +29,9 @@ const NO_KEY =
   'Set APP_STORE_ISSUER_ID, APP_STORE_KEY_ID and APP_STORE_KEY_FILE to a key from App Store Connect → Users and Access → Integrations → In-App Purchase. Without it, lost notifications are not found.'
 const NO_URL = 'Set BASE_URL to the public address of this server, beginning with https://.'
 
-/** Shows operators how the connection to each store is. */
+/** Reports the state of the connection to each store. */
 export function createStoreStatus(deps: StoreStatusDeps) {
-  const { apps, storeApps, appStore, publicUrl, now } = deps
+  const { apps, storeApps, appStore, publicUrl, playStatus, now } = deps
   return { read, check, test }
 
   /** Each app, with its last notification and the time up to which its history is complete. */
@@ -39,7 +39,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
     const described = []
     for (const { bundleId, appleId } of apps) {
       for (const environment of STORE_ENVIRONMENTS) {
-        const state = await storeApps.read({ bundleId, environment })
+        const state = await storeApps.read({ store: 'app_store', bundleId, environment })
         described.push({
           store: 'app_store' as const,
           bundleId,
@@ -50,11 +50,22 @@ export function createStoreStatus(deps: StoreStatusDeps) {
         })
       }
     }
-    return { url: webhookUrl(), hasApiKey: appStore !== null, apps: described }
+    const play = await playStatus.read()
+    return { url: webhookUrl(), hasApiKey: appStore !== null, apps: described, play }
+  }
+
+  /** Checks the stores that are set up; both if none is. */
+  async function check(): Promise<StoreCheck[]> {
+    const hasPlay = (await playStatus.read()) !== null
+    const hasAppStore = apps.length > 0
+    return [
+      ...(hasAppStore || !hasPlay ? await checkAppStore() : []),
+      ...(hasPlay || !hasAppStore ? await playStatus.check() : []),
+    ]
   }
 
   /** Checks the settings, and that Apple accepts the key. */
-  async function check(): Promise<StoreCheck[]> {
+  async function checkAppStore(): Promise<StoreCheck[]> {
     const url = webhookUrl()
     const settings = [
       { what: 'Apps', fault: apps.length === 0 ? NO_APPS : null },
@@ -85,7 +96,9 @@ export function createStoreStatus(deps: StoreStatusDeps) {
   }
 
   async function sendTest(app: AppStoreApp, environment: AppleEnvironment, store: AppStore) {
-    const token = await store.sendTest(app, environment)
+    const token = await store.sendTest(app, environment).catch((error) => {
+      throw explainError(error)
+    })
     for (const end = now().getTime() + TEST_TIMEOUT_MS; ; ) {
       const result = await store.readTest(app, environment, token)
       if (result === 'SUCCESS') return
@@ -100,14 +113,9 @@ export function createStoreStatus(deps: StoreStatusDeps) {
   }
 }
 
-async function faultOf(work: () => Promise<void>): Promise<string | null> {
-  try {
-    await work()
-    return null
-  } catch (error) {
-    if (error instanceof AppleApiError && error.code === 4040007) {
-      return 'App Store Connect has no notification URL: enter the one above.'
-    }
-    return error instanceof Error ? error.message : 'unknown'
-  }
+function explainError(error: unknown): unknown {
+  const hasNoUrl = error instanceof AppleApiError && error.code === 4040007
+  return hasNoUrl
+    ? new Error('App Store Connect has no notification URL: enter the one above.')
+    : error
 }

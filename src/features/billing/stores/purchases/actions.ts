@@ -4,6 +4,8 @@ import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
 import type { Overdue } from '../checks/overdue.ts'
+import { PlayApiError } from '../google/api/api-error.ts'
+import type { Play } from '../google/play.ts'
 import type { Claims } from './claims.ts'
 import { keysOf, transactionOf } from './purchase-key.ts'
 import type { PurchaseSearch } from './search.ts'
@@ -17,15 +19,22 @@ type PurchaseActionsDeps = {
   /** Both are null without a key for Apple's API. */
   appStore: AppStore | null
   overdue: Overdue | null
+  /** Null if Google Play is not set up. */
+  play: Play | null
 }
 
 /** What operators do with a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
-  const { db, claims, search, existingUsers, appStore, overdue } = deps
+  const { db, claims, search, existingUsers, appStore, overdue, play } = deps
   return { ask, give, answerRefund }
 
-  /** Records what the App Store says about a purchase now. Throws 503 without a key. */
+  /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
   async function ask(id: string) {
+    const [known] = await search.findKnown(id)
+    if (known?.store === 'PLAY_STORE' || /^GPA\.|^[0-9a-f]{64}$/.test(id)) {
+      await askGoogle(known?.transactionId ?? id)
+      return search.findOrThrow(id)
+    }
     const [store, checks] = [requireKey(appStore), requireKey(overdue)]
     try {
       const transactionIds = /^\d+$/.test(id) ? [id] : await store.findTransactions(id)
@@ -34,6 +43,23 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
       throw asReply(error)
     }
     return search.findOrThrow(id)
+  }
+
+  async function askGoogle(id: string) {
+    if (play === null) throw new AppError('unavailable', 'Google Play is not set up.')
+    const purchase =
+      (await play.purchases.findByLine(id)) ?? (await play.purchases.find(db.read, id))
+    const isKnown = purchase !== null && purchase.purchaseToken !== ''
+    if (!isKnown) throw new AppError('not_found', NO_TOKEN)
+    const leased = await play.purchases.leaseOne(purchase.tokenHash)
+    if (leased === null)
+      throw new AppError(
+        'unavailable',
+        'The server is asking about this purchase already. Try again in a minute.',
+      )
+    await play.ask(leased).catch((error) => {
+      throw asReply(error)
+    })
   }
 
   /** Asks in both environments about an unknown purchase: Apple refuses production until the app is released. */
@@ -68,9 +94,14 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 }
 
-/** Apple's refusal as a reply that says what to do. */
-function asReply(error: unknown): unknown {
-  return error instanceof AppleApiError ? new AppError('unavailable', error.message) : error
+const NO_TOKEN =
+  'Homeport has no purchase token for this purchase: the app must submit it, or Google has forgotten it.'
+
+/** A store's refusal as a reply that says what to do. */
+export function asReply(error: unknown): unknown {
+  return error instanceof AppleApiError || error instanceof PlayApiError
+    ? new AppError('unavailable', error.message)
+    : error
 }
 
 /** A service that needs a key for Apple's API. Throws 503 without one. */

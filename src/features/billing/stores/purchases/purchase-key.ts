@@ -6,7 +6,10 @@ export function transactionOf(purchaseKey: string) {
   return { environment: environment as BillingEvent['environment'], transactionId }
 }
 
-/** The keys that a purchase with an original transaction id may have. */
+/** The keys that a purchase with an original transaction id, or with any of Google's order ids, may have. */
 export function keysOf(transactionId: string): string[] {
-  return [`PRODUCTION|${transactionId}`, `SANDBOX|${transactionId}`]
+  const original = transactionId.startsWith('GPA.')
+    ? transactionId.replace(/\.\.\d+/, '')
+    : transactionId
+  return [`PRODUCTION|${original}`, `SANDBOX|${original}`]
 }

@@ -8,6 +8,7 @@ import { isDiffering } from '../../purchases/difference.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
+import type { Play } from '../google/play.ts'
 import type { Claims } from './claims.ts'
 import { keysOf, transactionOf } from './purchase-key.ts'
 
@@ -18,6 +19,8 @@ type PurchaseSearchDeps = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
+  /** Null if Google Play is not set up. */
+  play: Pick<Play, 'purchases'> | null
   /** How long a purchase gives access after its end while its store is expected to report a renewal. */
   lenienceMs: number
   now: () => Date
@@ -29,8 +32,15 @@ export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 /**
  * `unclaimed`: no user has the purchase. `doubled`: its customer also has the product in another
  * purchase. `differing`: the billing provider and the store disagree about its current period.
+ * `unacknowledged`: Google refunds it three days after the purchase. `gone`: Google no longer knows it.
  */
-export const PURCHASE_FILTERS = ['unclaimed', 'doubled', 'differing'] as const
+export const PURCHASE_FILTERS = [
+  'unclaimed',
+  'doubled',
+  'differing',
+  'unacknowledged',
+  'gone',
+] as const
 type PurchaseFilter = (typeof PURCHASE_FILTERS)[number]
 
 type ListOptions = {
@@ -45,19 +55,19 @@ const MAX_ROWS_SCANNED = 100_000
 
 /** Finds purchases for operators. */
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
-  const { db, claims, existingUsers, appStore, lenienceMs, now } = deps
+  const { db, claims, existingUsers, appStore, play, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
   type Row = typeof subscriptions.$inferSelect
   const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
   return { find, findKnown, findOrThrow, list }
 
   /**
-   * The purchases with the given transaction id. Apple also knows them by the ids of later
-   * transactions, and by the order number on the customer's receipt.
+   * The purchases with the given transaction id, an order id of Google's, or the SHA-256 of a purchase token. Apple
+   * also knows purchases by the ids of later transactions, and by the order number on the customer's receipt.
    */
   async function find(id: string) {
     const known = await findKnown(id)
-    if (known.length > 0 || appStore === null) return known
+    if (known.length > 0 || appStore === null || id.startsWith('GPA.')) return known
     try {
       return await withTransactions(await appStore.findTransactions(id))
     } catch (error) {
@@ -72,9 +82,10 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
-  /** The purchases in the log with the given original transaction id. */
-  function findKnown(transactionId: string) {
-    return withTransactions([transactionId])
+  /** The purchases in the log with the given id. */
+  async function findKnown(id: string) {
+    const hashed = /^[0-9a-f]{64}$/.test(id) ? await play?.purchases.find(db.read, id) : null
+    return withTransactions(hashed ? hashed.items.map(({ line }) => line) : [id])
   }
 
   async function withTransactions(ids: string[]) {
@@ -86,8 +97,24 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(rows.map(describe))
   }
 
+  /** At most `limit` purchases that match the filter. */
+  async function list(options: ListOptions) {
+    const { filter = null, limit } = options
+    if (filter === 'unacknowledged' || filter === 'gone') {
+      const found =
+        filter === 'gone' ? play?.purchases.listGone : play?.purchases.listUnacknowledged
+      const known = (await found?.(limit)) ?? []
+      return withTransactions(known.flatMap(({ items }) => items.map(({ line }) => line)))
+    }
+    return listActive({ ...options, filter })
+  }
+
   /** At most `limit` active purchases that match the filter, among the first `MAX_ROWS_SCANNED`. */
-  async function list({ filter = null, environment = 'production', limit }: ListOptions) {
+  async function listActive({
+    filter,
+    environment = 'production',
+    limit,
+  }: ListOptions & { filter: keyof typeof filters | null }) {
     const found: Row[] = []
     const prefix = `${environment.toUpperCase()}|`
     let scanned = 0
@@ -170,9 +197,10 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const purchase = assess(row)
     const userId = await claims.ownerOf(db.read, purchaseKey)
     const claimant = await claims.claimantOf(purchaseKey)
+    const { transactionId } = transactionOf(purchaseKey)
     return {
       purchaseKey,
-      transactionId: transactionOf(purchaseKey).transactionId,
+      transactionId,
       environment: row.environment.toLowerCase(),
       store: purchase.store,
       productId: purchase.productId,
@@ -185,6 +213,22 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       userId,
       isClaimed: userId !== null && claimant !== null && (await isIdOf(row.customerId, claimant)),
       state: purchaseIn(row.state as StoredPurchase),
+      atGoogle: purchase.store === 'PLAY_STORE' ? await atGoogle(transactionId) : null,
+    }
+  }
+
+  /** What is known of a purchase at Google Play; null without its purchase token. */
+  async function atGoogle(line: string) {
+    const known = await play?.purchases.findByLine(line)
+    if (!known) return null
+    const { tokenHash, packageName, askedAt, dueAt, unacknowledgedSince, goneAt } = known
+    return {
+      tokenHash,
+      packageName,
+      askedAt: askedAt?.toISOString() ?? null,
+      nextAskAt: dueAt?.toISOString() ?? null,
+      unacknowledgedSince: unacknowledgedSince?.toISOString() ?? null,
+      goneAt: goneAt?.toISOString() ?? null,
     }
   }
 }

@@ -9,7 +9,8 @@ import type { AppStore } from '../apple/app-store.ts'
 import { readStatement } from '../apple/statement.ts'
 import type { VerifyToken } from '../apple/token.ts'
 import { AppleTokenError } from '../apple/token-error.ts'
-import type { SubmissionResult } from '../model.ts'
+import type { PlaySubmission, SubmitPlayPurchase } from '../google/submissions.ts'
+import { type Refusal, refusal, type SubmissionResult } from '../model.ts'
 import type { Claims } from './claims.ts'
 import type { RecordStatement } from './statements.ts'
 
@@ -19,16 +20,18 @@ type SubmissionsDeps = {
   verify: VerifyToken
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
+  /** Null if Google Play is not set up. */
+  submitPlayPurchase: SubmitPlayPurchase | null
   claims: Claims
   recordStatement: RecordStatement
   ignoresSandbox: boolean
   log: Log
 }
 
-type Submission = { store: 'app_store'; signedTransaction: string }
-type Refusal = Extract<SubmissionResult, { outcome: 'refused' }>['code']
+type AppStoreSubmission = { store: 'app_store'; signedTransaction: string }
+type Submission = AppStoreSubmission | PlaySubmission
 
-/** How long a user waits for Apple, at most. */
+/** How long a user waits for the stores, at most. */
 const API_TIMEOUT_MS = 5_000
 
 export type Submit = ReturnType<typeof createSubmissions>
@@ -36,17 +39,26 @@ export type Submit = ReturnType<typeof createSubmissions>
 /** Records the purchases that apps submit for their users. */
 export function createSubmissions(deps: SubmissionsDeps) {
   const { db, apps, verify, appStore, claims, recordStatement, ignoresSandbox, log } = deps
+  const { submitPlayPurchase } = deps
   return submit
 
   /** Records and claims purchases for a user, one after the other. Returns one result each, in order. */
   async function submit(userId: string, submissions: Submission[], takeOver: boolean) {
-    // All purchases share the time that the user waits for Apple.
+    // All purchases share the time that the user waits for the stores.
     const deadline = AbortSignal.timeout(API_TIMEOUT_MS)
     const results: SubmissionResult[] = []
     for (const submission of submissions) results.push(await submitOne(submission))
     return results
 
-    async function submitOne({ signedTransaction }: Submission): Promise<SubmissionResult> {
+    async function submitOne(submission: Submission): Promise<SubmissionResult> {
+      if (submission.store === 'app_store') return submitTransaction(submission)
+      if (submitPlayPurchase === null) return refusal('store_not_set_up')
+      return submitPlayPurchase(userId, submission, takeOver, deadline)
+    }
+
+    async function submitTransaction({
+      signedTransaction,
+    }: AppStoreSubmission): Promise<SubmissionResult> {
       const delivery = read(signedTransaction)
       if (typeof delivery === 'string') return refusal(delivery)
       const { environment, transactionId, productId, expiresAt } = delivery.event
@@ -62,11 +74,11 @@ export function createSubmissions(deps: SubmissionsDeps) {
       const purchaseKey = purchaseKeyOf(delivery.event) ?? ''
       const heldBy = await claims.ownerOf(db.read, purchaseKey)
       const known = await claims.purchaseOf(db.read, purchaseKey)
-      const news = saysAll(known, delivery)
+      const statements = isAlreadyStated(known, delivery)
         ? []
         : [delivery, ...(await askApple(delivery, deadline))]
       const result = await db.write(async (tx) => {
-        for (const one of news) await recordStatement(tx, one)
+        for (const one of statements) await recordStatement(tx, one)
         return claims.claim(tx, { userId, purchaseKey, heldBy, takeOver })
       })
       return { ...result, ...described }
@@ -98,21 +110,10 @@ export function createSubmissions(deps: SubmissionsDeps) {
 }
 
 /** Whether the store has already said what a transaction says. */
-function saysAll(known: Purchase | null, { event }: Delivery): boolean {
+function isAlreadyStated(known: Purchase | null, { event }: Delivery): boolean {
   return (
     known?.stated?.transactionId === event.transactionId &&
     known.expiresAt === event.expiresAt &&
     (known.refundedAt !== null || event.refundedAt === null)
   )
-}
-
-function refusal(code: Refusal): SubmissionResult {
-  return {
-    outcome: 'refused',
-    code,
-    environment: null,
-    transactionId: null,
-    productId: null,
-    expiresAt: null,
-  }
 }

@@ -1,0 +1,12 @@
+/** `fault`: what is wrong and what to do; null if the check passed. */
+export type StoreCheck = { what: string; fault: string | null }
+
+/** The message of the error that `work` throws; null if it throws none. */
+export async function faultOf(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work()
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : 'unknown'
+  }
+}

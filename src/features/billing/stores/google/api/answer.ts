@@ -1,0 +1,198 @@
+import { PlayApiError } from './api-error.ts'
+import { type Json, listIn, objectIn, text, time } from './json.ts'
+
+export type PurchaseKind = 'subscription' | 'one_time'
+
+/** The states of subscriptions, and `PURCHASED` and `CANCELLED` of one-time products. */
+const STATES = [
+  'PENDING',
+  'ACTIVE',
+  'PAUSED',
+  'IN_GRACE_PERIOD',
+  'ON_HOLD',
+  'CANCELED',
+  'EXPIRED',
+  'PENDING_PURCHASE_CANCELED',
+  'PURCHASED',
+  'CANCELLED',
+] as const
+export type PlayState = (typeof STATES)[number]
+
+/** One product of a purchase. Times in ms. */
+export type PlayItem = {
+  /** With the base plan, as in `pro:monthly`. */
+  productId: string
+  /** Null until the item is paid for. */
+  orderId: string | null
+  /** The end of the period or of its grace period; null for a one-time product. */
+  endsAt: number | null
+  willRenew: boolean
+  /** The product that replaces this one with the next period. */
+  nextProductId: string | null
+  periodType: 'NORMAL' | 'TRIAL' | 'INTRO' | 'PREPAID' | 'CONSUMABLE'
+  /** In US dollars. */
+  price: number | null
+  quantity: number
+}
+
+/** What Google says about a purchase. Times in ms. */
+export type PlayAnswer = {
+  kind: PurchaseKind
+  state: PlayState
+  environment: 'PRODUCTION' | 'SANDBOX'
+  isAcknowledged: boolean
+  /** When the purchase was made; null while it is not paid. */
+  startedAt: number | null
+  /** The account id that the app passed at this purchase, or at the one that it renews. */
+  userId: string | null
+  /** Whether the purchase was made in Google Play, without the app. */
+  isOutOfApp: boolean
+  /** The token of the purchase that this one replaces. */
+  linkedToken: string | null
+  cancelReason: string | null
+  cancelledAt: number | null
+  autoResumeAt: number | null
+  items: PlayItem[]
+}
+
+const CANCEL_REASONS: Record<string, string> = {
+  userInitiatedCancellation: 'UNSUBSCRIBE',
+  systemInitiatedCancellation: 'BILLING_ERROR',
+  developerInitiatedCancellation: 'DEVELOPER_INITIATED',
+  replacementCancellation: 'UNSUBSCRIBE',
+}
+
+/** Reads a reply of Google's API. Throws `PlayApiError` for a reply without a known state or without items. */
+export function readAnswer(kind: PurchaseKind, reply: Json): PlayAnswer {
+  const answer = kind === 'subscription' ? subscriptionIn(reply) : productIn(reply)
+  if (answer.items.length === 0) throw new PlayApiError('unreadable')
+  return answer
+}
+
+/** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2 */
+function subscriptionIn(reply: Json): PlayAnswer {
+  const own = objectIn(reply['externalAccountIdentifiers'])
+  const outOfApp = objectIn(reply['outOfAppPurchaseContext'])
+  const expired = objectIn(outOfApp['expiredExternalAccountIdentifiers'])
+  const canceled = objectIn(reply['canceledStateContext'])
+  const [how = ''] = Object.keys(canceled)
+  return {
+    kind: 'subscription',
+    state: stateIn(reply['subscriptionState'], 'SUBSCRIPTION_STATE_'),
+    environment: reply['testPurchase'] === undefined ? 'PRODUCTION' : 'SANDBOX',
+    isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
+    startedAt: time(reply['startTime']),
+    userId:
+      text(own['obfuscatedExternalAccountId']) ?? text(expired['obfuscatedExternalAccountId']),
+    isOutOfApp: reply['outOfAppPurchaseContext'] !== undefined,
+    linkedToken:
+      text(outOfApp['expiredPurchaseToken'], 2_000) ?? text(reply['linkedPurchaseToken'], 2_000),
+    cancelReason: CANCEL_REASONS[how] ?? null,
+    cancelledAt: time(objectIn(canceled[how])['cancelTime']),
+    autoResumeAt: time(objectIn(reply['pausedStateContext'])['autoResumeTime']),
+    items: itemsIn(listIn(reply['lineItems'])),
+  }
+}
+
+function itemsIn(lineItems: Json[]): PlayItem[] {
+  const ids = lineItems.map((item) => {
+    const basePlan = text(objectIn(item['offerDetails'])['basePlanId'])
+    return [text(item['productId']), basePlan].filter((part) => part !== null).join(':')
+  })
+  return lineItems.flatMap((item, at) => {
+    const plan = objectIn(item['autoRenewingPlan'])
+    const next = text(objectIn(item['deferredItemReplacement'])['productId'])
+    const productId = ids[at]
+    if (!productId) return []
+    return {
+      productId,
+      orderId: text(item['latestSuccessfulOrderId']),
+      endsAt: time(item['expiryTime']),
+      willRenew: plan['autoRenewEnabled'] === true,
+      nextProductId: ids.find((id) => id === next || id.startsWith(`${next}:`)) ?? next,
+      periodType: periodTypeOf(item),
+      price: priceIn(objectIn(plan['recurringPrice'])),
+      quantity: 1,
+    }
+  })
+}
+
+function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType'] {
+  if (prepaidPlan !== undefined) return 'PREPAID'
+  const phase = objectIn(offerPhase)
+  if (phase['freeTrial'] !== undefined) return 'TRIAL'
+  return phase['introductoryPrice'] === undefined ? 'NORMAL' : 'INTRO'
+}
+
+/** Units are whole dollars, as a string; nanos are billionths. */
+function priceIn({ currencyCode, units, nanos }: Json): number | null {
+  return currencyCode === 'USD' ? Number(units ?? 0) + Number(nanos ?? 0) / 1e9 : null
+}
+
+/** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2 */
+function productIn(reply: Json): PlayAnswer {
+  const items = listIn(reply['productLineItem'])
+  return {
+    kind: 'one_time',
+    state: stateIn(objectIn(reply['purchaseStateContext'])['purchaseState'], ''),
+    environment: reply['testPurchaseContext'] === undefined ? 'PRODUCTION' : 'SANDBOX',
+    isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
+    startedAt: time(reply['purchaseCompletionTime']),
+    userId: text(reply['obfuscatedExternalAccountId']),
+    isOutOfApp: false,
+    linkedToken: null,
+    cancelReason: null,
+    cancelledAt: null,
+    autoResumeAt: null,
+    items: items.flatMap((item) => {
+      const productId = text(item['productId'])
+      const { consumptionState, quantity } = objectIn(item['productOfferDetails'])
+      if (productId === null) return []
+      return {
+        productId,
+        orderId: text(reply['orderId']),
+        endsAt: null,
+        willRenew: false,
+        nextProductId: null,
+        periodType:
+          consumptionState === 'CONSUMPTION_STATE_CONSUMED'
+            ? ('CONSUMABLE' as const)
+            : ('NORMAL' as const),
+        price: null,
+        quantity: Number(quantity ?? 1),
+      }
+    }),
+  }
+}
+
+function stateIn(value: unknown, prefix: string): PlayState {
+  const name = typeof value === 'string' ? value.replace(prefix, '') : ''
+  const state = STATES.find((one) => one === name)
+  if (state === undefined) throw new PlayApiError('unreadable')
+  return state
+}
+
+/** Converts a reply of the older call `products` to the format of `productsv2`. */
+export function convertToProductsV2(reply: Json, productId: string): Json {
+  const { purchaseState, acknowledgementState, consumptionState, purchaseType } = reply
+  return {
+    purchaseStateContext: {
+      purchaseState: ['PURCHASED', 'CANCELLED', 'PENDING'][Number(purchaseState ?? 0)],
+    },
+    purchaseCompletionTime: reply['purchaseTimeMillis'],
+    orderId: reply['orderId'],
+    acknowledgementState: `ACKNOWLEDGEMENT_STATE_${acknowledgementState === 1 ? 'ACKNOWLEDGED' : 'PENDING'}`,
+    obfuscatedExternalAccountId: reply['obfuscatedExternalAccountId'],
+    regionCode: reply['regionCode'],
+    ...(purchaseType === 0 ? { testPurchaseContext: { fopType: 'TEST' } } : {}),
+    productLineItem: [
+      {
+        productId: reply['productId'] ?? productId,
+        productOfferDetails: {
+          quantity: reply['quantity'] ?? 1,
+          consumptionState: `CONSUMPTION_STATE_${consumptionState === 1 ? 'CONSUMED' : 'YET_TO_BE_CONSUMED'}`,
+        },
+      },
+    ],
+  }
+}

@@ -1,0 +1,174 @@
+import { sha256 } from '../../../../../lib/crypto.ts'
+import type { PlayAcknowledge } from '../../../../../lib/store-settings.ts'
+import type { Tx } from '../../../../../platform/db/db.ts'
+import type { Billing } from '../../../inbox/event-inbox.ts'
+import type { BillingDb } from '../../../schema.ts'
+import type { Claims } from '../../purchases/claims.ts'
+import type { RecordStatement } from '../../purchases/statements.ts'
+import { type PlayAnswer, readAnswer } from '../api/answer.ts'
+import { PlayApiError } from '../api/api-error.ts'
+import { type Json, redactForLog } from '../api/json.ts'
+import type { PlayReply, PlayStore } from '../api/play-store.ts'
+import { playEvent } from '../event.ts'
+import { type KnownItem, keyOf, readStatements } from '../statement.ts'
+import { planAfter, planAfterFailure, planUnacknowledged, retryDelay } from './next-ask.ts'
+import type { PendingClaims } from './pending-claims.ts'
+import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './purchases.ts'
+
+type AskingDeps = {
+  db: BillingDb
+  play: PlayStore
+  purchases: PlayPurchases
+  pendingClaims: PendingClaims
+  claims: Claims
+  billing: Pick<Billing, 'recordIn'>
+  recordStatement: RecordStatement
+  acknowledgement: PlayAcknowledge
+  now: () => Date
+}
+
+export type AskGoogle = ReturnType<typeof createAskGoogle>
+
+/** In these states a purchase is paid for, so it can be acknowledged. */
+const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PAUSED', 'PURCHASED']
+
+/** Asks Google about a purchase that was leased, records the reply, and acknowledges the purchase. */
+export function createAskGoogle(deps: AskingDeps) {
+  const { db, play, purchases, pendingClaims, claims, billing, recordStatement, now } = deps
+  const { acknowledgement } = deps
+  return ask
+
+  /**
+   * Returns Google's reply, the products of the purchase, the results of users' claims, and the error of a failed
+   * acknowledgement. Throws `PlayApiError`.
+   */
+  async function ask(purchase: KnownPurchase, signal?: AbortSignal) {
+    const askedAt = now()
+    let reply: Json = {}
+    try {
+      // The seal key is lost, or Google has forgotten the purchase.
+      if (purchase.purchaseToken === '') throw new PlayApiError('gone')
+      const replied = await play.read(purchase, signal)
+      reply = replied.reply
+      const answer = readAnswer(replied.kind, reply)
+      const { items, plan, claimed } = await db.write((tx) =>
+        record(tx, purchase, replied, answer, askedAt),
+      )
+      const fault = await acknowledge({ ...purchase, kind: answer.kind }, answer, items, plan)
+      return { answer, items, claimed, fault }
+    } catch (error) {
+      if (!(error instanceof PlayApiError)) throw error
+      await db.write(async (tx) => {
+        if (error.reason === 'unreadable') await recordUnreadable(tx, purchase, reply, askedAt)
+        const plan = signal?.aborted ? {} : planAfterFailure(purchase, error, now())
+        await purchases.finish(tx, purchase, plan)
+      })
+      throw error
+    }
+  }
+
+  /** Keeps a reply that cannot be read, for operators; an empty one if it is too long. */
+  async function recordUnreadable(
+    tx: Tx,
+    { tokenHash }: KnownPurchase,
+    reply: Json,
+    askedAt: Date,
+  ) {
+    const document = { unreadable: redactForLog(reply), tokenHash, askedAt: askedAt.getTime() }
+    const bytes = Buffer.from(JSON.stringify(document))
+    await billing.recordIn(tx, {
+      provider: 'play_store',
+      event: playEvent(document),
+      bytes,
+      hash: sha256(bytes, 'hex'),
+      fault: new PlayApiError('unreadable').message,
+    })
+  }
+
+  async function record(
+    tx: Tx,
+    purchase: KnownPurchase,
+    replied: PlayReply,
+    answer: PlayAnswer,
+    askedAt: Date,
+  ) {
+    const { tokenHash, packageName, items: known } = purchase
+    const { linkedToken } = answer
+    const linkedHash = linkedToken === null ? null : hashOf(linkedToken)
+    const linked = linkedHash === null ? null : await purchases.find(tx, linkedHash)
+    const { deliveries, items } = readStatements({
+      ...replied,
+      answer,
+      askedAt: askedAt.getTime(),
+      packageName,
+      tokenHash,
+      known,
+      inheritedOwner: answer.userId === null && linked ? await ownerOf(tx, linked.items) : null,
+    })
+    const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
+    // A purchase that replaces this one may have the same original order id.
+    for (const delivery of isSucceeded ? [] : deliveries) await recordStatement(tx, delivery)
+    if (linkedToken !== null && linkedHash !== purchase.linkedHash) {
+      const old = { purchaseToken: linkedToken, packageName, kind: answer.kind, productId: null }
+      await purchases.enqueue(tx, old, URGENCY.changed)
+    }
+    const claimed = await pendingClaims.settle(tx, tokenHash, items)
+    const needsAcknowledgement =
+      !answer.isAcknowledged && ACKNOWLEDGEABLE.includes(answer.state) && items.length > 0
+    const retry = {
+      dueAt: new Date(now().getTime() + retryDelay(purchase.attempts)),
+      attempts: purchase.attempts + 1,
+      misses: 0,
+      urgency: URGENCY.waiting,
+    }
+    const isOwnerUnknown = linkedHash !== null && linked === null && answer.userId === null
+    const plan = isOwnerUnknown ? retry : planAfter(answer, purchase.attempts, now())
+    await purchases.finish(tx, purchase, {
+      kind: answer.kind,
+      productId: items[0]?.productId ?? purchase.productId,
+      line: items[0]?.line.split('#')[0] ?? null,
+      items,
+      linkedHash,
+      askedAt,
+      goneAt: null,
+      unacknowledgedSince: needsAcknowledgement ? new Date(answer.startedAt ?? askedAt) : null,
+      // The acknowledgement that follows ends the lease.
+      ...(needsAcknowledgement ? { ...retry, leasedUntil: purchase.leasedUntil } : plan),
+    })
+    return { items, plan, claimed }
+  }
+
+  /** Returns why Google refused; the purchase is then due again soon. */
+  async function acknowledge(
+    purchase: KnownPurchase,
+    answer: PlayAnswer,
+    items: KnownItem[],
+    plan: ReturnType<typeof planAfter>,
+  ): Promise<PlayApiError | null> {
+    const [item] = items
+    if (answer.isAcknowledged || !item || !ACKNOWLEDGEABLE.includes(answer.state)) return null
+    const isAllowed =
+      acknowledgement === 'recorded' ||
+      (acknowledgement === 'claimed' && (await claims.claimantOf(keyOf(item))) !== null)
+    if (isAllowed) {
+      const owner = answer.isOutOfApp ? (answer.userId ?? (await ownerOf(db.read, items))) : null
+      try {
+        await play.acknowledge(purchase, item.productId, owner)
+      } catch (error) {
+        if (!(error instanceof PlayApiError)) throw error
+        await db.write((tx) => purchases.finish(tx, purchase, {}))
+        return error
+      }
+    }
+    const settled = isAllowed
+      ? { ...plan, unacknowledgedSince: null }
+      : planUnacknowledged(plan, now())
+    await db.write((tx) => purchases.finish(tx, purchase, settled))
+    return null
+  }
+
+  async function ownerOf(from: Parameters<Claims['ownerOf']>[0], items: KnownItem[]) {
+    const [item] = items
+    return item ? claims.ownerOf(from, keyOf(item)) : null
+  }
+}

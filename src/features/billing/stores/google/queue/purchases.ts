@@ -1,0 +1,228 @@
+import { and, asc, desc, eq, inArray, isNotNull, lte } from 'drizzle-orm'
+import { sha256 } from '../../../../../lib/crypto.ts'
+import { MINUTE_MS } from '../../../../../lib/durations.ts'
+import { seal, unseal } from '../../../../../lib/seal.ts'
+import type { Reader, Tx } from '../../../../../platform/db/db.ts'
+import type { BillingDb } from '../../../schema.ts'
+import type { PurchaseKind } from '../api/answer.ts'
+import type { PlayPurchase } from '../api/play-store.ts'
+import type { KnownItem } from '../statement.ts'
+
+type PlayPurchasesDeps = {
+  db: BillingDb
+  sealKey: Uint8Array
+  now: () => Date
+  newId: () => string
+}
+
+type Row = BillingDb['tables']['playPurchases']['$inferSelect']
+
+/** A purchase at Google Play as it is stored, with its token. */
+export type KnownPurchase = Omit<Row, 'items' | 'kind' | 'sealedToken'> &
+  PlayPurchase & { items: KnownItem[] }
+
+export type PlayPurchases = ReturnType<typeof createPlayPurchases>
+
+/** The lowest number is asked about first: purchases that Google may refund, or that a user waits for. */
+export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
+
+/** Longer than the timeouts of all requests about one purchase. */
+const LEASE_MS = MINUTE_MS
+const FREE = new Date(0)
+
+/** Stores the purchases at Google Play, and queues those to ask Google about. */
+export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDeps) {
+  const { playPurchases } = db.tables
+  return {
+    enqueue,
+    remove,
+    lease,
+    leaseOne,
+    finish,
+    find,
+    findByLine,
+    isSucceeded,
+    listUnacknowledged,
+    listGone,
+    countDue,
+  }
+
+  /** Queues a purchase, whether it is known or not. */
+  async function enqueue(tx: Tx, purchase: PlayPurchase, urgency: number) {
+    const { purchaseToken, packageName, kind, productId } = purchase
+    const due = {
+      sealedToken: seal(sealKey, purchaseToken),
+      urgency,
+      dueAt: now(),
+      mark: newId(),
+      attempts: 0,
+      misses: 0,
+      goneAt: null,
+    }
+    await tx
+      .insert(playPurchases)
+      .values({
+        tokenHash: hashOf(purchaseToken),
+        packageName,
+        kind,
+        productId,
+        items: [],
+        leasedUntil: FREE,
+        ...due,
+      })
+      .onConflictDoUpdate({
+        target: playPurchases.tokenHash,
+        set: { ...due, packageName, kind, ...(productId === null ? {} : { productId }) },
+      })
+  }
+
+  /** Removes a purchase, unless it was queued again in the meantime. */
+  async function remove(tx: Tx, { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>) {
+    const isSame = eq(playPurchases.tokenHash, tokenHash)
+    await tx.delete(playPurchases).where(and(isSame, eq(playPurchases.mark, knownMark)))
+  }
+
+  /** Takes up to `limit` due purchases that no other instance is asking about. */
+  async function lease(limit: number): Promise<KnownPurchase[]> {
+    const taken: KnownPurchase[] = []
+    for (const urgency of Object.values(URGENCY)) {
+      const isDue = and(
+        eq(playPurchases.urgency, urgency),
+        lte(playPurchases.dueAt, now()),
+        isFree(),
+      )
+      if (taken.length < limit) taken.push(...(await take(isDue, limit - taken.length)))
+    }
+    return taken
+  }
+
+  /** Takes one purchase, due or not; null while it is being asked about. */
+  async function leaseOne(tokenHash: string): Promise<KnownPurchase | null> {
+    const [taken] = await take(and(eq(playPurchases.tokenHash, tokenHash), isFree()), 1)
+    return taken ?? null
+  }
+
+  function take(condition: ReturnType<typeof and>, limit: number): Promise<KnownPurchase[]> {
+    return db.write(async (tx) => {
+      const found = await tx
+        .select({ tokenHash: playPurchases.tokenHash })
+        .from(playPurchases)
+        .where(condition)
+        .orderBy(asc(playPurchases.dueAt))
+        .limit(limit)
+      if (found.length === 0) return []
+      const hashes = found.map(({ tokenHash }) => tokenHash)
+      const rows = await tx
+        .update(playPurchases)
+        .set({ leasedUntil: new Date(now().getTime() + LEASE_MS) })
+        .where(and(inArray(playPurchases.tokenHash, hashes), isFree()))
+        .returning()
+      return rows.map(toKnownPurchase)
+    })
+  }
+
+  function isFree() {
+    return lte(playPurchases.leasedUntil, now())
+  }
+
+  /**
+   * Stores what is known now and ends the lease, unless `leasedUntil` keeps it. The purchase stays due if it was
+   * queued again in the meantime.
+   */
+  async function finish(
+    tx: Tx,
+    { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>,
+    { dueAt, urgency, attempts, ...known }: Partial<Row>,
+  ) {
+    const isSame = eq(playPurchases.tokenHash, tokenHash)
+    const free = { leasedUntil: FREE, ...known }
+    const planned = Object.fromEntries(
+      Object.entries({ dueAt, urgency, attempts }).filter(([, value]) => value !== undefined),
+    )
+    const finished = await tx
+      .update(playPurchases)
+      .set({ ...free, ...planned })
+      .where(and(isSame, eq(playPurchases.mark, knownMark)))
+      .returning({ tokenHash: playPurchases.tokenHash })
+    if (finished.length === 0) await tx.update(playPurchases).set(free).where(isSame)
+  }
+
+  async function find(from: Reader, tokenHash: string): Promise<KnownPurchase | null> {
+    const rows = await from
+      .select()
+      .from(playPurchases)
+      .where(eq(playPurchases.tokenHash, tokenHash))
+    return rows[0] ? toKnownPurchase(rows[0]) : null
+  }
+
+  /** The purchase with a line, such as `GPA.1234-5678-9012-34567`. */
+  async function findByLine(line: string): Promise<KnownPurchase | null> {
+    const [main = ''] = line.split('#')
+    const rows = await db.read.select().from(playPurchases).where(eq(playPurchases.line, main))
+    const replaced = new Set(rows.map(({ linkedHash }) => linkedHash))
+    const current = rows.find(({ tokenHash }) => !replaced.has(tokenHash)) ?? rows[0]
+    return current ? toKnownPurchase(current) : null
+  }
+
+  /** Whether another purchase with the same line has replaced this one. */
+  async function isSucceeded(from: Reader, tokenHash: string, line: string): Promise<boolean> {
+    const ofLine = eq(playPurchases.line, line.split('#')[0] ?? '')
+    const rows = await from.select().from(playPurchases).where(ofLine)
+    return rows.some(({ linkedHash }) => linkedHash === tokenHash)
+  }
+
+  /** Paid purchases that are not acknowledged, the oldest first. */
+  async function listUnacknowledged(limit: number): Promise<KnownPurchase[]> {
+    const rows = await db.read
+      .select()
+      .from(playPurchases)
+      .where(lte(playPurchases.unacknowledgedSince, now()))
+      .orderBy(asc(playPurchases.unacknowledgedSince))
+      .limit(limit)
+    return rows.map(toKnownPurchase)
+  }
+
+  /** Purchases that Google no longer knows, the latest first. */
+  async function listGone(limit: number): Promise<KnownPurchase[]> {
+    const rows = await db.read
+      .select()
+      .from(playPurchases)
+      .where(isNotNull(playPurchases.goneAt))
+      .orderBy(desc(playPurchases.goneAt))
+      .limit(limit)
+    return rows.map(toKnownPurchase)
+  }
+
+  /** How many purchases wait for a reply. */
+  async function countDue(): Promise<number> {
+    const counts = Object.values(URGENCY).map((urgency) =>
+      db.read.$count(
+        playPurchases,
+        and(eq(playPurchases.urgency, urgency), lte(playPurchases.dueAt, now())),
+      ),
+    )
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Empty if the seal key is lost: the next notification or submission brings the token again. */
+  function tokenIn(sealedToken: string): string {
+    try {
+      return sealedToken === '' ? '' : unseal(sealKey, sealedToken)
+    } catch {
+      return ''
+    }
+  }
+
+  function toKnownPurchase({ items, kind, sealedToken, ...row }: Row): KnownPurchase {
+    return {
+      ...row,
+      items: items as KnownItem[],
+      kind: kind as PurchaseKind | null,
+      purchaseToken: tokenIn(sealedToken),
+    }
+  }
+}
+
+export function hashOf(purchaseToken: string): string {
+  return sha256(purchaseToken, 'hex')
+}
