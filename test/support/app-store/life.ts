@@ -1,11 +1,6 @@
+import type { Turn } from '../store-histories.ts'
 import type { FakeSubscription } from './app-store.ts'
 import { type SignedNotification, STATUS } from './subscription.ts'
-
-/**
- * A random turn in the life of a subscription. `wait` is in 720ths of its period, an hour of a month; `isAtEnd`: it
- * happens at the end of the period.
- */
-export type Turn = { wait: number; isAtEnd: boolean; choice: number }
 
 /** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */
 type Change = { at: number; type: string | null; apply: () => SignedNotification }
@@ -115,7 +110,12 @@ export function nextChange(
 }
 
 /** The billing provider's event about a change that has just happened, sent at `at` (ms). */
-export function providerEvent(bought: FakeSubscription, type: string, at: number) {
+export function providerEvent(
+  bought: FakeSubscription,
+  type: string,
+  at: number,
+  userId: string | null = null,
+) {
   const { transaction, renewal } = bought
   const { productId, purchaseDate, expiresDate, transactionId, environment } = transaction
   const reasons: Record<string, string> = {
@@ -126,7 +126,7 @@ export function providerEvent(bought: FakeSubscription, type: string, at: number
     id: crypto.randomUUID(),
     type: type === 'REFUND' ? 'CANCELLATION' : type,
     event_timestamp_ms: at,
-    app_user_id: `user-${transaction['originalTransactionId']}`,
+    app_user_id: userId ?? `user-${transaction['originalTransactionId']}`,
     environment: environment === 'Sandbox' ? 'SANDBOX' : 'PRODUCTION',
     store: 'APP_STORE',
     product_id: productId,

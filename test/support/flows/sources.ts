@@ -1,4 +1,8 @@
-import { type BillingEvent, readEvent } from '../../../src/features/billing/inbox/event.ts'
+import {
+  type BillingEvent,
+  type Delivery,
+  readEvent,
+} from '../../../src/features/billing/inbox/event.ts'
 import { readAppleDelivery } from '../../../src/features/billing/stores/apple/delivery.ts'
 import { createTokenVerifier } from '../../../src/features/billing/stores/apple/token.ts'
 import { createClock } from '../app.ts'
@@ -8,10 +12,11 @@ import type { Notification } from '../app-store/world.ts'
 import { bodyOf, type EventFixture, ms } from '../billing.ts'
 import type { Script, StoreFlow } from './store-flows.ts'
 
-/** A delivery of the billing provider or of the App Store, and the event in it. */
+/** A delivery of the billing provider or of a store, and the event in it. */
 export type Spoken = { event: BillingEvent & { orderedAt: number } } & (
   | { fixture: EventFixture }
   | { notification: Notification }
+  | { delivery: Delivery }
 )
 
 const clock = createClock()
@@ -48,8 +53,8 @@ function spokenByStore(notification: Notification): Spoken {
   return { notification, event: { ...event, orderedAt: event.at ?? 0 } }
 }
 
-/** The App Store's ids of the purchase and the period that the billing provider's event is about. */
-function transactionOf(fixture: EventFixture, store: Spoken[]) {
+/** The store's ids of the purchase and the period that the billing provider's event is about. */
+export function transactionOf(fixture: EventFixture, store: Spoken[]) {
   const purchases = [...new Set(store.map(({ event }) => event.originalTransactionId))]
   const original = purchases[fixture['original_transaction_id'] === '2000' ? 1 : 0]
   const periods = store.filter(({ event }) => event.originalTransactionId === original)

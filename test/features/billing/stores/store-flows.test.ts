@@ -9,7 +9,9 @@ import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { deliver } from '../../../support/app-store/world.ts'
 import { clearBilling, ms, receive } from '../../../support/billing.ts'
 import { cases } from '../../../support/cases.ts'
-import { ANN } from '../../../support/flows/events.ts'
+import { ANN, type Flow } from '../../../support/flows/events.ts'
+import { NOT_ON_GOOGLE_PLAY, playFlows } from '../../../support/flows/play-flows.ts'
+import { playOnGoogle } from '../../../support/flows/play-sources.ts'
 import {
   flowStore,
   playFlow,
@@ -27,19 +29,36 @@ const PLANS = [
   { code: 'gold', paymentProductId: 'gold' },
 ].map((plan) => ({ ...plan, paymentPriceId: '', price: 10, duration: 'month' }))
 
-const named = storeFlows.map((flow) => [flow.name, flow] as const)
+type Played = Flow & { played: Record<'billing' | 'store', Spoken[]> }
 
-test('every flow from F1 to F20 is in the App Store too, or says why not', () => {
-  const inStore = storeFlows.map(({ name }) => name)
-  const others = billingFlows.map(({ name }) => name).filter((name) => !inStore.includes(name))
-  const reasons = Object.keys(NOT_IN_APP_STORE)
-  expect(others.filter((name) => !reasons.some((start) => name.startsWith(start)))).toEqual([])
-  expect(reasons.filter((start) => !others.some((name) => name.startsWith(start)))).toEqual([])
-})
+const stores = {
+  'App Store': {
+    flows: storeFlows.map((flow): Played => ({ ...flow, played: playFlow(flow) })),
+    missing: NOT_IN_APP_STORE,
+  },
+  'Google Play': {
+    flows: playFlows.map((flow): Played => ({ ...flow, played: playOnGoogle(flow) })),
+    missing: NOT_ON_GOOGLE_PLAY,
+  },
+}
+const named = Object.entries(stores).flatMap(([store, { flows }]) =>
+  flows.map((flow) => [store, flow.name, flow] as const),
+)
 
-describe('the App Store and the billing provider give the same access at any time', () => {
-  test.each(named)('%s', (_name, flow) => {
-    const { billing, store } = playFlow(flow)
+test.each(Object.entries(stores))(
+  'every flow from F1 to F20 is on the %s too, or says why not',
+  (_name, { flows, missing }) => {
+    const inStore = flows.map(({ name }) => name)
+    const others = billingFlows.map(({ name }) => name).filter((name) => !inStore.includes(name))
+    const reasons = Object.keys(missing)
+    expect(others.filter((name) => !reasons.some((start) => name.startsWith(start)))).toEqual([])
+    expect(reasons.filter((start) => !others.some((name) => name.startsWith(start)))).toEqual([])
+  },
+)
+
+describe('a store and the billing provider give the same access at any time', () => {
+  test.each(named)('%s: %s', (_store, _name, flow) => {
+    const { billing, store } = flow.played
     const byProvider = INSTANTS.map((day) => accessOn(day, billing))
     expect(INSTANTS.map((day) => accessOn(day, store))).toEqual(byProvider)
     for (const [day, , isActive, status] of flow.expected) {
@@ -51,8 +70,8 @@ describe('the App Store and the billing provider give the same access at any tim
 })
 
 describe('both sources together give the same access, whichever reports each event first', () => {
-  test.each(named)('%s', (_name, flow) => {
-    const { billing, store } = playFlow(flow)
+  test.each(named)('%s: %s', (_store, _name, flow) => {
+    const { billing, store } = flow.played
     const byStore = INSTANTS.map((day) => accessOn(day, store))
     for (let choice = 0; choice < 2 ** billing.length; choice++) {
       const reported = billing.map((spoken, at) => shifted(spoken, choice & (1 << at) ? 60 : -60))
@@ -64,11 +83,11 @@ describe('both sources together give the same access, whichever reports each eve
 
 describe('stores the same purchases in any order, with every event delivered twice', () => {
   test.each(named)(
-    '%s',
-    async (_name, flow) => {
+    '%s: %s',
+    async (_store, _name, flow) => {
       await using app = await createTestApp(flowStore.environment)
       app.clock.now = new Date(ms(200))
-      const { billing, store } = playFlow(flow)
+      const { billing, store } = flow.played
       const both = [...store, ...billing]
       for (const order of [...ordersOf(store), ...ordersOf(both)]) {
         await clearBilling(app)
@@ -91,6 +110,7 @@ function ordersOf(spoken: Spoken[]): Spoken[][] {
 
 async function say(app: TestApp, spoken: Spoken) {
   if ('notification' in spoken) await deliver(app, spoken.notification)
+  else if ('delivery' in spoken) await app.services.billing.receive(spoken.delivery)
   else await receive(app, spoken.fixture)
 }
 

@@ -1,17 +1,13 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import {
-  purchaseIn,
-  type StoredPurchase,
-} from '../../../../src/features/billing/projection/fold-state.ts'
-import { assessPurchases } from '../../../../src/features/billing/purchases/access.ts'
-import type { Purchase } from '../../../../src/features/billing/purchases/purchase.ts'
 import { createClock, createTestApp, type TestApp } from '../../../support/app.ts'
 import { serveAppStoreApi } from '../../../support/app-store/api.ts'
 import { createAppStore, type FakeSubscription } from '../../../support/app-store/app-store.ts'
-import { type History, history, playHistories } from '../../../support/app-store/histories.ts'
+import { playInAppStore } from '../../../support/app-store/histories.ts'
 import { STATUS } from '../../../support/app-store/subscription.ts'
 import { cases } from '../../../support/cases.ts'
+import { readPurchases, stateOf } from '../../../support/purchase-states.ts'
+import { type History, history } from '../../../support/store-histories.ts'
 
 /** Histories that run at the same time, on one server. */
 const BATCH = cases(12, 50)
@@ -55,7 +51,7 @@ async function check(
   await using app = await createTestApp({ ...store.environment, ...api.environment })
   app.clock.now = clock.now
   Object.defineProperty(clock, 'now', { get: () => app.clock.now })
-  const subscriptions = await playHistories(app, store, histories)
+  const subscriptions = await playInAppStore(app, store, histories)
   await heal(app, subscriptions)
   await app.services.backlog.drain()
   const now = app.clock.now.getTime()
@@ -73,23 +69,6 @@ async function check(
     )
   }
   expect((await app.services.rebuildBilling(AbortSignal.timeout(60_000))).changed).toEqual([])
-}
-
-/** What Homeport knows of a purchase. */
-function stateOf(purchase: Purchase, now: number) {
-  const { expiresAt, graceExpiresAt, willRenew, productId, pendingProductId } = purchase
-  const [assessed] = assessPurchases([purchase], now)
-  return {
-    productId,
-    pendingProductId,
-    expiresAt,
-    graceExpiresAt,
-    willRenew,
-    isRefunded: purchase.refundedAt !== null,
-    isEnded: purchase.endedAt !== null,
-    hasBillingIssue: purchase.billingIssueDetectedAt !== null,
-    isActive: assessed?.active,
-  }
 }
 
 /** What the App Store knows of it. */
@@ -110,13 +89,6 @@ function truthOf({ transaction, renewal, status }: FakeSubscription, now: number
     hasBillingIssue: isInGrace || status() === STATUS.inRetry,
     isActive: (isInGrace || status() === STATUS.active) && end > now,
   }
-}
-
-async function readPurchases({ services: { db } }: TestApp): Promise<Map<string, Purchase>> {
-  const rows = await db.read.select().from(db.tables.subscriptions)
-  return new Map(
-    rows.map(({ purchaseKey, state }) => [purchaseKey, purchaseIn(state as StoredPurchase)]),
-  )
 }
 
 function keyOf({ originalTransactionId, environment }: FakeSubscription): string {

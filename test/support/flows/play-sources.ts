@@ -1,0 +1,71 @@
+import type { Delivery } from '../../../src/features/billing/inbox/event.ts'
+import { readAnswer } from '../../../src/features/billing/stores/google/api/answer.ts'
+import { playEvent } from '../../../src/features/billing/stores/google/event.ts'
+import {
+  type KnownItem,
+  readStatements,
+} from '../../../src/features/billing/stores/google/statement.ts'
+import { createClock } from '../app.ts'
+import { ms } from '../billing.ts'
+import { createPlayStore, type FakePurchase } from '../play-store/play-store.ts'
+import type { PlayFlow, PlayScript } from './play-flows.ts'
+import { type Spoken, spokenByProvider, transactionOf } from './sources.ts'
+
+const clock = createClock()
+const store = createPlayStore(clock)
+
+/** Plays a flow on Google Play, where Google is asked after each step. Both sources report the same transactions. */
+export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 'store', Spoken[]> {
+  const script = { store } as PlayScript
+  const known = new Map<string, KnownItem[]>()
+  const spoken = steps.flatMap(([day, step]) => {
+    clock.now = new Date(ms(day))
+    const before = store.voided.length
+    const stated = step(script).flatMap(ask)
+    return [...stated, ...store.voided.slice(before).map(({ voided }) => refund(voided))]
+  })
+  const billing = events.map((fixture, at) => {
+    const onGooglePlay = { ...fixture, store: 'PLAY_STORE', id: `E-${at}` }
+    return spokenByProvider({ ...onGooglePlay, ...transactionOf(fixture, spoken) })
+  })
+  return { billing, store: spoken }
+
+  function ask(purchase: FakePurchase): Spoken[] {
+    const { etag: _etag, ...reply } = { ...purchase.answer() } as Record<string, unknown>
+    const { deliveries, items } = readStatements({
+      kind: purchase.kind,
+      reply,
+      answer: readAnswer(purchase.kind, reply),
+      askedAt: clock.now.getTime(),
+      packageName: store.packageName,
+      tokenHash: purchase.token,
+      known: known.get(purchase.token) ?? [],
+      inheritedOwner: null,
+    })
+    known.set(purchase.token, items)
+    return deliveries.map(spokenByGoogle)
+  }
+
+  function refund({ orderId, purchaseToken }: { orderId: string; purchaseToken: string }): Spoken {
+    const [item] = known.get(purchaseToken) ?? []
+    const document = {
+      packageName: store.packageName,
+      tokenHash: purchaseToken,
+      line: item?.line ?? '',
+      environment: 'PRODUCTION' as const,
+      voided: { orderId, at: clock.now.getTime(), isPartial: false },
+    }
+    const bytes = Buffer.from(JSON.stringify(document))
+    return spokenByGoogle({
+      provider: 'play_store',
+      event: playEvent(document),
+      bytes,
+      hash: orderId,
+    })
+  }
+}
+
+function spokenByGoogle(delivery: Delivery): Spoken {
+  const { event } = delivery
+  return { delivery, event: { ...event, orderedAt: event.at ?? 0 } }
+}
