@@ -14,6 +14,11 @@ export function storeName(store: string | null): string {
   return store === null ? 'Unknown store' : (STORES[store] ?? words(store))
 }
 
+/** The store that operators can ask about a purchase. */
+export function nameToAsk(store: string | null): string {
+  return store === 'PLAY_STORE' ? 'Google Play' : 'the App Store'
+}
+
 export function statusName(status: string): string {
   return status.replaceAll('_', ' ')
 }

@@ -1,10 +1,9 @@
 import { afterAll, expect } from 'bun:test'
-import type { Page } from 'playwright-core'
 import { createClock, PASSWORD } from '../support/app.ts'
 import { serveAppStoreApi } from '../support/app-store/api.ts'
 import { createAppStore } from '../support/app-store/app-store.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { becomeReader, card, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const WEBHOOK = '/api/webhooks/app-store/v1'
 const URL_TO_ENTER = `https://api.example.com${WEBHOOK}`
@@ -31,6 +30,7 @@ browserTest('shows each app in both environments, and the URL to enter', async (
   )
   expect(await textOf(card(page, 'com.example.app, sandbox'))).toContain('API keyset')
   expect(await textOf(card(page, 'Setup in App Store Connect'))).toContain(URL_TO_ENTER)
+  expect(await page.getByText('Google Play').count()).toBe(0)
   await notify(store.buy().notification)
   await page.reload()
   await waitUntilLoaded(page)
@@ -70,16 +70,19 @@ browserTest('sends a test notification, but not for readers', async () => {
   await context.close()
 })
 
-browserTest('says how to set up the App Store', async () => {
+browserTest('says how to set up each store', async () => {
   const { page, context } = await world.open()
-  const response = { url: null, hasApiKey: false, apps: [] }
+  const response = { url: null, hasApiKey: false, apps: [], play: null }
   const body = JSON.stringify({ code: 'ok', response })
   await page.route('**/console/api/stores', (route) =>
     route.fulfill({ contentType: 'application/json', body }),
   )
   await page.goto('/console/stores')
   expect(await textOf(card(page, 'The App Store is not set up'))).toContain('APP_STORE_APPS')
-  expect(await page.locator('main .card').count()).toBe(1)
+  const play = await textOf(card(page, 'Google Play is not set up'))
+  expect(play).toContain('PLAY_PACKAGES')
+  expect(play).toContain('PLAY_SERVICE_ACCOUNT_FILE')
+  expect(await page.locator('main .card').count()).toBe(2)
   await context.close()
 })
 
@@ -184,10 +187,6 @@ browserTest('gives a purchase to another user', async () => {
   await context.close()
 })
 
-function card(page: Page, title: string) {
-  return page.locator('.card', { has: page.getByRole('heading', { name: title, exact: true }) })
-}
-
 async function notify({ body }: { body: unknown }) {
   expect((await post(WEBHOOK, body)).code).toBe('ok')
 }
@@ -219,13 +218,4 @@ async function post(path: string, body: unknown, token?: string): Promise<any> {
 async function idOf(email: string): Promise<string> {
   const { users } = await world.ask(`people?q=${email}`)
   return users[0].id
-}
-
-/** Shows the page as readers see it. */
-async function becomeReader(page: Page) {
-  await page.route('**/console/api/me', async (route) => {
-    const reply = await route.fetch()
-    const { response, ...rest } = await reply.json()
-    await route.fulfill({ json: { ...rest, response: { ...response, role: 'reader' } } })
-  })
 }

@@ -77,6 +77,20 @@ export async function textOf(element: Locator): Promise<string> {
   return ((await element.textContent()) ?? '').replace(/\s+/g, ' ').trim()
 }
 
+/** The card with a title. */
+export function card(page: Page, title: string): Locator {
+  return page.locator('.card', { has: page.getByRole('heading', { name: title, exact: true }) })
+}
+
+/** Shows the page as readers see it, from the next load on. */
+export async function becomeReader(page: Page) {
+  await page.route('**/console/api/me', async (route) => {
+    const reply = await route.fetch()
+    const { response, ...rest } = await reply.json()
+    await route.fulfill({ json: { ...rest, response: { ...response, role: 'reader' } } })
+  })
+}
+
 /** The innermost elements that make a page scroll horizontally; empty if it does not. */
 export function findOverflow(page: Page): Promise<string> {
   return page.evaluate(`(() => {

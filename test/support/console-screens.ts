@@ -20,6 +20,7 @@ const FAILED_REQUEST = /^Failed to load resource/
 /** The header only works over https. */
 const HTTPS_ONLY = /^The Cross-Origin-Opener-Policy header has been ignored/
 const HOURS = 3_600_000
+const TWO_DAYS_AGO = new Date(Date.now() - 48 * HOURS).toISOString()
 const METRICS = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
 
 /** Every screen, dialog and empty state. */
@@ -49,6 +50,11 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
       prepare: press('Transfer to another user'),
     },
     { name: 'stores with checks', path: '/console/stores', prepare: showStores },
+    { name: 'purchase at Google', path: '/console/purchases/demo-0', prepare: showAtGoogle },
+    {
+      name: 'unacknowledged purchases',
+      path: '/console/purchases?filter=unacknowledged',
+    },
     { name: 'failed events', path: '/console/events?outcome=failed' },
     { name: 'settings history', path: '/console/settings/history', prepare: openAll },
     { name: 'custom setting', path: '/console/settings', prepare: addRule },
@@ -148,16 +154,50 @@ async function refuseRates(page: Page) {
   await page.getByText('Rates not updated').waitFor()
 }
 
-/** Pretends that the App Store is set up. */
+/** Pretends that both stores are set up. */
 async function showStores(page: Page) {
   const app = { bundleId: 'com.example.app', lastNotificationAt: null, completeUntil: null }
   const apps = ['production', 'sandbox'].map((environment) => ({ ...app, environment }))
   const url = 'https://api.example.com/api/webhooks/app-store/v1'
-  const stores = apiReply({ url, hasApiKey: false, apps })
+  const play = {
+    url: 'https://api.example.com/api/webhooks/play/v1',
+    audience: 'https://api.example.com/api/webhooks/play/v1',
+    packages: [
+      { packageName: 'com.example.app', lastNotificationAt: null, refundsReadUntil: null },
+    ],
+    waiting: 1,
+    oldestUnacknowledgedAt: TWO_DAYS_AGO,
+  }
+  const stores = apiReply({ url, hasApiKey: false, apps, play })
   await page.route('**/console/api/stores', (route) => route.fulfill(stores))
   await page.reload()
   await press('Check the connection')(page)
   await page.getByText('Notification URL', { exact: true }).waitFor()
+}
+
+/** Pretends that Google Play has sold a purchase, and then refunded an order. */
+async function showAtGoogle(page: Page) {
+  const atGoogle = {
+    tokenHash: 'ab'.repeat(32),
+    packageName: 'com.example.app',
+    askedAt: TWO_DAYS_AGO,
+    nextAskAt: null,
+    unacknowledgedSince: TWO_DAYS_AGO,
+    goneAt: null,
+  }
+  const told = {
+    provided: { productId: 'pro_year', expiresAt: Date.parse(TWO_DAYS_AGO) },
+    refundedOrders: { 'GPA.3300-1111-2222-00001..0': Date.parse(TWO_DAYS_AGO) },
+  }
+  await page.route('**/console/api/purchases?*', async (route) => {
+    const reply = await (await route.fetch()).json()
+    const [purchase] = reply.response
+    const state = { ...purchase.state, ...told }
+    const sold = { ...purchase, store: 'PLAY_STORE', atGoogle, state }
+    await route.fulfill(apiReply([sold]))
+  })
+  await page.reload()
+  await page.getByRole('heading', { name: 'At Google Play' }).waitFor()
 }
 
 async function failToLoad(page: Page) {

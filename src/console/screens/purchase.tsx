@@ -1,11 +1,15 @@
 import { useState } from 'preact/hooks'
-import type { Stores } from '../../features/billing/stores/stores.ts'
-import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { type Json, type ReplyOf, send } from '../api.ts'
-import { value, words } from '../format.ts'
+import { send } from '../api.ts'
 import { canEdit } from '../operator.ts'
-import { claimName, sourceName, statusName, storeName, toneOf } from '../purchase-words.ts'
+import {
+  claimName,
+  nameToAsk,
+  sourceName,
+  statusName,
+  storeName,
+  toneOf,
+} from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
@@ -23,20 +27,9 @@ import {
   Title,
 } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { AtGoogle, type FoundPurchase, stateFacts } from './purchase-facts.tsx'
 
-export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
-  owner: Json<AccountSummary> | null
-}
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
-
-/** Labels of fields whose names do not explain them. */
-const LABELS: Record<string, string> = {
-  price: 'Price in US dollars',
-  stated: 'Reported by the store',
-  isTemporary: 'Temporary',
-}
-/** A time later than this is never reached. */
-const FOREVER_MS = Date.UTC(10_000, 0)
 
 /** The purchase with the given transaction id, which can exist in both environments. */
 export function PurchaseScreen({ id }: { id: string }) {
@@ -63,22 +56,22 @@ export function PurchaseScreen({ id }: { id: string }) {
   )
 }
 
-/** Says that nothing was found. A lost notification can be the reason, so operators can ask the App Store. */
+/** Says that nothing was found. A lost notification can be the reason, so operators can ask the store. */
 export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise<void> }) {
+  const store = id.startsWith('GPA.') ? 'PLAY_STORE' : 'APP_STORE'
   const ask = async () => {
-    const purchases = await askAppStore(id)
-    if (purchases.length === 0) showMessage('The App Store does not know this purchase.', 'bad')
+    await askStore(id)
     await onAsked()
   }
   return (
     <>
       <Empty>
         No purchase has this number. Enter a full transaction id, or the order number on a receipt
-        from the App Store.
+        from the App Store or Google Play.
       </Empty>
       {canEdit.value && (
         <div class="actions">
-          <Action run={ask}>Ask the App Store</Action>
+          <Action run={ask}>Ask {nameToAsk(store)}</Action>
         </div>
       )}
     </>
@@ -97,13 +90,18 @@ export function Owner({ purchase: { userId, owner, environment } }: { purchase: 
 }
 
 function PurchaseCards({ purchase, reload }: CardProps) {
-  const { transactionId, productId, store, state } = purchase
+  const { transactionId, productId, store, state, atGoogle } = purchase
+  const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
+  const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
   const ask = async () => {
-    const before = JSON.stringify(state)
-    const purchases = await askAppStore(transactionId)
-    await reload()
-    const after = purchases.find(({ environment }) => environment === purchase.environment)
-    showMessage(JSON.stringify(after?.state) === before ? 'Already up to date.' : 'Updated.')
+    try {
+      const purchases = await askStore(transactionId)
+      const after = purchases.find((one) => one.purchaseKey === purchase.purchaseKey)
+      showMessage(isSame(purchase, after) ? 'Already up to date.' : 'Updated.')
+    } finally {
+      // Google may have forgotten the purchase, which is stored too.
+      await reload()
+    }
   }
   return (
     <>
@@ -111,11 +109,12 @@ function PurchaseCards({ purchase, reload }: CardProps) {
         <Facts items={factsOf(purchase)} />
         {canEdit.value && (
           <div class="actions">
-            {store === 'APP_STORE' && <Action run={ask}>Ask the App Store</Action>}
+            {canAsk && <Action run={ask}>Ask {nameToAsk(store)}</Action>}
             <Give purchase={purchase} reload={reload} />
           </div>
         )}
       </Card>
+      {store === 'PLAY_STORE' && <AtGoogle atGoogle={atGoogle} />}
       <Card title="Stored state">
         <Facts items={stateFacts(state)} />
       </Card>
@@ -221,24 +220,16 @@ function factsOf(purchase: FoundPurchase): Fact[] {
   ]
 }
 
-/** The fields of the stored state that have a value. */
-function stateFacts(state: FoundPurchase['state']): Fact[] {
-  return Object.entries(state)
-    .filter(([, field]) => field !== null && !(Array.isArray(field) && field.length === 0))
-    .map(([name, field]) => [LABELS[name] ?? words(name), fieldText(name, field)])
-}
-
-function fieldText(name: string, field: unknown) {
-  if (/At$/.test(name) && typeof field === 'number') {
-    return field >= FOREVER_MS ? 'never' : <Time at={new Date(field).toISOString()} />
-  }
-  if (name === 'stated') {
-    const { transactionId } = field as { transactionId: string | null }
-    return transactionId === null ? 'yes' : `transaction ${transactionId}`
-  }
-  return Array.isArray(field) ? field.join(', ') : value(field)
-}
-
-function askAppStore(transactionId: string): Promise<FoundPurchase[]> {
+function askStore(transactionId: string): Promise<FoundPurchase[]> {
   return send<FoundPurchase[]>(`purchases/${encodeSegment(transactionId)}/ask`)
+}
+
+/** Whether a store's reply has changed nothing that this page shows. */
+function isSame(before: FoundPurchase, after: FoundPurchase | undefined): boolean {
+  const isAcknowledged = (one?: FoundPurchase) =>
+    (one?.atGoogle?.unacknowledgedSince ?? null) === null
+  return (
+    JSON.stringify(after?.state) === JSON.stringify(before.state) &&
+    isAcknowledged(after) === isAcknowledged(before)
+  )
 }

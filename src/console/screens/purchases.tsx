@@ -4,7 +4,8 @@ import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Field, SelectField } from '../ui/fields.tsx'
 import { Badge, List, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { type FoundPurchase, NoPurchase, Owner, PurchaseScreen } from './purchase.tsx'
+import { NoPurchase, Owner, PurchaseScreen } from './purchase.tsx'
+import type { FoundPurchase } from './purchase-facts.tsx'
 
 type Filter = Record<string, string>
 
@@ -22,7 +23,17 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
   [
     'differing',
     'Differing',
-    'Active purchases of which the billing provider states another product or end than the store.',
+    'Active purchases for which the billing provider and the store report different products or ends.',
+  ],
+  [
+    'unacknowledged',
+    'Unacknowledged',
+    'Google Play purchases that are not acknowledged. Google refunds them three days after the purchase.',
+  ],
+  [
+    'gone',
+    'Gone',
+    'Google Play purchases that Google no longer knows. It forgets a purchase 60 days after its end.',
   ],
 ]
 
@@ -118,8 +129,25 @@ function PurchaseRow({ purchase }: { purchase: FoundPurchase }) {
       <span class="wide soft">
         {sourceName(purchase)}; <Owner purchase={purchase} />
         {userId !== null && <>, {claimName(purchase)}</>}
+        <SinceAtGoogle purchase={purchase} />
       </span>
     </li>
+  )
+}
+
+function SinceAtGoogle({ purchase: { atGoogle } }: { purchase: FoundPurchase }) {
+  const { unacknowledgedSince = null, goneAt = null } = atGoogle ?? {}
+  if (unacknowledgedSince !== null) {
+    return (
+      <>
+        ; unacknowledged since <Time at={unacknowledgedSince} />
+      </>
+    )
+  }
+  return goneAt === null ? null : (
+    <>
+      ; forgotten by Google since <Time at={goneAt} />
+    </>
   )
 }
 

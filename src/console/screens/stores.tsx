@@ -4,6 +4,7 @@ import { type ReplyOf, read, send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { Action, Badge, Card, Copy, Facts, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { PlayCards, PlayNotSetUp, PlaySetUp } from './play-store.tsx'
 
 type Stores = ReplyOf<StoresService['status']['read']>
 type StoreApp = Stores['apps'][number]
@@ -17,22 +18,27 @@ export function StoresScreen() {
     <>
       <Title>Stores</Title>
       <Loaded from={stores}>
-        {(data) =>
-          data.apps.length === 0 ? (
-            <NotSetUp />
+        {({ url, hasApiKey, apps, play }) =>
+          apps.length === 0 && play === null ? (
+            <>
+              <AppStoreNotSetUp />
+              <PlayNotSetUp />
+            </>
           ) : (
             <>
               <div class="grid">
-                {data.apps.map((app) => (
+                {apps.map((app) => (
                   <AppCard
                     key={`${app.bundleId} ${app.environment}`}
                     app={app}
-                    hasApiKey={data.hasApiKey}
+                    hasApiKey={hasApiKey}
                   />
                 ))}
+                {play !== null && <PlayCards play={play} />}
               </div>
-              <Connection onTested={stores.reload} />
-              <SetUp url={data.url} hasApiKey={data.hasApiKey} />
+              <Connection hasAppStore={apps.length > 0} onTested={stores.reload} />
+              {apps.length > 0 && <AppStoreSetUp url={url} hasApiKey={hasApiKey} />}
+              {play !== null && <PlaySetUp play={play} />}
             </>
           )
         }
@@ -41,7 +47,7 @@ export function StoresScreen() {
   )
 }
 
-function NotSetUp() {
+function AppStoreNotSetUp() {
   return (
     <Card title="The App Store is not set up">
       <p>
@@ -77,8 +83,10 @@ function AppCard({ app, hasApiKey }: { app: StoreApp; hasApiKey: boolean }) {
   )
 }
 
+type ConnectionProps = { hasAppStore: boolean; onTested: () => Promise<void> }
+
 /** Buttons that test the connection, and the results of the last one pressed. */
-function Connection({ onTested }: { onTested: () => Promise<void> }) {
+function Connection({ hasAppStore, onTested }: ConnectionProps) {
   const [results, setResults] = useState<Results | null>(null)
   const [isWaiting, setWaiting] = useState(false)
   const check = async () => {
@@ -100,7 +108,7 @@ function Connection({ onTested }: { onTested: () => Promise<void> }) {
     <Card title="Connection">
       <div class="actions">
         <Action run={check}>Check the connection</Action>
-        {canEdit.value && (
+        {hasAppStore && canEdit.value && (
           <>
             <Action run={test('production')}>Send a test notification (production)</Action>
             <Action run={test('sandbox')}>Send a test notification (sandbox)</Action>
@@ -132,7 +140,7 @@ function CheckList({ results: { title, checks } }: { results: Results }) {
   )
 }
 
-function SetUp({ url, hasApiKey }: { url: string | null; hasApiKey: boolean }) {
+function AppStoreSetUp({ url, hasApiKey }: { url: string | null; hasApiKey: boolean }) {
   return (
     <Card title="Setup in App Store Connect">
       {url === null ? (

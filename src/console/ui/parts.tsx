@@ -154,6 +154,19 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   )
 }
 
+type CopyLineProps = { name: string; text: string; label: string }
+
+/** A long value on its own line, with a button that copies it. */
+export function CopyLine({ name, text, label }: CopyLineProps) {
+  return (
+    <div class="actions">
+      <span class="soft">{name}</span>
+      <code>{text}</code>
+      <Copy text={text} label={label} />
+    </div>
+  )
+}
+
 /** A message for an error of any kind. */
 export function describeError(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong. Reload the page.'

@@ -20,6 +20,10 @@ export type MonitoringDeps = {
       notificationAges: () => Promise<Record<string, number>>
       historyLags: () => Promise<Record<string, number>>
       isKeyRefused: () => Promise<boolean | null>
+      playNotificationAges: () => Promise<Record<string, number>>
+      isPlayAccountRefused: () => boolean | null
+      countPlayWaiting: () => Promise<number | null>
+      unacknowledgedAge: () => Promise<number | null>
     }
   }
   outbox: { count: () => Promise<number> }

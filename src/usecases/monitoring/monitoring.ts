@@ -1,5 +1,5 @@
 import { DELIVERY_CODES, WEBHOOK_PATH } from '../../features/billing/model.ts'
-import { APP_STORE_PATH } from '../../features/billing/stores/model.ts'
+import { APP_STORE_PATH, PLAY_PATH } from '../../features/billing/stores/model.ts'
 import { DENIAL_REASONS } from '../../lib/errors.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
 import { createRecorder } from '../../platform/history/recorder.ts'
@@ -53,6 +53,12 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     'code',
     [...DELIVERY_CODES, 'forbidden'],
   )
+  const countPush = createCounter(
+    'homeport_play_deliveries_total',
+    'Notifications from Google Play, by reply code',
+    'code',
+    DELIVERY_CODES,
+  )
   const metrics = { observeRequest: observe, countDenial, render }
   return { metrics, recorder, readiness, status, serverState }
 
@@ -60,6 +66,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     const { route, status, code } = labels
     const isEvent = route === WEBHOOK_PATH
     if (route === APP_STORE_PATH) countNotification(code)
+    if (route === PLAY_PATH) countPush(code)
     observeRequest(labels, seconds)
     countReply(`${Math.floor(status / 100)}xx`)
     recorder.observe({ seconds, status, isEvent })

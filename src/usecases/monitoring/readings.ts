@@ -78,6 +78,30 @@ export function createReadings(
       },
     },
     {
+      name: 'homeport_play_notification_age_seconds',
+      help: 'Time since the last notification of an app on Google Play',
+      label: 'app',
+      read: deps.stores.health.playNotificationAges,
+    },
+    {
+      name: 'homeport_play_account_refused',
+      help: '1 when Google refused the service account at the last call',
+      read: () => {
+        const isRefused = deps.stores.health.isPlayAccountRefused()
+        return isRefused === null ? null : Number(isRefused)
+      },
+    },
+    {
+      name: 'homeport_play_purchases_waiting',
+      help: 'Purchases that Google is to be asked about now',
+      read: deps.stores.health.countPlayWaiting,
+    },
+    {
+      name: 'homeport_play_unacknowledged_age_seconds',
+      help: 'Age of the oldest purchase that is not acknowledged; Google refunds it after three days',
+      read: deps.stores.health.unacknowledgedAge,
+    },
+    {
       name: 'homeport_mails_waiting',
       help: 'Queued e-mails',
       read: deps.outbox.count,
