@@ -28,12 +28,15 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
   const consumptions: { transactionId: string; body: unknown }[] = []
   /** Faults of the next requests, first to last; null for a request that succeeds. */
   const faults: (Fault | null)[] = []
+  /** While it is on, every request fails. */
+  const outage = { isOn: false }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
       const { pathname, searchParams } = new URL(request.url)
       requests.push(`${request.method} ${pathname}`)
+      if (outage.isOn) return new Response(null, { status: 503 })
       const fault = faults.shift()
       if (fault) {
         const { status, errorCode, headers = {} } = fault
@@ -72,6 +75,7 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
     },
     requests,
     faults,
+    outage,
     accountTokens,
     consumptions,
     [Symbol.asyncDispose]: () => server.stop(true),
@@ -129,14 +133,27 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
 
   function history({ startDate, endDate }: Window, query: URLSearchParams): Response {
     const start = Number(query.get('paginationToken') ?? 0)
-    const all = store.sent.filter(({ at }) => at >= startDate && at <= endDate)
-    const page = all.slice(start, start + PAGE_SIZE)
+    const first = firstFrom(store.sent, startDate)
+    const end = firstFrom(store.sent, endDate + 1)
+    const all = { length: end - first }
+    const page = store.sent.slice(first + start, Math.min(first + start + PAGE_SIZE, end))
     return Response.json({
       notificationHistory: page.map(({ signedPayload }) => ({ signedPayload, sendAttempts: [] })),
       hasMore: start + PAGE_SIZE < all.length,
       paginationToken: String(start + PAGE_SIZE),
     })
   }
+}
+
+/** The index of the first of `sent` that was sent at `time` or later. */
+function firstFrom(sent: AppStore['sent'], time: number): number {
+  let low = 0
+  for (let high = sent.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if ((sent[middle]?.at ?? 0) < time) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function notFound(): Response {

@@ -1,0 +1,119 @@
+import type { Clock } from '../../support/app.ts'
+import { serveAppStoreApi } from '../../support/app-store/api.ts'
+import { createAppStore, type FakeSubscription } from '../../support/app-store/app-store.ts'
+import { nextChange, providerEvent } from '../../support/app-store/life.ts'
+import { STATUS } from '../../support/app-store/subscription.ts'
+import { servePlayApi } from '../../support/play-store/api.ts'
+import {
+  nextPlayChange,
+  type PurchaseChain,
+  playProviderEvent,
+} from '../../support/play-store/life.ts'
+import { createPlayStore } from '../../support/play-store/play-store.ts'
+import type { Turn } from '../../support/store-histories.ts'
+
+export const MONTH = 30 * 24 * 60 * 60 * 1000
+const APP_STORE_PATH = '/api/webhooks/app-store/v1'
+const PLAY_PATH = '/api/webhooks/play/v1'
+
+/** A message of a store: its path and, at each attempt, its body and token. */
+export type StoreMessage = { path: string; attempt: () => { json: unknown; token?: string } }
+
+/** The purchases of a customer in one store. */
+export type StoreSimulation = {
+  store: 'app_store' | 'play_store'
+  firstMessages: StoreMessage[]
+  next: (turn: Turn) => { at: number; type: string | null; apply: () => StoreMessage[] }
+  providerEvent: (type: string, at: number) => object
+  /** What the app submits; null if there is nothing to submit. */
+  submission: () => object
+  /** The key of the current purchase, and whether it is paid for now. */
+  current: () => { key: string; isActive: boolean; productId: string }
+}
+
+/** Both stores and their APIs on one clock. */
+export async function createStores(clock: Clock) {
+  const now = () => clock.now
+  const appStore = await createAppStore(clock)
+  const playStore = createPlayStore(clock)
+  const apple = serveAppStoreApi(appStore, now)
+  const google = servePlayApi(playStore, now)
+  return {
+    appStore,
+    playStore,
+    apple,
+    google,
+    environment: { ...appStore.environment, ...apple.environment, ...google.environment },
+    beginInAppStore,
+    beginOnGooglePlay,
+    pushes,
+    async [Symbol.asyncDispose]() {
+      await apple[Symbol.asyncDispose]()
+      await google[Symbol.asyncDispose]()
+    },
+  }
+
+  function beginInAppStore(userId: string | null): StoreSimulation {
+    const bought: FakeSubscription = appStore.buy({ product: 'pro', periodMs: MONTH, userId })
+    const messagesOf = ({ body }: { body: object }): StoreMessage[] => [
+      { path: APP_STORE_PATH, attempt: () => ({ json: body }) },
+    ]
+    return {
+      store: 'app_store',
+      firstMessages: messagesOf(bought.notification),
+      next: (turn) => {
+        const { apply, ...change } = nextChange(bought, turn, clock.now.getTime(), MONTH)
+        return { ...change, apply: () => messagesOf(apply()) }
+      },
+      providerEvent: (type, at) => providerEvent(bought, type, at, userId),
+      submission: () => ({
+        store: 'app_store',
+        signedTransaction: bought.signedTransaction(),
+      }),
+      current: () => {
+        const isInGrace = bought.status() === STATUS.inGrace
+        const { gracePeriodExpiresDate } = bought.renewal
+        const end = isInGrace ? gracePeriodExpiresDate : bought.transaction['expiresDate']
+        const isPaid = isInGrace || bought.status() === STATUS.active
+        return {
+          key: `PRODUCTION|${bought.originalTransactionId}`,
+          isActive: isPaid && Number(end) > clock.now.getTime(),
+          productId: String(bought.transaction['productId']),
+        }
+      },
+    }
+  }
+
+  function beginOnGooglePlay(userId: string | null): StoreSimulation {
+    const bought = playStore.buy({ product: 'pro', basePlan: null, periodMs: MONTH, userId })
+    const life: PurchaseChain = { current: bought, all: [] }
+    return {
+      store: 'play_store',
+      firstMessages: pushes([bought.notification ?? []].flat()),
+      next: (turn) => {
+        const { apply, ...change } = nextPlayChange(life, turn, clock.now.getTime(), MONTH)
+        return { ...change, apply: () => pushes(apply()) }
+      },
+      providerEvent: (type, at) => playProviderEvent(life.current, type, at, userId),
+      submission: () => life.current.submission(),
+      current: () => {
+        const { record, purchase, state } = life.current
+        const [item] = purchase.lineItems
+        const isPaid = ['ACTIVE', 'CANCELED', 'IN_GRACE_PERIOD'].includes(state())
+        return {
+          key: `PRODUCTION|${record.orders[0]?.id}`,
+          isActive: isPaid && Date.parse(item?.expiryTime ?? '') > clock.now.getTime(),
+          productId: item?.productId ?? '',
+        }
+      },
+    }
+  }
+
+  function pushes(notifications: object[]): StoreMessage[] {
+    return notifications.map((notification) => {
+      const { json } = google.pushOf(notification)
+      // Pub/Sub signs each attempt with a new token.
+      return { path: PLAY_PATH, attempt: () => ({ json, token: google.pushOf({}).token }) }
+    })
+  }
+}
