@@ -5,6 +5,7 @@ import { benchAppStore } from './app-store.ts'
 import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
 import { median } from './median.ts'
+import { benchPlayStore } from './play-store.ts'
 import { type PocketBase, startPocketBase } from './pocketbase.ts'
 import { benchPostgres } from './postgres.ts'
 import { compare, http, load, ROUNDS, SECONDS } from './rounds.ts'
@@ -64,6 +65,10 @@ try {
   if (only === undefined || only === 'postgres') await benchPostgres(folder)
   if (only === undefined || only === 'start') await benchStart()
   if (only === undefined || only === 'app-store') await benchAppStore(folder)
+  if (only === undefined || only === 'play-store') {
+    const dataDir = join(folder, 'play-store')
+    await benchPlayStore(dataDir, await makeData(dataDir))
+  }
   if (only === undefined || only === 'billing') {
     const dataDir = join(folder, 'billing')
     await benchBilling(dataDir, await makeData(dataDir), pocketBase)
