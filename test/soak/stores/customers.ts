@@ -16,6 +16,10 @@ export const MONTH = 30 * 24 * 60 * 60 * 1000
 const APP_STORE_PATH = '/api/webhooks/app-store/v1'
 const PLAY_PATH = '/api/webhooks/play/v1'
 
+const DAY = 24 * 60 * 60 * 1000
+/** The server expects a change at the end of a period, but not during account hold or a pause. */
+const ASKED_WITHIN: Record<string, number> = { ON_HOLD: DAY, PAUSED: 7 * DAY }
+
 /** A message of a store: its path and, at each attempt, its body and token. */
 export type StoreMessage = { path: string; attempt: () => { json: unknown; token?: string } }
 
@@ -27,8 +31,11 @@ export type StoreSimulation = {
   providerEvent: (type: string, at: number) => object
   /** What the app submits; null if there is nothing to submit. */
   submission: () => object
-  /** The key of the current purchase, and whether it is paid for now. */
-  current: () => { key: string; isActive: boolean; productId: string }
+  /**
+   * The key of the current purchase, whether it is paid for now, and how soon (ms) the server asks about it without a
+   * message.
+   */
+  current: () => { key: string; isActive: boolean; productId: string; askedWithin: number }
 }
 
 /** Both stores and their APIs on one clock. */
@@ -79,6 +86,7 @@ export async function createStores(clock: Clock) {
           key: `PRODUCTION|${bought.originalTransactionId}`,
           isActive: isPaid && Number(end) > clock.now.getTime(),
           productId: String(bought.transaction['productId']),
+          askedWithin: 0,
         }
       },
     }
@@ -104,6 +112,7 @@ export async function createStores(clock: Clock) {
           key: `PRODUCTION|${record.orders[0]?.id}`,
           isActive: isPaid && Date.parse(item?.expiryTime ?? '') > clock.now.getTime(),
           productId: item?.productId ?? '',
+          askedWithin: ASKED_WITHIN[state()] ?? 0,
         }
       },
     }

@@ -30,8 +30,8 @@ export type SoakOptions = {
 type Customer = {
   userId: string
   simulation: StoreSimulation
-  /** When the last change was made, and from when the server could have detected it. */
-  changedAt: number
+  /** From when the server knows that the purchase may have changed, and can ask the store about it, in ms. */
+  dueAt: number
   detectableAt: number
 }
 
@@ -129,11 +129,11 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     const customer: Customer = {
       userId,
       simulation,
-      changedAt: 0,
+      dueAt: Number.POSITIVE_INFINITY,
       detectableAt: Number.POSITIVE_INFINITY,
     }
     customers.push(customer)
-    report(customer, simulation.firstMessages, isShared ? 'INITIAL_PURCHASE' : null, true)
+    report(customer, simulation.firstMessages, isShared ? 'INITIAL_PURCHASE' : null, null)
     takeTurn()
 
     function takeTurn() {
@@ -142,28 +142,34 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
       const { at, type, apply } = simulation.next(turn)
       if (at >= end) return
       agenda.add(at, () => {
-        const before = simulation.current().key
+        const before = simulation.current()
         const messages = apply()
         counts.changes++
-        report(customer, messages, isShared ? type : null, simulation.current().key !== before)
+        const isNew = simulation.current().key !== before.key
+        report(customer, messages, isShared ? type : null, isNew ? null : before.askedWithin)
         takeTurn()
       })
     }
   }
 
-  /** Sends the store's messages and the billing provider's event; the app submits a new purchase. */
+  /**
+   * Sends the store's messages and the billing provider's event. `askedWithin`: how soon (ms) the server asks the store
+   * without a message; null for a new purchase, which the app submits.
+   */
   function report(
     customer: Customer,
     messages: StoreMessage[],
     type: string | null,
-    isNew: boolean,
+    askedWithin: number | null,
   ) {
     const { simulation } = customer
     const at = clock.now.getTime()
-    customer.changedAt = at
-    customer.detectableAt = isDown(simulation) ? Number.POSITIVE_INFINITY : at
+    customer.dueAt = Number.POSITIVE_INFINITY
+    customer.detectableAt = Number.POSITIVE_INFINITY
+    if (askedWithin === 0) markDetectable(customer)
+    else if (askedWithin !== null) agenda.add(at + askedWithin, () => markDetectable(customer))
     for (const message of messages) if (!random.chance(0.05)) sendLate(message, customer)
-    if (isNew)
+    if (askedWithin === null)
       agenda.add(at + random.upTo(random.chance(0.9) ? MINUTE : DAY), () => submit(customer))
     if (type !== null && !random.chance(0.05)) {
       const json = simulation.providerEvent(type, at)
@@ -208,9 +214,10 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
 
   /** A notification only says that something changed, so it counts once Google can be asked. */
   function markDetectable(customer: Customer | null) {
-    if (customer && !isDown(customer.simulation)) {
-      customer.detectableAt = Math.min(customer.detectableAt, clock.now.getTime())
-    }
+    if (customer === null) return
+    const now = clock.now.getTime()
+    customer.dueAt = Math.min(customer.dueAt, now)
+    if (!isDown(customer.simulation)) customer.detectableAt = Math.min(customer.detectableAt, now)
   }
 
   function check(customer: Customer) {
@@ -227,9 +234,8 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
           (one.effectiveEndAt === null || Date.parse(one.effectiveEndAt) > now),
       )
       if (has) return
-      if (!isDown(simulation)) customer.detectableAt = Math.min(customer.detectableAt, now)
-      const since = Math.min(customer.detectableAt, now)
-      if (now > since + LENIENCE) losses.push(`${new Date(now).toISOString()} ${key}`)
+      if (now > customer.detectableAt + LENIENCE)
+        losses.push(`${new Date(now).toISOString()} ${key}`)
     })
   }
 
@@ -239,9 +245,7 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     agenda.add(from + 2 * HOUR + random.upTo(10 * HOUR), () => {
       set(false)
       for (const customer of customers) {
-        const { detectableAt, simulation } = customer
-        if (detectableAt > clock.now.getTime() && !isDown(simulation))
-          customer.detectableAt = clock.now.getTime()
+        if (customer.dueAt <= clock.now.getTime()) markDetectable(customer)
       }
     })
   }
