@@ -166,6 +166,22 @@ test.each([true, false])(
   },
 )
 
+test('a resubscription belongs to the owner of the first purchase, even if those between were never reported', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  app.clock.now = onDay(30)
+  bought.expire()
+  const second = bought.resubscribe({ isLinked: false })
+  app.clock.now = onDay(31)
+  second.revoke()
+  const third = second.resubscribe({ isLinked: false })
+  await report(world, third.notification)
+  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }, {}, {}])
+  expect(third.purchase.externalAccountIdentifiers).toEqual({ obfuscatedExternalAccountId: userId })
+})
+
 test('an add-on has a purchase of its own, and ends when it is removed', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world

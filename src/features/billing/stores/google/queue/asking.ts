@@ -32,6 +32,9 @@ export type AskGoogle = ReturnType<typeof createAskGoogle>
 /** In these states a purchase is paid for, so it can be acknowledged. */
 const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PAUSED', 'PURCHASED']
 
+/** How often a purchase waits for the reply about the one that it replaces. */
+const MAX_OWNER_ATTEMPTS = 5
+
 /** Asks Google about a purchase that was leased, records the reply, and acknowledges the purchase. */
 export function createAskGoogle(deps: AskingDeps) {
   const { db, play, purchases, pendingClaims, claims, billing, recordStatement, now } = deps
@@ -51,10 +54,13 @@ export function createAskGoogle(deps: AskingDeps) {
       const replied = await play.read(purchase, signal)
       reply = replied.reply
       const answer = readAnswer(replied.kind, reply)
-      const { items, plan, claimed } = await db.write((tx) =>
+      const { items, plan, claimed, isOwnerUnknown } = await db.write((tx) =>
         record(tx, purchase, replied, answer, askedAt),
       )
-      const fault = await acknowledge({ ...purchase, kind: answer.kind }, answer, items, plan)
+      // The acknowledgement names the owner, who may depend on the purchase that this one replaces.
+      const fault = isOwnerUnknown
+        ? null
+        : await acknowledge({ ...purchase, kind: answer.kind }, answer, items, plan)
       return { answer, items, claimed, fault }
     } catch (error) {
       if (!(error instanceof PlayApiError)) throw error
@@ -94,7 +100,8 @@ export function createAskGoogle(deps: AskingDeps) {
   ) {
     const { tokenHash, packageName, items: known } = purchase
     const { linkedToken } = answer
-    const linkedHash = linkedToken === null ? null : hashOf(linkedToken)
+    // Google no longer names the former purchase once this one is acknowledged.
+    const linkedHash = linkedToken === null ? purchase.linkedHash : hashOf(linkedToken)
     const linked = linkedHash === null ? null : await purchases.find(tx, linkedHash)
     const { deliveries, items } = readStatements({
       ...replied,
@@ -121,7 +128,11 @@ export function createAskGoogle(deps: AskingDeps) {
       misses: 0,
       urgency: URGENCY.waiting,
     }
-    const isOwnerUnknown = linkedHash !== null && linked === null && answer.userId === null
+    const isLinkedUnknown =
+      linkedHash !== null &&
+      (linked === null || (linked.items.length === 0 && linked.dueAt !== null))
+    const isOwnerUnknown =
+      isLinkedUnknown && answer.userId === null && purchase.attempts < MAX_OWNER_ATTEMPTS
     const plan = isOwnerUnknown ? retry : planAfter(answer, purchase.attempts, now())
     await purchases.finish(tx, purchase, {
       kind: answer.kind,
@@ -133,9 +144,11 @@ export function createAskGoogle(deps: AskingDeps) {
       goneAt: null,
       unacknowledgedSince: needsAcknowledgement ? new Date(answer.startedAt ?? askedAt) : null,
       // The acknowledgement that follows ends the lease.
-      ...(needsAcknowledgement ? { ...retry, leasedUntil: purchase.leasedUntil } : plan),
+      ...(needsAcknowledgement && !isOwnerUnknown
+        ? { ...retry, leasedUntil: purchase.leasedUntil }
+        : plan),
     })
-    return { items, plan, claimed }
+    return { items, plan, claimed, isOwnerUnknown }
   }
 
   /** Returns why Google refused; the purchase is then due again soon. */
