@@ -10,10 +10,10 @@ import { createFailureLimit } from '../../../platform/limits/failure-limit.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import { receiveDelivery } from '../routes.ts'
 import { readAppleDelivery } from './apple/delivery.ts'
-import { objectIn } from './apple/notification.ts'
 import type { VerifyToken } from './apple/token.ts'
 import { AppleTokenError } from './apple/token-error.ts'
 import type { StoreApps } from './checks/apps.ts'
+import { objectIn } from './json.ts'
 import { APP_STORE_PATH, AppStoreNotification } from './model.ts'
 
 /** Apple's notifications are about 20 kB. */

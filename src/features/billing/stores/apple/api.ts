@@ -3,8 +3,8 @@ import { MINUTE_MS } from '../../../../lib/durations.ts'
 import { signJwt } from '../../../../lib/es256.ts'
 import { readTextCapped } from '../../../../lib/read-text-capped.ts'
 import type { BillingEvent } from '../../inbox/event.ts'
+import { objectIn } from '../json.ts'
 import { AppleApiError } from './api-error.ts'
-import { objectIn } from './notification.ts'
 import type { Claims } from './token.ts'
 
 export type AppleEnvironment = BillingEvent['environment']

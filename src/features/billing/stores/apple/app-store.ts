@@ -1,9 +1,9 @@
 import { HOUR_MS } from '../../../../lib/durations.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { Delivery } from '../../inbox/event.ts'
+import { listIn } from '../json.ts'
 import type { AppleApi, AppleCall, AppleEnvironment } from './api.ts'
 import { AppleApiError } from './api-error.ts'
-import { objectIn } from './notification.ts'
 import { readStatement, type SignedPurchase } from './statement.ts'
 import type { Claims, VerifyToken } from './token.ts'
 import { AppleTokenError } from './token-error.ts'
@@ -194,8 +194,4 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       throw error
     }
   }
-}
-
-function listIn(value: unknown): Claims[] {
-  return Array.isArray(value) ? value.map(objectIn) : []
 }

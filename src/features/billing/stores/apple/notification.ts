@@ -1,4 +1,5 @@
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import { objectIn } from '../json.ts'
 import type { Claims, VerifyToken } from './token.ts'
 import { AppleTokenError } from './token-error.ts'
 
@@ -86,9 +87,4 @@ export function checkContent(
     renewal === null ||
     transaction['originalTransactionId'] === renewal['originalTransactionId']
   if (!isOnePurchase) throw new AppleTokenError('contradiction')
-}
-
-/** The value if it is a JSON object, else an empty object. */
-export function objectIn(value: unknown): Claims {
-  return value !== null && typeof value === 'object' ? (value as Claims) : {}
 }

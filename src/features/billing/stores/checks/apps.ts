@@ -10,6 +10,11 @@ type StoreApp = {
   environment: BillingEvent['environment']
 }
 
+/** An app on Google Play, whose notifications name no environment. */
+export function playApp(packageName: string): StoreApp {
+  return { store: 'play_store', bundleId: packageName, environment: 'PRODUCTION' }
+}
+
 type AppState = { completeUntil: Date | null; lastNotificationAt: Date | null }
 
 export type StoreApps = ReturnType<typeof createStoreApps>

@@ -1,7 +1,7 @@
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
-import type { StoreApps } from './apps.ts'
+import { playApp, type StoreApps } from './apps.ts'
 import type { StoreChecks } from './schedule.ts'
 
 type StoreHealthDeps = {
@@ -55,8 +55,7 @@ export function createStoreHealth(deps: StoreHealthDeps) {
   async function playNotificationAges(): Promise<Record<string, number>> {
     const ages: Record<string, number> = {}
     for (const bundleId of play?.packages ?? []) {
-      const app = { store: 'play_store', bundleId, environment: 'PRODUCTION' } as const
-      const { lastNotificationAt } = await storeApps.read(app)
+      const { lastNotificationAt } = await storeApps.read(playApp(bundleId))
       if (lastNotificationAt) ages[bundleId] = secondsSince(lastNotificationAt)
     }
     return ages

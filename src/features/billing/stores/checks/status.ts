@@ -56,7 +56,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
 
   /** Checks the stores that are set up; both if none is. */
   async function check(): Promise<StoreCheck[]> {
-    const hasPlay = (await playStatus.read()) !== null
+    const hasPlay = playStatus.isSetUp
     const hasAppStore = apps.length > 0
     return [
       ...(hasAppStore || !hasPlay ? await checkAppStore() : []),

@@ -1,6 +1,6 @@
 import { type BillingEvent, NO_EVENT } from '../../inbox/event.ts'
+import type { Json } from '../json.ts'
 import { type PlayAnswer, type PlayItem, type PurchaseKind, readAnswer } from './api/answer.ts'
-import type { Json } from './api/json.ts'
 import { type PushDocument, pushEvent } from './push/notification.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { StoreSettings } from '../../../../lib/store-settings.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { Billing } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
-import type { StoreApps } from '../checks/apps.ts'
+import { playApp, type StoreApps } from '../checks/apps.ts'
 import { PLAY_PATH } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
 import type { RecordStatement } from '../purchases/statements.ts'
@@ -110,10 +110,6 @@ export function createPlay(deps: PlayDeps) {
 
   async function markNotified({ packageName }: Push) {
     if (packageName === null) return
-    await storeApps.markNotified({
-      store: 'play_store',
-      bundleId: packageName,
-      environment: 'PRODUCTION',
-    })
+    await storeApps.markNotified(playApp(packageName))
   }
 }

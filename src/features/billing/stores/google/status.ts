@@ -1,4 +1,4 @@
-import type { StoreApps } from '../checks/apps.ts'
+import { playApp, type StoreApps } from '../checks/apps.ts'
 import { faultOf, type StoreCheck } from '../checks/store-check.ts'
 import { PLAY_PATH } from '../model.ts'
 import { PlayApiError } from './api/api-error.ts'
@@ -31,7 +31,7 @@ const PROBE_TOKEN = 'homeport-checks-its-permissions'
 
 /** Reports the state of the connection to Google Play. */
 export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatusDeps) {
-  return { read, check }
+  return { isSetUp: play !== null, read, check }
 
   /** Null if Google Play is not set up. Times are ISO 8601. */
   async function read() {
@@ -106,11 +106,7 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
   }
 
   function readApp(packageName: string) {
-    return storeApps.read({
-      store: 'play_store',
-      bundleId: packageName,
-      environment: 'PRODUCTION',
-    })
+    return storeApps.read(playApp(packageName))
   }
 
   function webhookUrl(): string | null {

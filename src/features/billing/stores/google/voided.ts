@@ -3,9 +3,10 @@ import { DAY_MS } from '../../../../lib/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { Billing } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
-import type { StoreApps } from '../checks/apps.ts'
+import { playApp, type StoreApps } from '../checks/apps.ts'
+import type { Json } from '../json.ts'
 import { PlayApiError } from './api/api-error.ts'
-import { type Json, text, time } from './api/json.ts'
+import { text, time, token } from './api/json.ts'
 import type { PlayStore } from './api/play-store.ts'
 import { playEvent, type RefundDocument } from './event.ts'
 import { hashOf, type KnownPurchase, type PlayPurchases, URGENCY } from './queue/purchases.ts'
@@ -50,7 +51,7 @@ export function createVoided(deps: VoidedDeps) {
   }
 
   async function catchUpApp(packageName: string, signal?: AbortSignal): Promise<number> {
-    const app = { store: 'play_store', bundleId: packageName, environment: 'PRODUCTION' } as const
+    const app = playApp(packageName)
     const until = now()
     const { completeUntil } = await storeApps.read(app)
     const from = Math.max(
@@ -72,7 +73,7 @@ export function createVoided(deps: VoidedDeps) {
 
   /** Returns false if Google must be asked about the purchase first. */
   async function recordListed(packageName: string, voided: Json) {
-    const purchaseToken = text(voided['purchaseToken'], 2_000)
+    const purchaseToken = token(voided['purchaseToken'])
     const orderId = text(voided['orderId'])
     const at = time(voided['voidedTimeMillis'])
     if (purchaseToken === null || orderId === null || at === null) return true

@@ -1,5 +1,6 @@
+import { type Json, listIn, objectIn } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
-import { type Json, listIn, objectIn, text, time } from './json.ts'
+import { text, time, token } from './json.ts'
 
 export type PurchaseKind = 'subscription' | 'one_time'
 
@@ -85,8 +86,7 @@ function subscriptionIn(reply: Json): PlayAnswer {
     userId:
       text(own['obfuscatedExternalAccountId']) ?? text(expired['obfuscatedExternalAccountId']),
     isOutOfApp: reply['outOfAppPurchaseContext'] !== undefined,
-    linkedToken:
-      text(outOfApp['expiredPurchaseToken'], 2_000) ?? text(reply['linkedPurchaseToken'], 2_000),
+    linkedToken: token(outOfApp['expiredPurchaseToken']) ?? token(reply['linkedPurchaseToken']),
     cancelReason: CANCEL_REASONS[how] ?? null,
     cancelledAt: time(objectIn(canceled[how])['cancelTime']),
     autoResumeAt: time(objectIn(reply['pausedStateContext'])['autoResumeTime']),

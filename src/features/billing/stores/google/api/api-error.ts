@@ -1,4 +1,5 @@
-import { type Json, listIn, objectIn, text } from './json.ts'
+import { type Json, listIn, objectIn } from '../../json.ts'
+import { text } from './json.ts'
 
 /**
  * `refused_key`: the service account lacks a permission, or the API is not enabled. `unknown`: there is no such

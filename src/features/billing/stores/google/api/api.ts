@@ -2,8 +2,8 @@ import { SignJWT } from 'jose'
 import { HOUR_MS } from '../../../../../lib/durations.ts'
 import { readTextCapped } from '../../../../../lib/read-text-capped.ts'
 import type { ServiceAccount } from '../../../../../lib/store-settings.ts'
+import { type Json, objectIn } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
-import { type Json, objectIn } from './json.ts'
 
 type PlayApiDeps = { account: ServiceAccount; url: string; tokenUrl: string; now: () => Date }
 
@@ -32,7 +32,7 @@ export function createPlayApi({ account, url, tokenUrl, now }: PlayApiDeps) {
   /** The JSON of a reply. `path` follows `applications/`. A stale access token is renewed once. */
   async function call(
     path: string,
-    { body, signal }: { body?: object; signal?: AbortSignal } = {},
+    { body, signal }: { body?: object; signal?: AbortSignal | undefined } = {},
   ): Promise<Json> {
     const request = async (token: Promise<AccessToken>) =>
       send(`${url}/androidpublisher/v3/applications/${path}`, signal, {

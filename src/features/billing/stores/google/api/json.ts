@@ -1,15 +1,13 @@
 import { sha256 } from '../../../../../lib/crypto.ts'
 import { isStorableText } from '../../../../../lib/validation.ts'
+import type { Json } from '../../json.ts'
 
-export type Json = Record<string, unknown>
+/** Google's purchase tokens have about 150 characters. */
+const MAX_TOKEN_LENGTH = 2_000
 
-/** The value if it is a JSON object, else an empty object. */
-export function objectIn(value: unknown): Json {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : {}
-}
-
-export function listIn(value: unknown): Json[] {
-  return Array.isArray(value) ? value.map(objectIn) : []
+/** A purchase token; null for anything else. */
+export function token(value: unknown): string | null {
+  return text(value, MAX_TOKEN_LENGTH)
 }
 
 export function text(value: unknown, maxLength = 255): string | null {

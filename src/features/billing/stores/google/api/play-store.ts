@@ -1,7 +1,8 @@
+import { type Json, listIn, objectIn } from '../../json.ts'
 import { convertToProductsV2, type PurchaseKind } from './answer.ts'
 import type { PlayApi } from './api.ts'
 import { PlayApiError } from './api-error.ts'
-import { type Json, listIn, objectIn, text } from './json.ts'
+import { text } from './json.ts'
 
 /** A purchase at Google. `kind` and `productId` are null if they are not known yet. */
 export type PlayPurchase = {
@@ -37,25 +38,24 @@ export function createPlayStore(api: PlayApi) {
 
   async function readSubscription(purchase: PlayPurchase, signal?: AbortSignal) {
     const path = pathTo(purchase, 'subscriptionsv2')
-    const reply = await api.call(path, signal ? { signal } : {})
+    const reply = await api.call(path, { signal })
     return { kind: 'subscription' as const, reply: withoutTag(reply) }
   }
 
   /** `productsv2` is newer than `products`, and not available everywhere. */
   async function readProduct(purchase: PlayPurchase, signal?: AbortSignal) {
     const { productId } = purchase
-    const call = signal ? { signal } : {}
     const kind = 'one_time' as const
     try {
       return {
         kind,
-        reply: withoutTag(await api.call(pathTo(purchase, 'productsv2'), call)),
+        reply: withoutTag(await api.call(pathTo(purchase, 'productsv2'), { signal })),
       }
     } catch (error) {
       if (productId === null || !isUnknown(error)) throw error
     }
     const path = pathTo(purchase, `products/${encodeURIComponent(productId)}`)
-    return { kind, reply: convertToProductsV2(await api.call(path, call), productId) }
+    return { kind, reply: convertToProductsV2(await api.call(path, { signal }), productId) }
   }
 
   /**
@@ -81,7 +81,7 @@ export function createPlayStore(api: PlayApi) {
     })
     for (;;) {
       const path = `${encodeURIComponent(packageName)}/purchases/voidedpurchases?${query}`
-      const reply = await api.call(path, signal ? { signal } : {})
+      const reply = await api.call(path, { signal })
       yield listIn(reply['voidedPurchases'])
       const next = text(objectIn(reply['tokenPagination'])['nextPageToken'], 2_000)
       if (next === null) return

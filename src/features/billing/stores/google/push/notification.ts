@@ -1,7 +1,8 @@
 import { sha256 } from '../../../../../lib/crypto.ts'
 import { type Delivery, NO_EVENT } from '../../../inbox/event.ts'
+import { type Json, objectIn } from '../../json.ts'
 import type { PurchaseKind } from '../api/answer.ts'
-import { type Json, objectIn, redactForLog, text, time } from '../api/json.ts'
+import { redactForLog, text, time, token } from '../api/json.ts'
 
 /** A notification from Google Play, and the purchase that changed; null if it concerns none. */
 export type Push = {
@@ -113,7 +114,7 @@ function typeOf(kind: Kind, notification: Json): string {
 }
 
 function readChangedPurchase(kind: Kind | undefined, subject: Json): Push['changed'] {
-  const purchaseToken = text(subject['purchaseToken'], MAX_TOKEN_LENGTH)
+  const purchaseToken = token(subject['purchaseToken'])
   if (purchaseToken === null) return null
   const isSubscription =
     kind === 'subscriptionNotification' || subject['productType'] === VOIDED_SUBSCRIPTION
@@ -145,6 +146,3 @@ function decode(data: string): Json | null {
     return null
   }
 }
-
-/** Google's purchase tokens have about 150 characters. */
-const MAX_TOKEN_LENGTH = 2_000

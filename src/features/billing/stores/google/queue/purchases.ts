@@ -132,19 +132,20 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   async function finish(
     tx: Tx,
     { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>,
-    { dueAt, urgency, attempts, ...known }: Partial<Row>,
+    changes: Partial<Row>,
   ) {
+    const { dueAt: _due, urgency: _urgency, attempts: _attempts, ...known } = changes
     const isSame = eq(playPurchases.tokenHash, tokenHash)
-    const free = { leasedUntil: FREE, ...known }
-    const planned = Object.fromEntries(
-      Object.entries({ dueAt, urgency, attempts }).filter(([, value]) => value !== undefined),
-    )
     const finished = await tx
       .update(playPurchases)
-      .set({ ...free, ...planned })
+      .set({ leasedUntil: FREE, ...changes })
       .where(and(isSame, eq(playPurchases.mark, knownMark)))
       .returning({ tokenHash: playPurchases.tokenHash })
-    if (finished.length === 0) await tx.update(playPurchases).set(free).where(isSame)
+    if (finished.length > 0) return
+    await tx
+      .update(playPurchases)
+      .set({ leasedUntil: FREE, ...known })
+      .where(isSame)
   }
 
   async function find(from: Reader, tokenHash: string): Promise<KnownPurchase | null> {
