@@ -22,7 +22,7 @@ type SendMessage = () => Promise<unknown>
 /** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */
 export type Change = { at: number; type: string | null; apply: () => SendMessage }
 
-/** The purchases of one customer in a store, one after the other. */
+/** The successive purchases of one customer in a store. */
 export type StoreSimulation = {
   sendFirstMessage: SendMessage
   next: (turn: Turn, now: number) => Change

@@ -19,7 +19,7 @@ export type Server = {
 
 export type ServerProcess = Awaited<ReturnType<typeof startServer>>
 
-/** A server in a process of its own, on the virtual clock. `kill` ends it without warning and starts it again. */
+/** A server in its own process, on the virtual clock. `kill` ends it without warning and starts it again. */
 export async function startServer(settings: Record<string, string>) {
   const folder = await mkdtemp(join('/dev/shm', 'homeport-soak-'))
   const clockFile = join(folder, 'clock')

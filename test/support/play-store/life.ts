@@ -2,7 +2,7 @@ import type { Turn } from '../store-histories.ts'
 import type { DeveloperNotification } from './formats.ts'
 import type { FakeSubscription } from './plan-changes.ts'
 
-/** The subscriptions of one customer, one after the other; the last one goes on. */
+/** The successive subscriptions of one customer; only the last one still changes. */
 export type PurchaseChain = { current: FakeSubscription; all: FakeSubscription[] }
 
 /** What happens next, and when (ms). `type` is the billing provider's event; null if it sends none. */

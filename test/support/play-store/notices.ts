@@ -32,7 +32,7 @@ export const SUBSCRIPTION_TYPE = {
   PENDING_PURCHASE_CANCELED: 20,
 }
 
-/** `voidedReason` of a purchase that nobody acknowledged. */
+/** `voidedReason` of a purchase that was not acknowledged in time. */
 export const UNACKNOWLEDGED = 8
 /** `voidedSource`. */
 const SOURCE = { user: 0, google: 2 }

@@ -50,7 +50,7 @@ export function createPlayStore(clock: Clock) {
     return untaken.splice(0)
   }
 
-  /** Refunds and revokes purchases that nobody acknowledged, at their deadlines. */
+  /** Refunds and revokes purchases that were not acknowledged by their deadlines. */
   function applyDeadlines() {
     untaken.push(...purchases.flatMap((purchase) => purchase.settle()))
   }

@@ -116,7 +116,7 @@ export function createProduct(
     return true
   }
 
-  /** Refunds the purchase if nobody has acknowledged it in time. */
+  /** Refunds the purchase if it was not acknowledged in time. */
   function settle() {
     if (state !== 'PURCHASED' || isAcknowledged || paidAt === null) return []
     const deadline = paidAt + ACKNOWLEDGEMENT_MS[isTest ? 'test' : 'production']

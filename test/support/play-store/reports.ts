@@ -8,7 +8,7 @@ export async function drain({ app }: Pick<PlayWorld, 'app'>) {
   await app.services.stores.play?.queue.drain()
 }
 
-/** Delivers notifications one after the other, and waits until Google was asked after each. */
+/** Delivers notifications in order, and waits after each until Google was asked. */
 export async function report(world: PlayWorld, ...notifications: (DeveloperNotification | null)[]) {
   for (const notification of notifications) {
     await world.push(notification)

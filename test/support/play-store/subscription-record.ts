@@ -12,7 +12,7 @@ import { createLineItem, endItem, grantItem, setAutoRenew } from './line-items.t
 import { type Notices, type Order, SUBSCRIPTION_TYPE } from './notices.ts'
 
 const PERIOD = 30 * DAY
-/** Google refunds a purchase that nobody acknowledges for this long. */
+/** Google refunds a purchase that is not acknowledged within this time. */
 export const ACKNOWLEDGEMENT_MS = { production: 3 * DAY, test: 5 * 60 * 1000 }
 
 type State =

@@ -183,7 +183,7 @@ export function createSubscription(
     return true
   }
 
-  /** Refunds the purchase if nobody has acknowledged it in time. */
+  /** Refunds the purchase if it was not acknowledged in time. */
   function settle() {
     const [first] = orders
     if (!first || purchase.acknowledgementState === ACKNOWLEDGED || state() === 'EXPIRED') return []

@@ -98,7 +98,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
         await db.write((tx) => pendingClaims.keep(tx, { ...claim, expiresAt: after(PENDING_MS) }))
         return { ...describe(items[0] ?? answer.items[0], answer.environment), outcome: 'pending' }
       }
-      // Another request, or the queue, may have settled the claim meanwhile.
+      // Another request or the queue may have settled the claim in the meantime.
       const results = claimed.has(userId)
         ? claimed
         : await db.write((tx) => claimAtOnce(tx, claim, items))
@@ -107,7 +107,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
       if (!(error instanceof PlayApiError)) throw error
       if (error.reason === 'unknown' || error.reason === 'gone') {
         unknown.set(tokenHash, after(FRESH_MS).getTime())
-        // A notification may have arrived meanwhile.
+        // A notification may have arrived in the meantime.
         if (before === null && leased !== null) {
           const unmarked = leased
           await db.write((tx) => purchases.remove(tx, unmarked))
