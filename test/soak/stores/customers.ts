@@ -4,6 +4,7 @@ import { createAppStore, type FakeSubscription } from '../../support/app-store/a
 import { nextChange, providerEvent } from '../../support/app-store/life.ts'
 import { STATUS } from '../../support/app-store/subscription.ts'
 import { servePlayApi } from '../../support/play-store/api.ts'
+import type { DeveloperNotification } from '../../support/play-store/formats.ts'
 import {
   nextPlayChange,
   type PurchaseChain,
@@ -21,7 +22,12 @@ const DAY = 24 * 60 * 60 * 1000
 const ASKED_WITHIN: Record<string, number> = { ON_HOLD: DAY, PAUSED: 7 * DAY }
 
 /** A message of a store: its path and, at each attempt, its body and token. */
-export type StoreMessage = { path: string; attempt: () => { json: unknown; token?: string } }
+export type StoreMessage = {
+  path: string
+  attempt: () => { json: unknown; token?: string }
+  /** It is only about the purchase that the current one has replaced, which the message does not name. */
+  isAboutFormer?: boolean
+}
 
 /** The purchases of a customer in one store. */
 export type StoreSimulation = {
@@ -97,10 +103,10 @@ export async function createStores(clock: Clock) {
     const life: PurchaseChain = { current: bought, all: [] }
     return {
       store: 'play_store',
-      firstMessages: pushes([bought.notification ?? []].flat()),
+      firstMessages: pushes([bought.notification ?? []].flat(), bought.token),
       next: (turn) => {
         const { apply, ...change } = nextPlayChange(life, turn, clock.now.getTime(), MONTH)
-        return { ...change, apply: () => pushes(apply()) }
+        return { ...change, apply: () => pushes(apply(), life.current.token) }
       },
       providerEvent: (type, at) => playProviderEvent(life.current, type, at, userId),
       submission: () => life.current.submission(),
@@ -118,11 +124,16 @@ export async function createStores(clock: Clock) {
     }
   }
 
-  function pushes(notifications: object[]): StoreMessage[] {
+  function pushes(notifications: DeveloperNotification[], purchaseToken: string): StoreMessage[] {
     return notifications.map((notification) => {
       const { json } = google.pushOf(notification)
-      // Pub/Sub signs each attempt with a new token.
-      return { path: PLAY_PATH, attempt: () => ({ json, token: google.pushOf({}).token }) }
+      const named = notification.subscriptionNotification?.purchaseToken
+      return {
+        path: PLAY_PATH,
+        // Pub/Sub signs each attempt with a new token.
+        attempt: () => ({ json, token: google.pushOf({}).token }),
+        isAboutFormer: named !== undefined && named !== purchaseToken,
+      }
     })
   }
 }

@@ -168,7 +168,8 @@ export async function runStoreSoak(options: SoakOptions, logProgress: (text: str
     customer.detectableAt = Number.POSITIVE_INFINITY
     if (askedWithin === 0) markDetectable(customer)
     else if (askedWithin !== null) agenda.add(at + askedWithin, () => markDetectable(customer))
-    for (const message of messages) if (!random.chance(0.05)) sendLate(message, customer)
+    for (const message of messages)
+      if (!random.chance(0.05)) sendLate(message, message.isAboutFormer ? null : customer)
     if (askedWithin === null)
       agenda.add(at + random.upTo(random.chance(0.9) ? MINUTE : DAY), () => submit(customer))
     if (type !== null && !random.chance(0.05)) {
