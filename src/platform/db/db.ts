@@ -12,6 +12,11 @@ export type Tx = Pick<
 > & {
   /** Runs a part whose failure rolls back only that part. Returns its error, or null on success. */
   attempt: (work: () => Promise<void>) => Promise<unknown>
+  /**
+   * Runs `work` at the end of the change, to derive rows from its final state. Each `key` runs once, with its first
+   * `work`. A part that was rolled back may have added it, so `work` reads everything from `tx`.
+   */
+  beforeCommit: (key: string, work: (tx: Tx) => Promise<void>) => void
   /** Runs `effect` after the commit; never when the change, or the attempt around it, is rolled back. */
   afterCommit: (effect: () => void) => void
 }

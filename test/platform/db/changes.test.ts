@@ -19,6 +19,7 @@ test('a finished transaction refuses every use', async () => {
       select: async () => tx.select().from(contentVersions),
       count: async () => tx.$count(contentVersions),
       attempt: async () => tx.attempt(async () => {}),
+      beforeCommit: async () => tx.beforeCommit('late', async () => {}),
       afterCommit: async () => tx.afterCommit(() => {}),
     }
   })
@@ -75,6 +76,35 @@ test('skips the afterCommit callbacks of a rolled-back attempt and runs all othe
     expect(happened).toEqual([])
   })
   expect(happened).toEqual(['before', 'kept'])
+})
+
+test('final work runs once per key, in the transaction, after everything else', async () => {
+  await using app = await createTestApp()
+  const { db } = app.services
+  const { contentVersions } = db.tables
+  const seen: string[][] = []
+  const look = async (tx: Tx) => {
+    const rows = await tx.select().from(contentVersions)
+    seen.push(rows.map(({ name }) => name).filter((name) => name.length === 1))
+    tx.beforeCommit('again', async (inner) => {
+      await inner.insert(contentVersions).values(row('derived'))
+    })
+  }
+  const change = async (tx: Tx) => {
+    for (const name of ['a', 'b']) {
+      await tx.insert(contentVersions).values(row(name))
+      tx.beforeCommit('look', look)
+    }
+  }
+  await db.write(change)
+  expect(seen).toEqual([['a', 'b']])
+  expect(await names(app)).toContain('derived')
+  const fails = async (tx: Tx) => {
+    await tx.insert(contentVersions).values(row('c'))
+    tx.beforeCommit('fail', () => Promise.reject(new Error('the final work fails')))
+  }
+  expect(await db.write(fails).catch(({ message }) => message)).toBe('the final work fails')
+  expect(await names(app)).not.toContain('c')
 })
 
 const OVER_MESSAGE = 'this transaction is over: await its statements inside write()'

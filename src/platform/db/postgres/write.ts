@@ -4,6 +4,7 @@ import { withTimeout } from '../../../lib/with-timeout.ts'
 import { buildersOf } from '../builders.ts'
 import { changeEndedError } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
+import { addFinalWork, type FinalWork, runToEnd } from '../final-work.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConnectionLost, sqlState } from './errors.ts'
 import { createExclusiveQueue } from './exclusive-queue.ts'
@@ -14,6 +15,7 @@ import { queriesOver } from './queries.ts'
 type Change = {
   connection: Connection
   effects: (() => void)[]
+  finalWork: FinalWork
   retry: Retry
   failure: { error: unknown } | null
   /** Statements without a response yet. */
@@ -58,6 +60,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
   const tx: Tx = {
     ...buildersOf(queries),
     attempt,
+    beforeCommit: (key, work) => void addFinalWork(current().finalWork, key, work),
     afterCommit: (effect) => void current().effects.push(effect),
   }
   let refusal: unknown = null
@@ -178,13 +181,14 @@ export function createWriter({ pool, limit }: WriterDeps) {
   async function runAndCommit<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
     if (retry.isOver()) throw tooLate()
     const connection = await pool.reserve()
-    const pending = new Set<Promise<unknown>>()
-    const change: Change = { connection, effects: [], retry, failure: null, pending, isOver: false }
+    const finalWork: FinalWork = new Map()
+    const state = { effects: [], finalWork, pending: new Set<Promise<unknown>>(), isOver: false }
+    const change: Change = { connection, retry, failure: null, ...state }
     let isBroken = false
     try {
       await connection.run(BEGIN, [])
-      const value = await inside.run(change, async () => await work(tx))
-      await Promise.allSettled(pending)
+      const value = await inside.run(change, () => runToEnd(tx, work, finalWork))
+      await Promise.allSettled(change.pending)
       change.isOver = true
       if (change.failure) throw change.failure.error
       if (retry.isOver()) throw tooLate()

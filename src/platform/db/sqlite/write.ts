@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { buildersOf } from '../builders.ts'
 import { changeEndedError } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
+import { addFinalWork, type FinalWork, runToEnd } from '../final-work.ts'
 import { unavailable } from '../storage-error.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
 import { asStorageError, sqliteCode } from './storage-error.ts'
@@ -70,15 +71,19 @@ export function createWriter(
     return (tx) => {
       if (tx !== current) throw new Error('a prepared change runs only inside write()')
       // Prepared on first use: most are not needed at startup.
-      query ??= build(txWith([])).prepare()
+      query ??= build(txWith([], new Map())).prepare()
       return query
     }
   }
 
-  function txWith(effects: Effects): Tx {
+  function txWith(effects: Effects, finalWork: FinalWork): Tx {
     return {
       ...builders,
       attempt: (work) => attempt(work, effects),
+      beforeCommit(key, work) {
+        requireCurrent()
+        addFinalWork(finalWork, key, work)
+      },
       afterCommit(effect) {
         requireCurrent()
         effects.push(effect)
@@ -165,10 +170,11 @@ export function createWriter(
   async function runJob(job: Job): Promise<Outcome> {
     savepoint.run()
     const effects: Effects = []
+    const finalWork: FinalWork = new Map()
     try {
-      const tx = txWith(effects)
+      const tx = txWith(effects, finalWork)
       current = tx
-      const value = await inside.run(tx, async () => await job.work(tx))
+      const value = await inside.run(tx, () => runToEnd(tx, job.work, finalWork))
       release.run()
       return { job, value, effects }
     } catch (error) {

@@ -1,0 +1,21 @@
+import type { Tx } from './db.ts'
+
+type Work<T> = (tx: Tx) => Promise<T>
+
+/** Work to run at the end of a change, by key. */
+export type FinalWork = Map<string, Work<void>>
+
+/** Adds work under a key that has none yet. */
+export function addFinalWork(finalWork: FinalWork, key: string, work: Work<void>) {
+  if (!finalWork.has(key)) finalWork.set(key, work)
+}
+
+/** Runs a change, then its final work, including final work that this adds. */
+export async function runToEnd<T>(tx: Tx, work: Work<T>, finalWork: FinalWork): Promise<T> {
+  const result = await work(tx)
+  for (const [key, last] of finalWork) {
+    finalWork.delete(key)
+    await last(tx)
+  }
+  return result
+}
