@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { isCurrency } from './lib/locale.ts'
+import { readLog } from './lib/log-settings.ts'
 import {
   anyText,
   appLink,
@@ -12,7 +13,6 @@ import {
   isWord,
   list,
   mailUrl,
-  oneOf,
   origin,
   postgresUrl,
   s3Url,
@@ -21,8 +21,8 @@ import {
 } from './lib/setting-values.ts'
 import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
 import { readStores, storeContradictions } from './lib/store-settings.ts'
+import { readWebhooks } from './lib/webhook-settings.ts'
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 const GIBIBYTE = 1024 ** 3
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const EXTERNAL_URL = 'an https URL (http on loopback)'
@@ -64,6 +64,7 @@ function readSettings(reader: SettingsReader) {
     ...readSignIn(reader),
     ...readBilling(reader),
     ...readStores(reader),
+    ...readWebhooks(reader),
     ...readRates(reader),
     ...readOperations(reader),
     ...readBackups(reader),
@@ -248,18 +249,6 @@ function readBackups({ optional, path, integer }: SettingsReader) {
     /** In UTC; null for no scheduled backups. */
     backupSchedule: optional('BACKUP_SCHEDULE', 'a cron expression such as 15 2 * * *', schedule),
     backupKeep: integer('BACKUP_KEEP', 7, 1, 1000),
-  }
-}
-
-function readLog({ optional, path, choice, integer, count }: SettingsReader) {
-  return {
-    logLevel: choice('LOG_LEVEL', LOG_LEVELS, 'info'),
-    logFile: path('LOG_FILE'),
-    /** The size at which the log file is rotated; `logFileKeep` older files are kept. */
-    logFileBytes: count('LOG_FILE_BYTES', 16 * 1024 * 1024, 'bytes', 64 * 1024),
-    logFileKeep: integer('LOG_FILE_KEEP', 5, 0, 1000),
-    /** Null: text on a terminal, else JSON. */
-    logFormat: optional('LOG_FORMAT', 'json or text', (text) => oneOf(['json', 'text'], text)),
   }
 }
 

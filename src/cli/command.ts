@@ -26,8 +26,8 @@ export async function executeCommand(
 ): Promise<unknown> {
   const before = await command.before?.(services, input)
   const outcome = (await command.work(services, input)) ?? null
-  if (command.changes) {
-    const after = command.changes(outcome, input)
+  const after = command.changes?.(outcome, input)
+  if (after) {
     services.log.info({ command: command.name, ...after }, 'operator change')
     const target = command.target?.(outcome, input)
     await services.operators.audit.record({
@@ -40,6 +40,21 @@ export async function executeCommand(
     })
   }
   return outcome
+}
+
+/** Performs each step of a command, and returns its result. */
+export async function performSteps<Input, Outcome, Result>(
+  steps: AsyncGenerator<Input, Result, Outcome>,
+  perform: (input: Input) => Promise<Outcome>,
+): Promise<Result> {
+  try {
+    let step = await steps.next()
+    while (!step.done) step = await steps.next(await perform(step.value))
+    return step.value
+  } finally {
+    // Closes its files if a step failed.
+    await steps.return(undefined as never)
+  }
 }
 
 /** The operating system user: its name, or its id if it has no name. */

@@ -37,7 +37,7 @@ export async function addDemoData(services: Services, log: Log) {
 }
 
 async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number], index: number) {
-  const { users, accounts, profile, attachments, db } = services
+  const { users, accounts, profile, attachments, documents, db } = services
   const { name, locale, boughtDaysAgo, laterEvents } = demoUser
   const email = `${name.toLowerCase()}@example.com`
   const hints = { name, locale, timezone: 'europe/berlin' }
@@ -56,6 +56,7 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
     onboardingCompleted: index % 2 === 0,
   }
   await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
+  await documents.replace(user.id, { theme: 'dark', favorites: [index, index + 1] }, null)
   if (boughtDaysAgo === null) return
   for (const [step, type] of ['INITIAL_PURCHASE', ...laterEvents].entries()) {
     await deliver(services, user.id, type, boughtDaysAgo - step * 30, index)

@@ -31,6 +31,7 @@ type Overrides = Pick<
   | 'appleUrl'
   | 'foldingSizes'
   | 'asksPerSecond'
+  | 'webhookSending'
   | 'passwordCost'
   | 'passwordQueueLimit'
   | 'servingSince'
@@ -94,6 +95,7 @@ async function openLocked(
   opening.defer(() => services.mailer.close())
   opening.defer(() => services.outbox.stop())
   opening.defer(() => services.backlog.stop())
+  opening.defer(() => services.webhooks.stop())
   opening.defer(() => services.stores.play?.queue.stop())
   await seed(services)
   await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))

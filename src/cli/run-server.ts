@@ -128,6 +128,7 @@ export async function runServer(
     isHandedOver ? listener.handOver(signals.first) : listener.stop(signals.second),
   )
   stack.defer(() => liveLines.close())
+  stack.defer(() => services.changes.close())
   let server = plainServer
   if (plainServer) announce(config, plainServer, log)
   const serveWith = (certificate: Certificate) => {

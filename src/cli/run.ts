@@ -7,14 +7,20 @@ import { createLog } from '../lib/log.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
-import { type Command, currentUser, executeCommand, type ServiceCommand } from './command.ts'
+import {
+  type Command,
+  currentUser,
+  executeCommand,
+  performSteps,
+  type ServiceCommand,
+} from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
 import { requireData } from './data-directory.ts'
 import { openData } from './open-data.ts'
 import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
 import { serviceVariables } from './service/service-record.ts'
-import { confirmRisk } from './terminal.ts'
+import { confirmRisk, createProgress } from './terminal.ts'
 
 /** Runs a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -46,12 +52,27 @@ async function runCommand(
   }
   const input = await command.input?.(args, options)
   const config = configOf(options)
+  const progress = createProgress()
   if (command.risk && !options['yes']) {
     confirmRisk((await perform(command, 'risk', config, input)) as string | null)
   }
-  const outcome = await perform(command, 'work', config, input)
-  console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome) || 'None.')
+  const outcome = command.steps
+    ? await performAll(command, config, command.steps(args, options, progress.show)).finally(
+        progress.end,
+      )
+    : await perform(command, 'work', config, input)
+  console.log(
+    options['json'] ? JSON.stringify(outcome) : printable(command.print(outcome)) || 'None.',
+  )
   return command.isFailure?.(outcome) ? EXIT.failed : EXIT.done
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
+
+/** Names that users choose must not control the operator's terminal. */
+function printable(text: string): string {
+  return text.replaceAll(CONTROLS, '')
 }
 
 /** An empty value is usually an unset variable in a script. */
@@ -71,12 +92,43 @@ async function perform(
 ) {
   const answer = await askServer(config, command, input, part)
   if (answer) return answer.outcome
+  await using data = await openOwnData(config)
+  return await performHere(data, command, part, input)
+}
+
+/** Like `perform` for each step; without a server, the data stays open until the last. */
+async function performAll(
+  command: ServiceCommand,
+  config: Config,
+  steps: AsyncGenerator<unknown, unknown>,
+) {
+  await using stack = new AsyncDisposableStack()
+  let data: OpenedData | null = null
+  return await performSteps(steps, async (input) => {
+    const answer = data ? null : await askServer(config, command, input, 'work')
+    if (answer) return answer.outcome
+    data ??= stack.use(await openOwnData(config))
+    return performHere(data, command, 'work', input)
+  })
+}
+
+type OpenedData = Awaited<ReturnType<typeof openOwnData>>
+
+async function openOwnData(config: Config) {
   await requireData(config)
-  await using data = await openData(config, createLog('error'), {}, { schema: 'none' })
+  return openData(config, createLog('error'), {}, { schema: 'none' })
+}
+
+async function performHere(
+  { services }: OpenedData,
+  command: ServiceCommand,
+  part: 'risk' | 'work',
+  input: unknown,
+) {
   const outcome =
     part === 'work'
-      ? await executeCommand(command, data.services, input, currentUser())
-      : await command.risk?.(data.services, input)
+      ? await executeCommand(command, services, input, currentUser())
+      : await command.risk?.(services, input)
   // Serialise as the socket does, so that both paths print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }

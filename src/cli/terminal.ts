@@ -10,9 +10,6 @@ export function confirmRisk(risk: string | null) {
     throw new AppError('conflict', 'Nothing was changed.')
 }
 
-/** Receives the progress of a long operation. */
-export type OnProgress = (step: string, done: number, total: number) => void
-
 const INTERVAL_MS = 100
 
 /** Shows the progress of a long operation on a terminal; shows nothing otherwise. */

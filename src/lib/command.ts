@@ -10,28 +10,45 @@ export type NamedCommand = {
   options?: [flags: string, meaning: string][]
 }
 
+/** Receives the progress of a long operation. */
+export type OnProgress = (step: string, done: number, total: number) => void
+
 /** Runs in the process that holds the data: the running server, else this one. */
-export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCommand & {
+export type DataCommand<
+  Services,
+  Input = unknown,
+  Outcome = unknown,
+  Result = Outcome,
+> = NamedCommand & {
   /** Parses the arguments in the terminal's process, which can read files; returns plain JSON. */
   input?(args: string[], options: Options): Input | Promise<Input>
+  /**
+   * Instead of `input`, for work that is too large for one message: yields one input after another, receives the outcome
+   * of each, and returns the result. Runs in the terminal's process.
+   */
+  steps?(
+    args: string[],
+    options: Options,
+    onProgress: OnProgress,
+  ): AsyncGenerator<Input, Result, Outcome>
   work(services: Services, input: Input): Promise<Outcome>
   /** A warning about permanent data loss, to confirm first; null if there is none. */
   risk?(services: Services, input: Input): Promise<string | null>
   /** The outcome as text; with `--json` the outcome itself is printed. */
-  print(outcome: Outcome): string
-  /** What the operator has changed, for the log and the audit log. */
-  changes?(outcome: Outcome, input: Input): Record<string, unknown>
+  print(outcome: Result): string
+  /** What the operator has changed, for the log and the audit log; null for nothing. */
+  changes?(outcome: Outcome, input: Input): Record<string, unknown> | null
   /** The values before the change. */
   before?(services: Services, input: Input): Promise<Record<string, unknown> | null>
   /** The id or name of what was changed. */
   target?(outcome: Outcome, input: Input): string
   /** Whether the outcome is a failure: exit 1. */
-  isFailure?(outcome: Outcome): boolean
+  isFailure?(outcome: Result): boolean
 }
 
 /** Checks that the types of a command's parts match, before they are erased in the list of commands. */
-export function dataCommand<Services, Input, Outcome>(
-  command: DataCommand<Services, Input, Outcome>,
+export function dataCommand<Services, Input, Outcome, Result = Outcome>(
+  command: DataCommand<Services, Input, Outcome, Result>,
 ): DataCommand<Services> {
   return command
 }

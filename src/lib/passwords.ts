@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Argon2, loadArgon2, type PasswordCost } from './argon2.ts'
 import { AppError } from './errors.ts'
 import { createFairQueue } from './fair-queue.ts'
+import { isForeign, verifyForeign } from './foreign-hashes.ts'
 import type { Log } from './log.ts'
 
 /** The cost for each value of `PASSWORD_HASHING`: the first recommendation of OWASP's cheat sheet, or over three times its memory. */
@@ -54,6 +55,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
 
   /** Without a stored hash (no such user) a decoy is verified, so that the time reveals nothing. */
   async function verifyNow(password: string, stored: string | null): Promise<boolean> {
+    if (stored !== null && isForeign(stored)) return verifyForeign(stored, password)
     const matches = await (await load()).verify(stored ?? decoy, password)
     return matches && stored !== null
   }
@@ -65,7 +67,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
     return argon2
   }
 
-  /** Whether the cost of a hash differs from the current one. */
+  /** Whether the cost of a hash differs from the current one, or it comes from another system. */
   function isOutdated(stored: string): boolean {
     return !stored.startsWith(current)
   }

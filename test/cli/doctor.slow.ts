@@ -47,6 +47,7 @@ onSqlite('the expected checks are specific to SQLite')(
       secrets: 'ok',
       backup: 'ok',
       deliveries: 'ok',
+      webhooks: 'ok',
       mail: 'ok',
       rates: 'ok',
       clock: 'ok',

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import { createFiles } from '../../features/attachments/storage/files.ts'
+import type { OnProgress } from '../../lib/command.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide } from '../copy/sides.ts'
-import type { OnProgress } from '../terminal.ts'
 import { gatherFolder } from './write-backup.ts'
 
 /** Whether some of the data is outside the data directory. */

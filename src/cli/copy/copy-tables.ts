@@ -1,9 +1,9 @@
 import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
+import type { OnProgress } from '../../lib/command.ts'
 import { CommandError } from '../../lib/command.ts'
 import { isConstraintError } from '../../platform/db/constraint.ts'
 import type { Db, Reader } from '../../platform/db/db.ts'
 import { keyOf } from '../../platform/db/table-key.ts'
-import type { OnProgress } from '../terminal.ts'
 
 /** The two sides of a copy differ, and retrying would not help. */
 export class CopyMismatch extends CommandError {}

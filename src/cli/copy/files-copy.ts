@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import type { Files } from '../../features/attachments/storage/files.ts'
-import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
+import { CommandError, EXIT, type OnProgress, UsageError } from '../../lib/command.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { newKey } from '../../lib/ids.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { s3Url } from '../../lib/setting-values.ts'
 import type { LocalCommand } from '../command.ts'
-import { createProgress, type OnProgress } from '../terminal.ts'
+import { createProgress } from '../terminal.ts'
 
 export const filesCopy: LocalCommand = {
   name: 'files copy',

@@ -19,6 +19,7 @@ import { checkBackup } from './backup-check.ts'
 import { type Check, type Finding, failed, ok, warning } from './check.ts'
 import { checkDeliveries } from './delivery-check.ts'
 import type { ServerState } from './server-state.ts'
+import { checkWebhooks } from './webhook-check.ts'
 
 /** Each file takes one inode, including the database's temporary files. */
 const LOW_INODES = 10_000
@@ -42,6 +43,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     ...(webhookTokens.length > 0
       ? [{ name: 'deliveries', run: async () => checkDeliveries(state) }]
       : []),
+    ...(state === null ? [] : [{ name: 'webhooks', run: async () => checkWebhooks(state) }]),
   ]
 
   async function configuration() {

@@ -89,6 +89,11 @@ export function createForward(config: Config): Forward {
           signal: request.signal,
           timeout: false,
         } as BunFetchRequestInit)
+        if (reply.headers.get('content-type')?.startsWith('text/event-stream')) {
+          // It would keep this process running; the app connects again, to the next process.
+          await reply.body?.cancel()
+          return unavailable()
+        }
         return new Response(reply.body, {
           status: reply.status,
           headers: withoutHopByHop(reply.headers),

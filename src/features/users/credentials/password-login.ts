@@ -21,8 +21,20 @@ type PasswordLoginDeps = {
   signIn: SignIn
   limits: Limits
   passwordMinLength: number
+  now: () => Date
 }
 
+/** Without a password, the user sets one with “forgot password”. */
+type NewAccount = AccountDefaults & {
+  email: string
+  password: string | null
+  emailVerified: boolean
+}
+
+export type PasswordLogin = ReturnType<typeof createPasswordLogin>
+
+/** Passwords that operators and servers set share one place in the queue, so that many of them do not delay sign-ins. */
+const FOR_OPERATORS = 'operators'
 const REGISTRATIONS_PER_IP: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
 
 /** Registers users with an e-mail address and a password, and signs them in. */
@@ -37,6 +49,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     signIn,
     limits,
     passwordMinLength,
+    now,
   } = deps
   const { users } = db.tables
   return { register, create, login, change, reset }
@@ -71,21 +84,18 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return signIn.toSessionReply(grant, baseUrl)
   }
 
-  /** Creates an account at an operator's request, without opening a session. */
-  async function create({
-    email,
-    password,
-    ...defaults
-  }: { email: string; password: string } & AccountDefaults) {
-    await checkNewLogin(email, password, defaults.name)
-    const passwordHash = await passwords.hash(password, [emailKeyOf(email)])
+  /** Creates an account at the request of an operator or a server, without a session or an e-mail. */
+  async function create({ email, password, emailVerified, ...defaults }: NewAccount) {
+    if (password === null) requireMailbox(email)
+    else await checkNewLogin(email, password, defaults.name)
+    const emailKey = emailKeyOf(email)
+    const passwordHash =
+      password === null ? null : await passwords.hash(password, [FOR_OPERATORS, emailKey])
+    const emailVerifiedAt = emailVerified ? now() : null
     return db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
-      return accounts.create(tx, 'email', defaults, {
-        email,
-        emailKey: emailKeyOf(email),
-        passwordHash,
-      })
+      const login = { email, emailKey, emailVerifiedAt, passwordHash }
+      return accounts.create(tx, 'email', defaults, login)
     })
   }
 

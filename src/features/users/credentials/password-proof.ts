@@ -4,6 +4,7 @@ import type { Passwords } from '../../../lib/passwords.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { BackoffRule, Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { HashKinds } from '../import/hash-kinds.ts'
 import type { UsersDb } from '../schema.ts'
 
 type PasswordProofDeps = {
@@ -11,6 +12,7 @@ type PasswordProofDeps = {
   accounts: Accounts
   passwords: Passwords
   limits: Limits
+  hashKinds: HashKinds
 }
 
 export type PasswordProof = ReturnType<typeof createPasswordProof>
@@ -24,7 +26,8 @@ const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60
 const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 }
 
 /** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
-export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
+export function createPasswordProof(deps: PasswordProofDeps) {
+  const { db, accounts, passwords, limits, hashKinds } = deps
   return { attempt, prove, verifyOwnPassword, clearFailures, claimsOf }
 
   /**
@@ -37,7 +40,11 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     return passwords.inTurn([ip, emailKeyOf(email)], async ({ verify }) => {
       const { release } = await limits.reserve(claims)
       const user = await accounts.findByEmail(db.read, email)
-      const matches = await verify(password, user?.passwordHash ?? null)
+      const stored = user?.passwordHash ?? null
+      const matches = await verify(password, stored)
+      if (!matches) {
+        for (const decoy of await hashKinds.decoysBeside(stored)) await verify(password, decoy)
+      }
       if (!user) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
       return { user, releaseRateLimit: release }

@@ -1,0 +1,58 @@
+import { dataCommand } from '../../../lib/command.ts'
+import { type ImportReport, importFile } from './import-file.ts'
+import type { Importer, ImportPart } from './importer.ts'
+
+export const userImport = dataCommand({
+  name: 'user import',
+  summary: 'Import users from Firebase, Supabase, PocketBase or JSON Lines; see docs/moving-in.md',
+  arguments: '<file>',
+  options: [
+    ['--format <format>', 'jsonl, firebase, supabase or pocketbase (default: detected)'],
+    ['--dry-run', 'only report what would be imported and refused'],
+    ['--hash-config <file>', 'the password hash parameters of a Firebase project'],
+    ['--signer-key <base64>', 'Firebase: base64_signer_key'],
+    ['--salt-separator <base64>', 'Firebase: base64_salt_separator'],
+    ['--rounds <number>', 'Firebase: rounds'],
+    ['--mem-cost <number>', 'Firebase: mem_cost'],
+    ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
+  ],
+  steps: importFile,
+  work: ({ users: { importer } }: { users: { importer: Importer } }, part: ImportPart) =>
+    importer.importPart(part),
+  print: formatReport,
+  changes: ({ decisions }, { dryRun }) => {
+    const imported = decisions.filter((decision) => decision === null).length
+    return dryRun || imported === 0 ? null : { imported }
+  },
+  isFailure: ({ imported, present }) => imported + present === 0,
+})
+
+function formatReport(report: ImportReport): string {
+  const { dryRun, format, imported, present, refused, withoutPassword } = report
+  const { reasons, refusedUsers, refusedFile, idsFile } = report
+  const sorted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one)
+  return [
+    dryRun ? 'Dry run: nothing was written.' : null,
+    `${dryRun ? 'Would import' : 'Imported'} ${users(imported)}${format === null ? '' : ` (${format})`}.`,
+    withoutPassword === 0
+      ? null
+      : `${users(withoutPassword)} of these have no password: they set one with “forgot password”, or sign in with Google or Apple under the same address.`,
+    present === 0 ? null : `${users(present)} from an earlier import, left unchanged.`,
+    refused === 0 ? null : `Refused ${users(refused)}:`,
+    ...sorted.map(([reason, count]) => `  ${count} × ${reason}`),
+    ...refusedUsers.map(({ line, id, email, reason }) =>
+      [`line ${line}`, email ?? id ?? '-', reason].join('\t'),
+    ),
+    refusedUsers.length > 0 && refusedUsers.length < refused
+      ? `… and ${refused - refusedUsers.length} more`
+      : null,
+    refusedFile === null ? null : `Refused users: ${refusedFile}`,
+    idsFile === null ? null : `Former and new ids: ${idsFile}`,
+  ]
+    .filter((line) => line !== null)
+    .join('\n')
+}
+
+function users(count: number): string {
+  return `${count} ${count === 1 ? 'user' : 'users'}`
+}

@@ -1,0 +1,62 @@
+import { type Options, UsageError } from '../../../../lib/command.ts'
+import type { FirebaseParameters } from '../../../../lib/foreign-hashes.ts'
+
+/** The names in Firebase's console, and our options. */
+const NAMES = {
+  signerKey: ['base64_signer_key', '--signer-key'],
+  saltSeparator: ['base64_salt_separator', '--salt-separator'],
+  rounds: ['rounds', '--rounds'],
+  memCost: ['mem_cost', '--mem-cost'],
+} as const
+
+/** Firebase accepts no larger ones: https://firebase.google.com/docs/cli/auth. */
+const MAX_ROUNDS = 8
+const MAX_MEM_COST = 14
+
+/**
+ * The hash parameters of a Firebase project, from options or from a file with the text of Firebase's console; null
+ * without any of them. Throws `UsageError`.
+ */
+export async function readFirebaseParameters(options: Options): Promise<FirebaseParameters | null> {
+  const path = options['hashConfig']
+  const text = typeof path === 'string' ? await readText(path) : ''
+  const names = Object.keys(NAMES) as (keyof typeof NAMES)[]
+  const found = Object.fromEntries(names.map((name) => [name, textOf(name)]))
+  if (Object.values(found).every((value) => value === undefined)) {
+    if (typeof path !== 'string') return null
+    throw new UsageError(`${path} has no Firebase hash parameters. Copy them from its console.`)
+  }
+  for (const name of names) {
+    if (found[name] === undefined && name !== 'saltSeparator')
+      throw new UsageError(`The hash parameter ${NAMES[name][0]} (${NAMES[name][1]}) is missing.`)
+  }
+  const signerKey = Buffer.from(found['signerKey'] ?? '', 'base64')
+  if (signerKey.length < 32)
+    throw new UsageError('The Firebase signer key is too short. Copy all of it.')
+  return {
+    signerKey,
+    saltSeparator: Buffer.from(found['saltSeparator'] ?? '', 'base64'),
+    rounds: numberOf('rounds', MAX_ROUNDS),
+    memCost: numberOf('memCost', MAX_MEM_COST),
+  }
+
+  function textOf(name: keyof typeof NAMES): string | undefined {
+    const option = options[name]
+    if (typeof option === 'string') return option
+    return new RegExp(`\\b${NAMES[name][0]}"?\\s*:\\s*"?([\\w+/=-]+)`).exec(text)?.[1]
+  }
+
+  function numberOf(name: 'rounds' | 'memCost', max: number): number {
+    const value = Number(found[name])
+    if (Number.isInteger(value) && value >= 1 && value <= max) return value
+    throw new UsageError(`${NAMES[name][0]} must be a number from 1 to ${max}.`)
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await Bun.file(path).text()
+  } catch {
+    throw new UsageError(`${path} cannot be read.`)
+  }
+}

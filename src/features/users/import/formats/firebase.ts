@@ -1,0 +1,43 @@
+import { type FirebaseParameters, firebaseHash } from '../../../../lib/foreign-hashes.ts'
+import { asRows, type Draft, Refusal, type Row } from '../user-record.ts'
+
+const PROVIDERS: Record<string, string> = { 'google.com': 'google', 'apple.com': 'apple' }
+
+/** A user of `firebase auth:export`: https://firebase.google.com/docs/cli/auth#file_format. */
+export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): Draft {
+  if (row['disabled'] === true) throw new Refusal('is disabled')
+  const providers = asRows(row['providerUserInfo'], 'providerUserInfo')
+  return {
+    formerId: row['localId'],
+    email: row['email'],
+    emailVerified: row['emailVerified'] === true,
+    name: row['displayName'],
+    createdAt: row['createdAt'],
+    passwordHash: hashOf(row, parameters),
+    identities: providers.map(({ providerId, rawId, email }) => ({
+      provider: PROVIDERS[String(providerId)],
+      subject: rawId,
+      email,
+    })),
+    withoutSignIn: withoutSignIn(
+      row,
+      providers.map(({ providerId }) => String(providerId)),
+    ),
+  }
+}
+
+function hashOf({ passwordHash, salt }: Row, parameters: FirebaseParameters | null): string | null {
+  if (typeof passwordHash !== 'string' || passwordHash === '') return null
+  if (parameters === null) throw new Refusal('has a password, but --hash-config is missing')
+  const hash = firebaseHash(parameters, passwordHash, typeof salt === 'string' ? salt : '')
+  if (hash === null) throw new Refusal('the password hash does not fit the signer key')
+  return hash
+}
+
+function withoutSignIn({ phoneNumber }: Row, providers: string[]): string {
+  if (phoneNumber) return 'signs in with a phone number only'
+  const [provider] = providers.filter((name) => name !== 'phone' && name !== 'password')
+  return provider === undefined
+    ? 'is anonymous, or has no e-mail address'
+    : `signs in with ${provider} only, and has no e-mail address`
+}

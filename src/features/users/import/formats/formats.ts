@@ -1,0 +1,56 @@
+import type { FirebaseParameters } from '../../../../lib/foreign-hashes.ts'
+import { asRows, type Draft, Refusal, type Row } from '../user-record.ts'
+import { firebaseDraft } from './firebase.ts'
+import { pocketbaseDraft } from './pocketbase.ts'
+import { supabaseDraft } from './supabase.ts'
+
+export const FORMATS = ['jsonl', 'firebase', 'supabase', 'pocketbase'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** The format that a file's first user has. */
+export function detectFormat(row: Row): Format {
+  if ('localId' in row) return 'firebase'
+  if (['encrypted_password', 'raw_user_meta_data', 'email_confirmed_at'].some((key) => key in row))
+    return 'supabase'
+  if ('tokenKey' in row || 'collectionName' in row) return 'pocketbase'
+  return 'jsonl'
+}
+
+/** The user in a row. Throws `Refusal`. */
+export function draftOf(row: Row, format: Format, firebase: FirebaseParameters | null): Draft {
+  if (format === 'firebase') return firebaseDraft(row, firebase)
+  if (format === 'supabase') return supabaseDraft(row)
+  if (format === 'pocketbase') return pocketbaseDraft(row)
+  return ownDraft(row)
+}
+
+const OWN_FIELDS = new Set([
+  'id',
+  'email',
+  'emailVerified',
+  'name',
+  'locale',
+  'timezone',
+  'currency',
+  'createdAt',
+  'passwordHash',
+  'identities',
+])
+
+/** A user in Homeport's own format. */
+function ownDraft(row: Row): Draft {
+  const unknown = Object.keys(row).find((key) => !OWN_FIELDS.has(key))
+  if (unknown !== undefined)
+    throw new Refusal(`has an unknown field: ${JSON.stringify(unknown.slice(0, 40))}`)
+  const { id, emailVerified = false, identities = [], ...rest } = row
+  if (typeof emailVerified !== 'boolean') throw new Refusal('emailVerified is not true or false')
+  const rows = asRows(identities, 'identities')
+  if (!rows.every(({ provider }) => provider === 'google' || provider === 'apple'))
+    throw new Refusal('has an identity whose provider is neither google nor apple')
+  return {
+    ...rest,
+    formerId: id,
+    emailVerified,
+    identities: rows.map(({ provider, subject, email }) => ({ provider, subject, email })),
+  }
+}

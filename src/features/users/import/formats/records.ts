@@ -1,0 +1,123 @@
+/** A record of a file: the number of its first line, and its text; null if it is too long or not UTF-8. */
+export type FoundRecord = { line: number; text: string | null }
+
+type Mark = 'start' | 'end' | null
+/** Called with each byte of a file. Returns whether it is the first or the last byte of a record. */
+type Scanner = (byte: number) => Mark
+
+const MAX_RECORD_BYTES = 1024 * 1024
+const NEWLINE = 10
+const QUOTE = 34
+const BACKSLASH = 92
+const OPENING = new Set([91, 123])
+const CLOSING = new Set([93, 125])
+const OPENING_BRACE = 123
+
+/** Splits a stream into its records, of which it holds one at a time. */
+export async function* splitRecords(
+  chunks: AsyncIterable<Uint8Array>,
+  scan: Scanner,
+): AsyncGenerator<FoundRecord> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let held: Uint8Array[] = []
+  let heldBytes = 0
+  let line = 1
+  let startLine = 0
+  for await (const chunk of chunks) {
+    let start = startLine > 0 ? 0 : -1
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] as number
+      const mark = scan(byte)
+      if (mark === 'start') {
+        start = at
+        startLine = line
+      } else if (mark === 'end') {
+        hold(chunk.subarray(start, at + 1))
+        yield finish()
+        start = -1
+      }
+      if (byte === NEWLINE) line++
+    }
+    if (start >= 0) hold(chunk.subarray(start))
+  }
+  if (startLine > 0) yield finish()
+
+  function hold(bytes: Uint8Array) {
+    heldBytes += bytes.length
+    if (heldBytes > MAX_RECORD_BYTES) held = []
+    else held.push(bytes)
+  }
+
+  function finish(): FoundRecord {
+    const record = { line: startLine, text: heldBytes > MAX_RECORD_BYTES ? null : decode() }
+    held = []
+    heldBytes = 0
+    startLine = 0
+    return record
+  }
+
+  function decode(): string | null {
+    try {
+      return decoder.decode(held.length === 1 ? held[0] : Buffer.concat(held))
+    } catch {
+      return null
+    }
+  }
+}
+
+/** Finds the JSON objects at a depth of a document: 1 in an array, 2 in an array of an object. */
+export function objectsAt(wantedDepth: number): Scanner {
+  let depth = 0
+  let isInText = false
+  let isEscaped = false
+  let isOpen = false
+  return (byte) => {
+    if (isInText) {
+      if (isEscaped) isEscaped = false
+      else if (byte === BACKSLASH) isEscaped = true
+      else if (byte === QUOTE) isInText = false
+    } else if (byte === QUOTE) isInText = true
+    else if (OPENING.has(byte)) {
+      depth++
+      if (byte === OPENING_BRACE && depth === wantedDepth + 1) {
+        isOpen = true
+        return 'start'
+      }
+    } else if (CLOSING.has(byte)) {
+      depth--
+      if (isOpen && depth === wantedDepth) {
+        isOpen = false
+        return 'end'
+      }
+    }
+    return null
+  }
+}
+
+/** Finds lines. With `quotes`, as in CSV, a line break between quotes does not end a line. */
+export function lines({ quotes = false } = {}): Scanner {
+  let isOpen = false
+  let isQuoted = false
+  return (byte) => {
+    if (quotes && byte === QUOTE) isQuoted = !isQuoted
+    if (byte === NEWLINE && !isQuoted) {
+      const wasOpen = isOpen
+      isOpen = false
+      return wasOpen ? 'end' : null
+    }
+    if (isOpen) return null
+    isOpen = true
+    return 'start'
+  }
+}
+
+/** The fields of a CSV record (RFC 4180). */
+export function csvFields(record: string): string[] {
+  const fields: string[] = []
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n?$)/gy
+  for (let match = pattern.exec(record); match; match = pattern.exec(record)) {
+    fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '')
+    if (match[3] !== ',') break
+  }
+  return fields
+}

@@ -1,0 +1,43 @@
+import { asRows, type Draft, parseJson, parseTime, Refusal, type Row } from '../user-record.ts'
+
+/** A row of Supabase's `auth.users`, with its rows of `auth.identities` as `identities`. */
+export function supabaseDraft(row: Row): Draft {
+  if (row['deleted_at']) throw new Refusal('is deleted')
+  if (isBanned(row['banned_until'])) throw new Refusal('is banned')
+  const metadata = asRow(row['raw_user_meta_data'])
+  return {
+    formerId: row['id'],
+    email: row['email'],
+    emailVerified: Boolean(row['email_confirmed_at']),
+    name: metadata['name'] || metadata['full_name'],
+    locale: metadata['locale'],
+    createdAt: row['created_at'],
+    passwordHash: row['encrypted_password'],
+    identities: asRows(row['identities'], 'identities').map(identityOf),
+    withoutSignIn: withoutSignIn(row),
+  }
+}
+
+/** Before 2023, the provider's id was only in `identity_data`. */
+function identityOf({ provider, provider_id: id, identity_data: data }: Row) {
+  const { sub, email } = asRow(data)
+  return { provider, subject: sub ?? id, email }
+}
+
+function isBanned(until: unknown): boolean {
+  if (typeof until !== 'string' || until === '') return false
+  const time = parseTime(until)
+  // `infinity` is a time in PostgreSQL.
+  return Number.isNaN(time) || time > Date.now()
+}
+
+/** In CSV, a column of JSON is text. */
+function asRow(value: unknown): Row {
+  const row = typeof value === 'string' && value !== '' ? parseJson(value) : value
+  return typeof row === 'object' && row !== null ? (row as Row) : {}
+}
+
+function withoutSignIn({ is_anonymous: isAnonymous, phone }: Row): string {
+  if (isAnonymous === true || isAnonymous === 'true' || isAnonymous === 't') return 'is anonymous'
+  return phone ? 'signs in with a phone number only' : 'has no e-mail address'
+}

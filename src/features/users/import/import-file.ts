@@ -1,0 +1,162 @@
+import { accessSync, constants } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { type OnProgress, type Options, UsageError } from '../../../lib/command.ts'
+import { readFirebaseParameters } from './formats/firebase-parameters.ts'
+import { detectFormat, draftOf, FORMATS, type Format } from './formats/formats.ts'
+import { readExport } from './formats/open-export.ts'
+import type { Importer, ImportPart } from './importer.ts'
+import { createLineFile } from './line-file.ts'
+import { loginKeyOf, Refusal, type Row, toUserRecord, type UserRecord } from './user-record.ts'
+
+type RefusedUser = {
+  line: number
+  id?: string | undefined
+  email?: string | undefined
+  reason: string
+}
+
+export type ImportReport = {
+  format: Format | null
+  dryRun: boolean
+  /** New users; in a dry run, those that would be imported. */
+  imported: number
+  /** Imported users with an address only. */
+  withoutPassword: number
+  /** Users of earlier imports, left unchanged. */
+  present: number
+  refused: number
+  /** How often each reason occurred. */
+  reasons: Record<string, number>
+  /** The refused users of a dry run, at most `MAX_SHOWN`. */
+  refusedUsers: RefusedUser[]
+  /** The files with the refused users, and with the former and new ids; null if there are none. */
+  refusedFile: string | null
+  idsFile: string | null
+}
+
+/** Small enough for one message to the server. */
+const USERS_PER_PART = 2_000
+const MAX_SHOWN = 1_000
+const MAX_REASONS = 100
+
+/** Reads a file, sends its users in parts, and returns the report. Runs in the terminal's process. */
+export async function* importFile(
+  [path = '']: string[],
+  options: Options,
+  onProgress: OnProgress,
+): AsyncGenerator<ImportPart, ImportReport, Awaited<ReturnType<Importer['importPart']>>> {
+  const dryRun = options['dryRun'] === true
+  const collection = typeof options['collection'] === 'string' ? options['collection'] : 'users'
+  const firebase = await readFirebaseParameters(options)
+  let format = readFormat(options['format'])
+  if (!dryRun) requireWritable(dirname(path))
+  const size = Bun.file(path).size
+  const refusedFile = createLineFile(`${path}.refused.jsonl`)
+  const idsFile = createLineFile(`${path}.ids.jsonl`)
+  const report: ImportReport = {
+    format,
+    dryRun,
+    imported: 0,
+    withoutPassword: 0,
+    present: 0,
+    refused: 0,
+    reasons: {},
+    refusedUsers: [],
+    refusedFile: null,
+    idsFile: null,
+  }
+  /** Hashes of the ids and addresses so far, which take less memory. */
+  const seen = new Set<bigint>()
+  let rows = 0
+  let part: UserRecord[] = []
+  let kinds: string[] = []
+  try {
+    for await (const found of readExport(path, collection)) {
+      if (++rows % USERS_PER_PART === 0)
+        onProgress(`Importing ${basename(path)}`, found.bytes, size)
+      if ('refused' in found) {
+        refuse(found.line, null, null, found.refused)
+        continue
+      }
+      format ??= detectFormat(found.row)
+      const user = readUser(found.row, format, found.line)
+      if (user !== null) part.push(user)
+      if (part.length === USERS_PER_PART) yield* send()
+    }
+    if (part.length > 0) yield* send()
+  } finally {
+    if (!dryRun) for (const file of [refusedFile, idsFile]) file.close()
+  }
+  return { ...report, format, refusedFile: refusedFile.written(), idsFile: idsFile.written() }
+
+  function readUser(row: Row, rowFormat: Format, line: number): UserRecord | null {
+    try {
+      const user = toUserRecord(draftOf(row, rowFormat, firebase), rowFormat, line)
+      requireNew(user)
+      return user
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      refuse(line, row['id'] ?? row['localId'], row['email'], error.message)
+      return null
+    }
+  }
+
+  function requireNew(user: UserRecord) {
+    const key = loginKeyOf(user)
+    const hashes = [user.id, ...(key === null ? [] : [key])].map((text) => BigInt(Bun.hash(text)))
+    if (hashes.some((hash) => seen.has(hash))) throw new Refusal('is in the file twice')
+    for (const hash of hashes) seen.add(hash)
+  }
+
+  async function* send() {
+    const users = part
+    part = []
+    const outcome: Awaited<ReturnType<Importer['importPart']>> = yield { users, dryRun, kinds }
+    if (dryRun) kinds = outcome.kinds
+    for (const [at, decision] of outcome.decisions.entries()) {
+      const user = users[at] as UserRecord
+      const { line, id, formerId, email } = user
+      if (decision === null || decision === 'present') {
+        report[decision === null ? 'imported' : 'present']++
+        const isWithout = user.passwordHash === null && user.identities.length === 0
+        if (decision === null && isWithout) report.withoutPassword++
+        if (!dryRun && formerId !== null) idsFile.write({ formerId, id })
+      } else {
+        refuse(line, formerId, email, decision.refused)
+      }
+    }
+  }
+
+  function refuse(line: number, id: unknown, email: unknown, reason: string) {
+    const user = { line, id: printable(id), email: printable(email), reason }
+    report.refused++
+    const isListed = reason in report.reasons || Object.keys(report.reasons).length < MAX_REASONS
+    const counted = isListed ? reason : 'other reasons'
+    report.reasons[counted] = (report.reasons[counted] ?? 0) + 1
+    if (!dryRun) refusedFile.write(user)
+    else if (report.refusedUsers.length < MAX_SHOWN) report.refusedUsers.push(user)
+  }
+}
+
+/** A value of a refused user, which may be any text, for the terminal. */
+function printable(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, 254).replaceAll(/\p{C}/gu, '') : undefined
+}
+
+/** The reports are written beside the file: notice before the import that this is not possible. */
+function requireWritable(folder: string) {
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch {
+    throw new UsageError(
+      `${folder} is not writable. The import writes its reports there: move the file.`,
+    )
+  }
+}
+
+function readFormat(option: string | boolean | undefined): Format | null {
+  if (option === undefined) return null
+  const format = FORMATS.find((name) => name === option)
+  if (format === undefined) throw new UsageError(`--format takes ${FORMATS.join(', ')}.`)
+  return format
+}

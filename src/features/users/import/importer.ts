@@ -1,0 +1,130 @@
+import { and, eq, inArray, or } from 'drizzle-orm'
+import type { Reader } from '../../../platform/db/db.ts'
+import type { UsersDb } from '../schema.ts'
+import { type HashKinds, newKindOf } from './hash-kinds.ts'
+import { loginKeyOf, type UserRecord } from './user-record.ts'
+
+type ImporterDeps = { db: UsersDb; hashKinds: HashKinds; now: () => Date }
+
+/** `kinds`: the kinds of hashes that a dry run has met before. */
+export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[] }
+
+/** What becomes of a user: `null` imported (in a dry run: can be), `present` from an earlier import, or why not. */
+type Decision = null | 'present' | { refused: string }
+
+export type Importer = ReturnType<typeof createImporter>
+
+/** Few enough users that a change does not hold up other changes for long. */
+const USERS_PER_CHANGE = 100
+
+/** Imports users from another system. Sends no e-mail. */
+export function createImporter({ db, hashKinds, now }: ImporterDeps) {
+  const { users, identities } = db.tables
+  return { importPart }
+
+  /** Imports the users that it can. Repeating a part imports nothing twice. */
+  async function importPart({ users: records, dryRun, kinds }: ImportPart) {
+    const decisions: Decision[] = []
+    const knownKinds = new Set(kinds)
+    for (let from = 0; from < records.length; from += USERS_PER_CHANGE) {
+      const batch = records.slice(from, from + USERS_PER_CHANGE)
+      const decided = dryRun
+        ? await decide(db.read, batch, knownKinds)
+        : await db.write(async (tx) => {
+            const result = await decide(tx, batch, knownKinds)
+            const accepted = batch.filter((_user, at) => result.decisions[at] === null)
+            if (accepted.length > 0) await tx.insert(users).values(accepted.map(rowOf))
+            const links = accepted.flatMap(identityRowsOf)
+            if (links.length > 0) await tx.insert(identities).values(links)
+            await hashKinds.add(tx, result.newKinds)
+            return result
+          })
+      decisions.push(...decided.decisions)
+      for (const kind of decided.newKinds) knownKinds.add(kind)
+    }
+    return { decisions, kinds: [...knownKinds] }
+  }
+
+  async function decide(from: Reader, batch: UserRecord[], knownKinds: Set<string>) {
+    const taken = await readTaken(from, batch)
+    const kinds = new Set([...knownKinds, ...(await hashKinds.readKinds(from))])
+    const newKinds: string[] = []
+    const decisions = batch.map((user): Decision => {
+      if (taken.ids.has(user.id)) return 'present'
+      const key = loginKeyOf(user)
+      if (key !== null && taken.emailKeys.has(key))
+        return { refused: 'another account has this e-mail address' }
+      const subjects = user.identities.map(({ provider, subject }) => `${provider} ${subject}`)
+      if (subjects.some((subject) => taken.subjects.has(subject)))
+        return { refused: 'another account has this Google or Apple account' }
+      const kind = user.passwordHash === null ? null : newKindOf(user.passwordHash, kinds)
+      if (kind === undefined) return { refused: 'there are too many kinds of password hashes' }
+      if (kind !== null) {
+        kinds.add(kind)
+        newKinds.push(kind)
+      }
+      taken.ids.add(user.id)
+      if (key !== null) taken.emailKeys.add(key)
+      for (const subject of subjects) taken.subjects.add(subject)
+      return null
+    })
+    return { decisions, newKinds }
+  }
+
+  /** The ids, addresses and provider accounts of the batch that exist already. */
+  async function readTaken(from: Reader, batch: UserRecord[]) {
+    const ids = batch.map(({ id }) => id)
+    const keys = batch.flatMap((user) => loginKeyOf(user) ?? [])
+    const links = batch.flatMap((user) => user.identities)
+    const foundIds = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    const foundKeys = await from
+      .select({ key: users.emailKey })
+      .from(users)
+      .where(inArray(users.emailKey, keys))
+    const ofProvider = (provider: string) => {
+      const subjects = links.filter((link) => link.provider === provider)
+      return and(
+        eq(identities.provider, provider),
+        inArray(
+          identities.subject,
+          subjects.map(({ subject }) => subject),
+        ),
+      )
+    }
+    const foundLinks = await from
+      .select({ provider: identities.provider, subject: identities.subject })
+      .from(identities)
+      .where(or(ofProvider('google'), ofProvider('apple')))
+    return {
+      ids: new Set(foundIds.map(({ id }) => id)),
+      emailKeys: new Set(foundKeys.map(({ key }) => key)),
+      subjects: new Set(foundLinks.map(({ provider, subject }) => `${provider} ${subject}`)),
+    }
+  }
+
+  function rowOf(user: UserRecord): typeof users.$inferInsert {
+    const { id, email, emailVerified, name, locale, timezone, currency, passwordHash } = user
+    const [identity] = user.identities
+    const at = now()
+    return {
+      id,
+      loginType: passwordHash === null && identity ? identity.provider : 'email',
+      email,
+      emailKey: loginKeyOf(user),
+      emailVerifiedAt: emailVerified ? at : null,
+      passwordHash,
+      name,
+      locale,
+      timezone,
+      currency,
+      onboardingCompleted: false,
+      createdAt: user.createdAt === null ? at : new Date(user.createdAt),
+      updatedAt: at,
+    }
+  }
+
+  function identityRowsOf({ id, identities: links }: UserRecord) {
+    const createdAt = now()
+    return links.map((link) => ({ ...link, userId: id, grant: null, createdAt }))
+  }
+}

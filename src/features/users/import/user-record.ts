@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto'
+import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { readForeignHash } from '../../../lib/foreign-hashes.ts'
+import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
+import { isStorableText } from '../../../lib/validation.ts'
+import type { ProviderName } from '../social/identity-providers.ts'
+
+/** A user to import, validated. `createdAt` is in ms; null if it is unknown. */
+export type UserRecord = {
+  line: number
+  id: string
+  formerId: string | null
+  email: string | null
+  emailVerified: boolean
+  name: string
+  locale: string
+  timezone: string
+  currency: string
+  createdAt: number | null
+  /** In a form that `Passwords` verifies. */
+  passwordHash: string | null
+  identities: ImportedIdentity[]
+}
+
+type ImportedIdentity = { provider: ProviderName; subject: string; email: string | null }
+
+/** An object or a row of a file. */
+export type Row = Record<string, unknown>
+
+/** A user as a format's reader found it: values of any type, absent ones undefined or null. */
+export type Draft = {
+  formerId?: unknown
+  email?: unknown
+  emailVerified: boolean
+  name?: unknown
+  locale?: unknown
+  timezone?: unknown
+  currency?: unknown
+  /** In ms, as a number or text, or in ISO 8601. */
+  createdAt?: unknown
+  passwordHash?: unknown
+  identities: { provider: unknown; subject: unknown; email?: unknown }[]
+  /** Why a user without an address and without Google or Apple cannot be imported. */
+  withoutSignIn?: string
+}
+
+/** A user cannot be imported; the message says why, without values of the user, so that reasons can be counted. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+}
+
+const MAX_NAME_LENGTH = 100
+const MAX_ID_LENGTH = 255
+const MAX_HASH_LENGTH = 512
+const MAX_IDENTITIES = 8
+/** Profile values that a user may change later. */
+const DEFAULTS = { locale: 'en', timezone: 'utc', currency: 'usd' }
+const DAY_MS = 86_400_000
+
+/** Validates a draft. `source` names the system that the former id is from. Throws `Refusal`. */
+export function toUserRecord(draft: Draft, source: string, line: number): UserRecord {
+  const email = readEmail(draft.email)
+  const identities = readIdentities(draft.identities)
+  if (email === null && identities.length === 0) {
+    throw new Refusal(draft.withoutSignIn ?? 'has no e-mail address and no Google or Apple account')
+  }
+  const formerId = readText(draft.formerId, 'id', MAX_ID_LENGTH)
+  const createdAt = readTime(draft.createdAt)
+  const [first] = identities
+  const key =
+    formerId ?? (email === null ? `${first?.provider} ${first?.subject}` : emailKeyOf(email))
+  return {
+    line,
+    id: importedId(createdAt, `${source}\0${key}`),
+    formerId,
+    email,
+    emailVerified: email !== null && draft.emailVerified,
+    name: [...(readText(draft.name, 'name', 10_000) ?? '')].slice(0, MAX_NAME_LENGTH).join(''),
+    locale: profileValue(draft.locale, asLocale, DEFAULTS.locale),
+    timezone: profileValue(draft.timezone, asTimezone, DEFAULTS.timezone),
+    currency: profileValue(draft.currency, asCurrency, DEFAULTS.currency),
+    createdAt,
+    // Without an address, a password cannot be used.
+    passwordHash: email === null ? null : readHash(draft.passwordHash),
+    identities,
+  }
+}
+
+function readEmail(value: unknown): string | null {
+  const text = readText(value, 'e-mail address', 1_000)
+  if (text !== null && mailboxOf(text) === null) throw new Refusal('has an invalid e-mail address')
+  return text
+}
+
+function readIdentities(found: Draft['identities']): ImportedIdentity[] {
+  const identities = new Map<string, ImportedIdentity>()
+  for (const { provider, subject, email } of found) {
+    if (provider !== 'google' && provider !== 'apple') continue
+    const id = readText(subject, 'provider id', MAX_ID_LENGTH)
+    if (id === null) throw new Refusal('has a Google or Apple account without its id')
+    const address = typeof email === 'string' && mailboxOf(email) !== null ? email : null
+    identities.set(`${provider} ${id}`, { provider, subject: id, email: address })
+  }
+  if (identities.size > MAX_IDENTITIES) throw new Refusal('has too many Google or Apple accounts')
+  return [...identities.values()]
+}
+
+function readHash(value: unknown): string | null {
+  const text = readText(value, 'password hash', MAX_HASH_LENGTH)
+  if (text === null) return null
+  const result = readForeignHash(text)
+  if ('refused' in result) throw new Refusal(result.refused)
+  return result.hash
+}
+
+/** Null for an absent or empty value. */
+function readText(value: unknown, name: string, maxLength: number): string | null {
+  if (value === undefined || value === null || value === '') return null
+  if (typeof value !== 'string') throw new Refusal(`${name} is not text`)
+  if (value.length > maxLength) throw new Refusal(`${name} is longer than ${maxLength} characters`)
+  if (!isStorableText(value)) throw new Refusal(`${name} contains invalid characters`)
+  return value
+}
+
+/** The objects of an array, which may be the JSON text of one. Throws `Refusal` for anything else. */
+export function asRows(value: unknown, name: string): Row[] {
+  if (value === undefined || value === null || value === '') return []
+  const rows = typeof value === 'string' ? parseJson(value) : value
+  const isValid =
+    Array.isArray(rows) && rows.every((row) => typeof row === 'object' && row !== null)
+  if (!isValid) throw new Refusal(`${name} is not an array of objects`)
+  return rows
+}
+
+/** Throws `Refusal` for invalid JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal('has a column with invalid JSON')
+  }
+}
+
+function profileValue(
+  value: unknown,
+  normalize: (value: string) => string | null,
+  defaultValue: string,
+): string {
+  return (typeof value === 'string' ? normalize(value) : null) ?? defaultValue
+}
+
+function readTime(value: unknown): number | null {
+  if (value === undefined || value === null || value === '') return null
+  const ms = /^\d+$/.test(String(value)) ? Number(value) : parseTime(String(value))
+  if (!(ms >= 0 && ms < Date.now() + DAY_MS)) throw new Refusal('has an invalid creation date')
+  return ms
+}
+
+/** ISO 8601 in UTC unless it says otherwise, also as PostgreSQL and SQLite write it; NaN for other text. */
+export function parseTime(text: string): number {
+  const iso = text.trim().replace(' ', 'T')
+  const zoned = iso.replace(/([+-]\d\d)$/, '$1:00')
+  return Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(zoned) ? zoned : `${zoned}Z`)
+}
+
+/**
+ * The id of an imported user: a UUIDv7 with the time of creation, whose other bits are a hash. The same user has the
+ * same id in every import, so that an import can be repeated.
+ */
+function importedId(createdAt: number | null, key: string): string {
+  const time = (createdAt ?? 0).toString(16).padStart(12, '0')
+  const hash = createHash('sha256').update(`imported user\0${key}`).digest('hex')
+  const variant = '89ab'[Number.parseInt(hash[15] ?? '0', 16) % 4]
+  return [
+    time.slice(0, 8),
+    time.slice(8),
+    `7${hash.slice(0, 3)}`,
+    `${variant}${hash.slice(3, 6)}`,
+    hash.slice(16, 28),
+  ].join('-')
+}
+
+/**
+ * The key of the address that the user signs in with. As at a sign-in with a provider, an unverified address from a provider
+ * does not become one.
+ */
+export function loginKeyOf(user: UserRecord): string | null {
+  const { email, emailVerified, passwordHash, identities } = user
+  if (email === null) return null
+  const isLogin = emailVerified || passwordHash !== null || identities.length === 0
+  return isLogin ? emailKeyOf(email) : null
+}

@@ -1,0 +1,95 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { createClient } from '../../src/client/client.ts'
+import { PASSWORD } from '../support/app.ts'
+import { openStream } from '../support/event-stream.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { register } from '../support/requests.ts'
+
+const PATH = '/api/user/changes/v1'
+
+beforeAll(buildExecutable, 60_000)
+
+test('a server with open streams stops at once', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { accessToken } = await register(server, 'ann@example.com')
+  const open = () => openStream((request) => fetch(request), accessToken, { base: server.url })
+  const streams = await Promise.all([open(), open(), open()])
+  await Promise.all(streams.map((stream) => stream.next('ready')))
+  const start = performance.now()
+  expect(await server.stop()).toBe(0)
+  expect(performance.now() - start).toBeLessThan(2_000)
+  await Promise.all(streams.map((stream) => stream.ended()))
+}, 30_000)
+
+test('a stream stays open longer than the idle timeout of other connections', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({ KEEP_ALIVE_SECONDS: '5' })
+  const { accessToken } = await register(server, 'ann@example.com')
+  const stream = await openStream((request) => fetch(request), accessToken, { base: server.url })
+  await stream.next('ready')
+  await Bun.sleep(20_000)
+  await change(server.url, accessToken)
+  await stream.next('data')
+  await stream.close()
+  await server.stop()
+}, 40_000)
+
+test('a restart does not wait for streams, and apps reconnect to the new process', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const client = createClient({ baseUrl: server.url })
+  await client.register({ email: 'ann@example.com', password: PASSWORD })
+  const kinds: string[] = []
+  const stop = client.onChange(({ kind }) => kinds.push(kind))
+  await until(() => kinds.length === 4)
+  const start = performance.now()
+  const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
+  expect(performance.now() - start).toBeLessThan(6_000)
+  await client.patchData({ a: 1 })
+  await until(() => kinds.includes('data', 4))
+  stop()
+  process.kill(pid, 'SIGTERM')
+}, 40_000)
+
+test('a stream that is asked for over an old connection after a restart is refused with 503', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({ KEEP_ALIVE_SECONDS: '60' })
+  const { accessToken } = await register(server, 'ann@example.com')
+  let received = ''
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port: server.port,
+    socket: {
+      data(_socket, bytes) {
+        received += bytes.toString()
+      },
+    },
+  })
+  const head = `HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${accessToken}\r\n\r\n`
+  socket.write(`GET /api/user/profile/v1 ${head}`)
+  await until(() => received.includes('"code":"ok"'))
+  const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
+  received = ''
+  socket.write(`GET ${PATH} ${head}`)
+  await until(() => received.includes('"code":'))
+  expect(received).toStartWith('HTTP/1.1 503')
+  expect(received).toMatch(/^connection: close/im)
+  process.kill(pid, 'SIGTERM')
+}, 40_000)
+
+function change(url: string, token: string) {
+  return fetch(`${url}/api/user/data/v1`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ a: 1 }),
+  })
+}
+
+async function until(isDone: () => boolean) {
+  const start = performance.now()
+  while (!isDone()) {
+    if (performance.now() - start > 10_000) throw new Error('timed out')
+    await Bun.sleep(5)
+  }
+}
