@@ -41,6 +41,10 @@ export type PricingPlan = PlanLimits & {
   highlighted: boolean
   /** What the plan includes, line by line. */
   features: string[]
+  /** Every limit of the plan by name; null: unlimited. */
+  limits: { [name: string]: number | null }
+  /** The periods of the custom limits: `month`, `day`, `total` …; `month` if absent. */
+  limitPeriods?: { [name: string]: string }
 }
 
 /** The versions of the app on one platform. */

@@ -2,6 +2,7 @@ import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
 import { type Deadline, sleep } from './deadline.ts'
 import type { Body } from './form.ts'
+import type { OnText } from './transmit.ts'
 import type { Reply, Send } from './transport.ts'
 
 /** The content of a call: a query, and a body as JSON or as bytes. */
@@ -10,6 +11,8 @@ export type Call = {
   json?: unknown
   content?: Body
   headers?: Record<string, string>
+  /** Receives an event stream; the call returns when it ends. */
+  onText?: OnText
   deadline: Deadline
 }
 
@@ -32,7 +35,7 @@ export function createCaller(
     method: string,
     path: string,
     token: string | null,
-    { query, json, content, headers, deadline }: Call,
+    { query, json, content, headers, onText, deadline }: Call,
   ): Promise<Envelope> {
     const body = content ?? (json === undefined ? null : jsonBody(json))
     const sendRequest = async () => {
@@ -43,8 +46,10 @@ export function createCaller(
         token,
         contentType: body?.contentType ?? null,
         body: body?.body ?? null,
+        onText,
         deadline,
       })
+      if (reply.isStream) return { code: 'ok' }
       const envelope = envelopeOf(reply)
       if (reply.status < 400 && isSuccess(envelope, method)) return envelope
       throw failureOf(reply, envelope, now)

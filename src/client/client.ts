@@ -5,6 +5,7 @@ import type { BillingExport, BillingFunctions } from './billing.ts'
 import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
 import { createCalls, dataOf } from './calls.ts'
+import { createChanges } from './changes.ts'
 import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { formOf } from './form.ts'
@@ -15,6 +16,14 @@ import type { CallOptions } from './shared-types.ts'
 import { createMemoryStorage, type Storage } from './storage.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
+import type { UsageExport, UsageFunctions } from './usage.ts'
+import type {
+  ChangeFunctions,
+  ChangesExport,
+  DataCondition,
+  DataExport,
+  DataFunctions,
+} from './user-data.ts'
 import type { AccountExport, UserFunctions } from './users.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
@@ -27,6 +36,7 @@ export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
 export type { AuthChange, AuthChangeReason } from './tabs.ts'
 export { type InstalledApp, isUpdateAvailable, isUpdateRequired } from './updates.ts'
+export type * from './user-data.ts'
 export type * from './users.ts'
 
 export type ClientOptions = {
@@ -54,13 +64,19 @@ export type ClientOptions = {
 }
 
 const ATTACHMENTS = '/api/user/attachments/v1'
+const DATA = '/api/user/data/v1'
 
 /** The query of an upload, and the options that only the client uses. */
 type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
   Pick<UploadInput, 'files' | 'idempotencyKey' | 'onProgress'>
 
 /** All data that the server stores about a user. */
-export type UserExport = AccountExport & AttachmentExport & BillingExport
+export type UserExport = AccountExport &
+  AttachmentExport &
+  BillingExport &
+  UsageExport &
+  DataExport &
+  ChangesExport
 
 /**
  * Homeport for an app: a function per endpoint. Each returns the data of the reply or throws an `ApiError`, or a
@@ -70,8 +86,11 @@ export type UserExport = AccountExport & AttachmentExport & BillingExport
  */
 export type Client = UserFunctions &
   AttachmentFunctions &
+  DataFunctions &
   BillingFunctions &
+  UsageFunctions &
   AppFunctions &
+  ChangeFunctions &
   ExportFunctions
 
 type ExportFunctions = {
@@ -90,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
   const call = createCaller(send, () => contextHeaders(options), now)
   const runCall: RunCall = (overrides, work) => withDeadline({ timeout, ...overrides }, work)
   const sharedName = `homeport.session ${baseUrl}`
-  const changes = createAuthChanges(
+  const authChanges = createAuthChanges(
     options.storage ? sharedName : null,
     async () => (await session.read())?.expiresAt ?? null,
   )
@@ -100,7 +119,7 @@ export function createClient(options: ClientOptions): Client {
     baseUrl,
     exclusively: (work) => withTabLock(sharedName, work),
     exchangeRefreshToken,
-    onChange: changes.announce,
+    onChange: authChanges.announce,
     now,
   })
   const calls = createCalls({ call, session, runCall })
@@ -114,13 +133,20 @@ export function createClient(options: ClientOptions): Client {
     exclusively: (work) => withTabLock(`${sharedName} guest`, work),
     now,
   })
-  if (onSignedOut) changes.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
+  if (onSignedOut) authChanges.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
 
   const functions = {
     isSignedIn: async () => (await session.read()) !== null,
     accessToken: (options?: CallOptions) =>
       runCall(options, async () => (await session.readFresh()).accessToken),
-    onAuthChange: changes.listen,
+    onAuthChange: authChanges.listen,
+    onChange: createChanges({
+      call,
+      withToken,
+      session,
+      runCall,
+      onAuthChange: authChanges.listen,
+    }),
 
     register: signInWithGuestAt('/api/auth/register/v1', { keepsGuestId: true }),
     login: signInWithGuestAt('/api/auth/login/v1', { guestsOnly: true }),
@@ -152,12 +178,17 @@ export function createClient(options: ClientOptions): Client {
     deleteProfile,
     exportData: asUser('get', '/api/user/export/v1'),
 
+    readData: asUser('get', DATA),
+    replaceData: changeDataWith('put'),
+    patchData: changeDataWith('patch'),
+
     uploadAttachments,
     listAttachments,
     readAttachment: asUser('get', `${ATTACHMENTS}/download`, 'query'),
     deleteAttachment: asUser('delete', ATTACHMENTS, 'query'),
 
     readSubscription: asUser('get', '/api/user/subscription/v1', 'query'),
+    readUsage: asUser('get', '/api/user/usage/v1'),
     submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
 
     readAppSettings: withoutToken('get', '/api/user/app_settings/v1'),
@@ -167,6 +198,24 @@ export function createClient(options: ClientOptions): Client {
     readFaqs: withoutToken('get', '/api/user/faqs/v1', 'query'),
   }
   return functions satisfies SameAsRoutes<Client, typeof functions>
+
+  /** Creates the function for a route with both a body and a query. */
+  function changeDataWith<M extends 'put' | 'patch'>(method: M) {
+    return async (
+      json: InputOf<M, typeof DATA>[0],
+      { version }: DataCondition = {},
+      options?: CallOptions,
+    ): Promise<ReplyOf<M, typeof DATA>> => {
+      if (typeof json !== 'object' || json === null)
+        throw new TypeError('The first argument must be the data, an object.')
+      return runCall(options, async (deadline) => {
+        const content = { json, query: { version }, deadline }
+        return dataOf<M, typeof DATA>(
+          await withToken((token) => call(method, DATA, token, content)),
+        )
+      })
+    }
+  }
 
   async function uploadAttachments(
     upload: Upload,

@@ -6,7 +6,7 @@ import type { AppSettingsReply } from '../features/settings/model.ts'
 import type { Routes, UserExport } from '../server/features.ts'
 import type { CallOptions } from './shared-types.ts'
 
-export type Method = 'get' | 'post' | 'patch' | 'delete'
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 type Find<Tree, Path extends string> = Path extends `${infer Head}/${infer Rest}`
   ? Head extends keyof Tree

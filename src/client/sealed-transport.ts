@@ -82,7 +82,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   }
 
   async function exchange(request: Request, id: string, at: number): Promise<SealedReply> {
-    const { method, target, token, contentType, deadline } = request
+    const { method, target, token, contentType, onText, deadline } = request
     const body = bytesIn(request)
     const content = { method, target, token, contentType, body: body ?? new Uint8Array() }
     const key = await keys.current()
@@ -90,9 +90,11 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     const isInHeader = body === null
     const headers = contentHeaders(request, env, isInHeader ? null : 'application/jose')
     if (isInHeader) headers['payload'] = message
-    const sealed = { url: baseUrl + target, method, headers, body: isInHeader ? null : message }
+    const url = baseUrl + target
+    const sealed = { url, method, headers, body: isInHeader ? null : message, onText }
     const reply = await transmit(sealed, deadline)
     const { status } = reply
+    if (reply.isStream) return { ...reply, isGenuine: false, sealedAt: null }
     if (!reply.header('content-type')?.startsWith('application/jose')) {
       if (status >= 400) return { ...reply, isGenuine: false, sealedAt: null }
       const text =

@@ -7,10 +7,19 @@ type Outgoing = {
   method: string
   headers: Record<string, string>
   body: Uint8Array<ArrayBuffer> | FormData | string | null
+  onText?: OnText | undefined
 }
 
-/** A reply as it was received. */
-export type Incoming = { status: number; text: string; header: (name: string) => string | null }
+/** Called with each piece of an event stream as it arrives. */
+export type OnText = (text: string) => void
+
+/** A reply as it was received. `isStream`: an event stream, which has ended. */
+export type Incoming = {
+  status: number
+  text: string
+  header: (name: string) => string | null
+  isStream?: boolean
+}
 
 export type Transmit = (request: Outgoing, deadline: Deadline) => Promise<Incoming>
 
@@ -20,6 +29,7 @@ export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 /** The part of XMLHttpRequest that is used here. */
 type Xhr = {
   upload: { onprogress: (event: { loaded: number; total: number }) => void }
+  onprogress: () => void
   onload: () => void
   onerror: () => void
   status: number
@@ -34,16 +44,20 @@ type Xhr = {
 /** The slowest upload to wait for where progress is not reported: 8 kB a second. */
 const MIN_BYTES_PER_MS = 8
 
+/** An event stream read by XMLHttpRequest is ended at this length, because all of it stays in memory. */
+const MAX_STREAM_LENGTH = 256 * 1024
+
 /**
- * Sends requests with `fetch`. If it is omitted, uses the platform's `fetch`, and for uploads
- * XMLHttpRequest where it exists: only that reports progress.
+ * Sends requests with `fetch`. If it is omitted, uses the platform's `fetch`, and XMLHttpRequest where only that
+ * reports the progress of uploads, or passes on event streams as they arrive (React Native).
  */
 export function createTransmit(fetch?: Fetch): Transmit {
   return async (request, deadline) => {
     throwIfFailed(deadline)
     const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => Xhr }
     const { timeout, onProgress, restart } = deadline
-    const xhr = onProgress && !fetch && XMLHttpRequest ? new XMLHttpRequest() : null
+    const needsXhr = onProgress !== undefined || (request.onText && !canFetchStreams())
+    const xhr = needsXhr && !fetch && XMLHttpRequest ? new XMLHttpRequest() : null
     if (onProgress) restart(xhr ? timeout : timeout + sizeOf(request) / MIN_BYTES_PER_MS)
     const sending = xhr
       ? sendWithProgress(xhr, request, (progress) => {
@@ -72,7 +86,8 @@ const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
 type Sending = { reply: Promise<Incoming>; cancel: () => void }
 
-function sendByFetch(fetch: Fetch, { url, method, headers, body }: Outgoing): Sending {
+function sendByFetch(fetch: Fetch, outgoing: Outgoing): Sending {
+  const { url, method, headers, body, onText } = outgoing
   const controller = new AbortController()
   const { signal } = controller
   const reply = async () => {
@@ -84,25 +99,60 @@ function sendByFetch(fetch: Fetch, { url, method, headers, body }: Outgoing): Se
     })
     const { status } = response
     const header = (name: string) => response.headers.get(name)
-    return { status, text: await response.text(), header }
+    if (!onText || !isEventStream(header)) return { status, text: await response.text(), header }
+    await readStream(response, onText)
+    return { status, text: '', header, isStream: true }
   }
   return { reply: reply(), cancel: () => controller.abort() }
 }
 
+function isEventStream(header: Incoming['header']): boolean {
+  return header('content-type')?.startsWith('text/event-stream') ?? false
+}
+
+/** Whether `fetch` passes on a reply as it arrives. */
+function canFetchStreams(): boolean {
+  return typeof Response === 'function' && 'body' in Response.prototype
+}
+
+/** Reads until the stream ends or the connection is lost. */
+async function readStream({ body }: Response, onText: OnText) {
+  const decoder = new TextDecoder()
+  const reader = body?.getReader()
+  try {
+    for (;;) {
+      const { value, done } = (await reader?.read()) ?? { done: true, value: undefined }
+      if (done) return
+      onText(decoder.decode(value, { stream: true }))
+    }
+  } catch {
+    // The caller connects again in either case.
+  }
+}
+
 function sendWithProgress(
   xhr: Xhr,
-  { url, method, headers, body }: Outgoing,
+  { url, method, headers, body, onText }: Outgoing,
   onProgress: (progress: Progress) => void,
 ): Sending {
   const reply = new Promise<Incoming>((resolve, reject) => {
+    const header = (name: string) => xhr.getResponseHeader(name)
+    let length = 0
+    const isStream = () => onText !== undefined && xhr.status === 200 && isEventStream(header)
+    const finish = () => resolve({ status: xhr.status, text: '', header, isStream: true })
     xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sent: loaded, total })
-    xhr.onerror = () => reject(new Error('the connection was lost'))
+    xhr.onprogress = () => {
+      if (!isStream()) return
+      const text = xhr.responseText
+      onText?.(text.slice(length))
+      length = text.length
+      if (length <= MAX_STREAM_LENGTH) return
+      xhr.abort()
+      finish()
+    }
+    xhr.onerror = () => (length > 0 ? finish() : reject(new Error('the connection was lost')))
     xhr.onload = () =>
-      resolve({
-        status: xhr.status,
-        text: xhr.responseText,
-        header: (name) => xhr.getResponseHeader(name),
-      })
+      isStream() ? finish() : resolve({ status: xhr.status, text: xhr.responseText, header })
     xhr.open(method, url)
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
     xhr.send(body)

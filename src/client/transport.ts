@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.ts'
-import type { Incoming, Transmit } from './transmit.ts'
+import type { Incoming, OnText, Transmit } from './transmit.ts'
 
 /** A request before it is sealed, or sent unsealed. */
 export type Request = {
@@ -10,6 +10,8 @@ export type Request = {
   token: string | null
   contentType: string | null
   body: Uint8Array<ArrayBuffer> | FormData | null
+  /** Receives the reply if it is an event stream, which is never sealed. */
+  onText?: OnText | undefined
   deadline: Deadline
 }
 
@@ -21,11 +23,14 @@ export type Send = (request: Request) => Promise<Reply>
 /** Sends requests unsealed. */
 export function createPlainTransport(baseUrl: string, transmit: Transmit): Send {
   return async (request) => {
-    const { method, target, contentType, body, token, deadline } = request
+    const { method, target, contentType, body, token, onText, deadline } = request
     const headers = contentHeaders(request, 'test', contentType)
     if (token !== null) headers['authorization'] = `Bearer ${token}`
     const url = baseUrl + target
-    return { ...(await transmit({ url, method, headers, body }, deadline)), isGenuine: true }
+    return {
+      ...(await transmit({ url, method, headers, body, onText }, deadline)),
+      isGenuine: true,
+    }
   }
 }
 

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'email_taken'
   | 'conflict'
   | 'encryption_replay'
+  | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'validation_failed'

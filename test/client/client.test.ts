@@ -10,9 +10,10 @@ const LOGIN = { email: EMAIL, password: PASSWORD }
 
 const ENV = { plain: 'test', sealed: 'production' }
 
-/** Documented operations that apps do not call: files have URLs, and the others are for servers. */
+/** Documented operations that apps do not call: files have URLs, `onChange` reads the stream, and the others are for servers. */
 const NOT_FOR_APPS = [
   'readFile',
+  'streamChanges',
   'readKeys',
   'receiveBillingEvent',
   'receiveAppStoreNotification',
@@ -31,7 +32,7 @@ test('the client has a function for every documented operation, and each request
     })),
   )
   const forApps = routes.filter(({ name }) => !NOT_FOR_APPS.includes(name))
-  const localNames = ['isSignedIn', 'accessToken', 'onAuthChange']
+  const localNames = ['isSignedIn', 'accessToken', 'onAuthChange', 'onChange']
   const names = Object.keys(clientOf(app).client)
   expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...localNames].toSorted())
   for (const { name, route } of forApps) {

@@ -24,6 +24,7 @@ export const STATUS: Record<ErrorCode, number> = {
   email_taken: 409,
   conflict: 409,
   encryption_replay: 409,
+  precondition_failed: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,
   validation_failed: 422,

@@ -11,6 +11,13 @@ export type SessionEndReason = Extract<
   'signed_out' | 'revoked' | 'token_reused' | 'session_expired'
 >
 
+type SessionEndingsDeps = {
+  db: UsersDb
+  /** Called in the transaction that ends sessions before they expire. */
+  onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
+  log: Log
+}
+
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
 const MAX_SESSIONS = 20
@@ -21,7 +28,7 @@ const MAX_SESSIONS = 20
 const MAX_RECENT_ENDS = 5_000
 
 /** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */
-export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
+export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
   const { sessions, knownDevices } = db.tables
   const recentEnds = createRecentMap<string, SessionEndReason>(MAX_RECENT_ENDS)
   return { endOne, endOneOf, endOthers, endAll, endExpired, evictOldest, reasonOf }
@@ -83,6 +90,8 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
         .set({ seenAt: session.lastUsedAt })
         .where(and(isSame, lt(seenAt, session.lastUsedAt)))
     }
+    // Expired sessions end by the thousand, and their apps notice at the next request.
+    if (reason !== 'session_expired') await onSessionsEnded(tx, ended)
     tx.afterCommit(() => {
       for (const session of ended) recordEnd(session, reason)
     })

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -57,7 +57,7 @@ export function createSessions(deps: SessionsDeps) {
       ),
     )
     .prepare()
-  return { open, check, refresh, end, sweep }
+  return { open, check, filterActive, refresh, end, sweep }
 
   /** Opens a session in the caller's transaction. */
   async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<TokenGrant> {
@@ -83,6 +83,13 @@ export function createSessions(deps: SessionsDeps) {
     if (claims.sealed && !sealed) throw sealingRequired()
     if (row.firstUsedAt === null) await recordFirstUse(claims)
     return claims
+  }
+
+  /** The `ids` of sessions that are active. */
+  async function filterActive(ids: string[]): Promise<string[]> {
+    const isActive = and(inArray(sessions.id, ids), gt(sessions.expiresAt, now()))
+    const rows = await db.read.select({ id: sessions.id }).from(sessions).where(isActive)
+    return rows.map(({ id }) => id)
   }
 
   /**

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
 import { hmac, sha256 } from '../../../lib/crypto.ts'
 import { AppError, type Denial, type DenialReason } from '../../../lib/errors.ts'
 import { signJwt } from '../../../lib/es256.ts'
@@ -36,7 +36,7 @@ export type Tokens = ReturnType<typeof createTokens>
 /** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
 export function createTokens({ keys, refreshKey, issuer, audience, now }: TokensDeps) {
   const verified = createRecentMap<string, Verified>(MAX_CACHED_TOKENS)
-  return { mintAccess, verifyAccess, mintRefresh, successorOf }
+  return { mintAccess, verifyAccess, describe, mintRefresh, successorOf }
 
   /** Mints an access token, and caches it so that its signature is not verified later. */
   function mintAccess(claims: AccessClaims): string {
@@ -110,6 +110,12 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     const key = kid === undefined ? null : await keys.findPublic(kid)
     if (key === null) throw notSignedIn({ reason: 'unknown_key' })
     return key
+  }
+
+  /** The public claims of a verified token; times in seconds since 1970. */
+  function describe(token: string) {
+    const { iat, exp } = decodeJwt(token) as { iat: number; exp: number }
+    return { iss: issuer, aud: audience, iat, exp }
   }
 
   function mintRefresh(): string {

@@ -1,0 +1,69 @@
+import type { CallOptions } from './shared-types.ts'
+
+/** A JSON object. */
+export type JsonObject = Record<string, unknown>
+
+/** The documents that the app and its servers store for the user. */
+export type UserData = {
+  /** The document that the app writes; empty until the first change. */
+  data: JsonObject
+  /** Changes with `data`. Pass it to `replaceData` or `patchData` to change only what was read. */
+  version: string
+  /** When `data` was last changed, ISO 8601; null if it never was. */
+  updatedAt: string | null
+  /** The document that servers write. */
+  serverData: JsonObject
+  /** Changes with `serverData`. */
+  serverVersion: string
+}
+
+/** The data that a change is based on. */
+export type DataCondition = {
+  /** The `version` that was read; without it, the change is always applied. */
+  version?: string
+}
+
+/** The documents, as part of a data export. */
+export type DataExport = {
+  data: {
+    /** `app` or `server`. */
+    author: string
+    content: JsonObject
+    /** ISO 8601. */
+    updatedAt: string
+  }[]
+}
+
+/** The latest change of each kind, as part of a data export. */
+export type ChangesExport = { changes: { kind: string; at: string }[] }
+
+/** The app's own data about the user. */
+export type DataFunctions = {
+  /** Returns the documents of the app and its servers. */
+  readData: (options?: CallOptions) => Promise<UserData>
+  /** Stores `data` as the whole document, of up to 64 KiB as JSON. Throws `precondition_failed`, `payload_too_large`. */
+  replaceData: (
+    data: JsonObject,
+    condition?: DataCondition,
+    options?: CallOptions,
+  ) => Promise<UserData>
+  /** Changes members of the document: absent ones stay, `null` removes one (RFC 7396). Throws `precondition_failed`, `payload_too_large`. */
+  patchData: (
+    patch: JsonObject,
+    condition?: DataCondition,
+    options?: CallOptions,
+  ) => Promise<UserData>
+}
+
+/** What has changed; newer servers may send kinds that this client does not know. */
+export type Change = {
+  kind: 'subscription' | 'profile' | 'data' | 'settings' | (string & {})
+}
+
+export type ChangeFunctions = {
+  /**
+   * Calls `listener` with each kind once at the start, and then whenever something of a kind may have changed on the
+   * server: read it again. Keeps a connection open while a user is signed in. Returns a function that stops it.
+   */
+  onChange: (listener: (change: Change) => void) => () => void
+}

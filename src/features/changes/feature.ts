@@ -1,0 +1,33 @@
+import type { Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { changesExport } from './model.ts'
+import { changesRoutes } from './routes.ts'
+import { type ChangesDb, changeTables } from './schema.ts'
+import { createChanges } from './service.ts'
+import { changesGerman } from './translations.ts'
+
+type Needs = {
+  /** The `ids` of active sessions. */
+  activeSessions: (ids: string[]) => Promise<string[]>
+}
+
+/** A stream of events that tells apps what has changed. */
+export const changesFeature = {
+  tables: changeTables,
+  commands: [],
+  translations: { de: changesGerman },
+  exportMembers: changesExport,
+  create(platform: Platform<ChangesDb & { isShared: boolean }>, needs: Needs) {
+    const changes = createChanges({ ...platform, ...needs })
+    return {
+      services: { changes },
+      routes: ({ signedIn }: RouteContext) => changesRoutes({ changes, signedIn }),
+      userData: {
+        userChanges: {
+          deletion: changes.endStreamsOf,
+          export: { changes: changes.list },
+          merging: changes.moveAll,
+        },
+      },
+    }
+  },
+} satisfies Feature

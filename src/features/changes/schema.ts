@@ -1,0 +1,25 @@
+import type { Columns, UsersTable } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
+
+export type ChangesDb = Db<ReturnType<typeof changeTables>>
+
+/** The latest change of each kind, for each user. */
+export function changeTables(columns: Columns, users: UsersTable) {
+  const { table, text, index } = columns
+
+  const userChanges = table(
+    'user_changes',
+    {
+      /** The user and the kind; only the kind where it concerns every user. */
+      key: text().primaryKey(),
+      /** Null where it concerns every user. */
+      userId: text().references(() => users.id, { onDelete: 'cascade' }),
+      kind: text().notNull(),
+      /** The id of the latest change, a UUIDv7. */
+      changeId: text().notNull(),
+    },
+    (t) => [index('user_changes_user').on(t.userId), index('user_changes_change').on(t.changeId)],
+  )
+
+  return { userChanges }
+}

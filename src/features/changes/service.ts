@@ -1,0 +1,159 @@
+import { eq, isNull, or, sql } from 'drizzle-orm'
+import { AppError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { firstIdAt, isChangeId, timeOf } from './change-ids.ts'
+import type { ChangesDb } from './schema.ts'
+import { createStreams, KINDS, type Kind } from './streams.ts'
+import { createWatch, OVERLAP_MS, SESSION_ENDED } from './watch.ts'
+
+type ChangesDeps = {
+  db: ChangesDb & { isShared: boolean }
+  newId: () => string
+  log: Log
+  /** The `ids` of active sessions. */
+  activeSessions: (ids: string[]) => Promise<string[]>
+}
+
+type Session = { userId: string; sessionId: string }
+
+export type Changes = ReturnType<typeof createChanges>
+
+/**
+ * Tells apps what has changed on the server. The table keeps only the latest change of each kind, so it does not grow,
+ * and an app that was offline for long gets one hint per kind.
+ */
+export function createChanges(deps: ChangesDeps) {
+  const { db, newId } = deps
+  const { userChanges } = db.tables
+  const streams = createStreams((count) => (count > 0 ? watch.start() : watch.stop()))
+  const watch = createWatch({ ...deps, streams })
+  let isClosed = false
+  const changesFor = db.read
+    .select()
+    .from(userChanges)
+    .where(or(eq(userChanges.userId, sql.placeholder('userId')), isNull(userChanges.userId)))
+    .prepare()
+  const upsert = db.prepareWrite((tx) =>
+    tx
+      .insert(userChanges)
+      .values({
+        key: sql.placeholder('key'),
+        userId: sql.placeholder('userId'),
+        kind: sql.placeholder('kind'),
+        changeId: sql.placeholder('changeId'),
+      })
+      .onConflictDoUpdate({
+        target: userChanges.key,
+        set: { changeId: sql.join([sql.placeholder('changeId')]) },
+      }),
+  )
+  return {
+    record,
+    recordForAll,
+    sessionsEnded,
+    endStreamsOf,
+    moveAll,
+    list,
+    open,
+    close,
+    checkSessions: watch.checkAllSessions,
+    countStreams: streams.count,
+  }
+
+  /** Records that something of this kind has changed for a user, in the caller's transaction. */
+  async function record(tx: Tx, userId: string, kind: Kind) {
+    const changeId = await store(tx, userId, kind)
+    tx.afterCommit(() => streams.deliver(userId, kind, changeId))
+  }
+
+  /** Records that something has changed for every user, in the caller's transaction. */
+  async function recordForAll(tx: Tx, kind: Kind) {
+    const changeId = newId()
+    await upsert(tx).execute({ key: kind, userId: null, kind, changeId })
+    tx.afterCommit(() => streams.deliverToAll(kind, changeId))
+  }
+
+  /** Ends the streams of sessions that end in the caller's transaction. */
+  async function sessionsEnded(tx: Tx, sessions: { id: string; userId: string }[]) {
+    for (const userId of new Set(sessions.map((session) => session.userId)))
+      await store(tx, userId, SESSION_ENDED)
+    tx.afterCommit(() => {
+      for (const { id, userId } of sessions) streams.endSession(userId, id)
+    })
+  }
+
+  /** Ends the streams of a user who is deleted in the caller's transaction. */
+  async function endStreamsOf(tx: Tx, userId: string) {
+    tx.afterCommit(() => streams.endUser(userId))
+  }
+
+  /** Records the guest's changes for the account that takes over the guest's data. */
+  async function moveAll(tx: Tx, guestId: string, userId: string) {
+    const rows = await tx.select().from(userChanges).where(eq(userChanges.userId, guestId))
+    for (const { kind } of rows) await record(tx, userId, kind as Kind)
+    await endStreamsOf(tx, guestId)
+  }
+
+  /** The user's changes, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read.select().from(userChanges).where(eq(userChanges.userId, userId))
+    return rows.map(({ kind, changeId }) => ({
+      kind,
+      at: new Date(timeOf(changeId)).toISOString(),
+    }))
+  }
+
+  /** Returns the id of the change. The user must exist. */
+  async function store(tx: Tx, userId: string, kind: string): Promise<string> {
+    const changeId = newId()
+    await upsert(tx).execute({ key: `${userId} ${kind}`, userId, kind, changeId })
+    return changeId
+  }
+
+  /**
+   * Opens a stream of server-sent events for a session. After `lastEventId` it begins with the kinds that may have
+   * changed since then: all of them if the id is not usable. Throws `unavailable` while the server is stopping.
+   */
+  async function open(session: Session, lastEventId: string | null, signal: AbortSignal) {
+    if (isClosed) throw stopping()
+    const stream = streams.add(session)
+    try {
+      // Before the rows are read: a change that is missing from them has a greater id.
+      const changeId = newId()
+      const rows = await changesFor.execute({ userId: session.userId })
+      for (const row of rows) streams.catchUp(stream, row)
+      const missed = missedKinds(lastEventId, rows, timeOf(changeId))
+      // The session may have ended between its check and the opening.
+      await watch.checkSessions([session])
+      signal.throwIfAborted()
+      return streams.start(stream, missed, changeId)
+    } catch (error) {
+      streams.remove(stream)
+      throw error
+    }
+  }
+
+  /** Ends all streams, so that a stopping server does not wait for them. */
+  function close() {
+    isClosed = true
+    streams.closeAll()
+  }
+}
+
+type Row = ChangesDb['tables']['userChanges']['$inferSelect']
+
+/** The kinds that may have changed since an app received the event with this id. */
+function missedKinds(lastEventId: string | null, rows: Row[], at: number): readonly string[] {
+  if (lastEventId === null) return []
+  if (!isChangeId(lastEventId) || timeOf(lastEventId) > at + OVERLAP_MS) return KINDS
+  const since = firstIdAt(timeOf(lastEventId) - OVERLAP_MS)
+  const changed = rows.filter(({ changeId }) => changeId >= since).map(({ kind }) => kind)
+  return KINDS.filter((kind) => changed.includes(kind))
+}
+
+function stopping(): AppError {
+  return new AppError('unavailable', 'The server is restarting. Try again in a moment.', {
+    retryAfterSeconds: 1,
+  })
+}

@@ -1,0 +1,13 @@
+import { Elysia, t } from 'elysia'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
+import type { DataService } from './service.ts'
+
+/** A user's documents, for operators to read. */
+export function dataAdmin({ documents }: { documents: DataService }) {
+  return new Elysia({ name: 'data-admin', prefix: CONSOLE_API }).get(
+    '/people/:id/data',
+    async ({ params: { id } }) => data(await documents.list(id)),
+    { params: closedObject({ id: t.String({ maxLength: 100 }) }), ...allow('reader') },
+  )
+}

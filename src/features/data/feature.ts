@@ -1,0 +1,43 @@
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import { byForeignKey } from '../../platform/user-table.ts'
+import { dataAdmin } from './admin.ts'
+import { dataExport, dataTags, serverDataTags } from './model.ts'
+import { dataRoutes } from './routes.ts'
+import { type DataDb, dataTables } from './schema.ts'
+import { serverDataRoutes } from './server/routes.ts'
+import { createData } from './service.ts'
+import { dataGerman } from './translations.ts'
+
+type Needs = {
+  /** The `ids` that belong to users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Tells the user's apps that the data has changed. */
+  recordChange: (tx: Tx, userId: string) => Promise<void>
+}
+
+/** JSON documents that the app and its servers store for each user. */
+export const dataFeature = {
+  tables: dataTables,
+  commands: [],
+  translations: { de: dataGerman },
+  tags: dataTags,
+  serverTags: serverDataTags,
+  exportMembers: dataExport,
+  create(platform: Platform<DataDb>, needs: Needs) {
+    const documents = createData({ ...platform, ...needs })
+    return {
+      services: { documents },
+      routes: ({ signedIn }: RouteContext) => dataRoutes({ documents, signedIn }),
+      serverRoutes: ({ scopeGuard }: ServerContext) => serverDataRoutes({ documents, scopeGuard }),
+      consoleRoutes: () => dataAdmin({ documents }),
+      userData: {
+        userDocuments: {
+          deletion: byForeignKey,
+          export: { data: documents.list },
+          merging: documents.moveAll,
+        },
+      },
+    }
+  },
+} satisfies Feature

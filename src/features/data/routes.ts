@@ -1,0 +1,117 @@
+import type { Context } from 'elysia'
+import { Elysia } from 'elysia'
+import type { authenticate } from '../../platform/http/authenticate.ts'
+import { json } from '../../platform/http/body.ts'
+import { DataOf, data, responses } from '../../platform/http/envelope.ts'
+import { sendPublic } from '../../platform/http/public-reply.ts'
+import { optionalHeader } from '../../platform/http/request-headers.ts'
+import { DataBody, DataPatch, DataQuery, DataReply } from './model.ts'
+import type { JsonObject } from './schema.ts'
+import type { DataService } from './service.ts'
+
+type DataRoutesDeps = {
+  documents: DataService
+  signedIn: ReturnType<typeof authenticate>
+}
+
+const PATH = '/api/user/data/v1'
+/** White space and escapes make a body up to four times as long as the document. */
+export const BODY_LIMIT = 256 * 1024
+const tags = ['Data']
+
+type Reply = Awaited<ReturnType<DataService['read']>>
+
+export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
+  return new Elysia({ name: 'data' })
+    .use(signedIn)
+    .get(
+      PATH,
+      async ({ session, request, set }) => {
+        const reply = await documents.read(session.userId)
+        const body = JSON.stringify(data(reply))
+        return sendPublic({ body, etag: etagOf(reply) }, { request, set }, 0, { isPrivate: true })
+      },
+      {
+        signedIn: true,
+        response: responses(DataOf(DataReply), 400, 401),
+        detail: {
+          'x-entity-tag': true,
+          'x-request-headers': ['IfNoneMatch'],
+          tags,
+          operationId: 'readData',
+          summary: 'Read the app’s data',
+          description:
+            'The JSON documents that the app and its servers store for the signed-in user. A user without documents has empty ones.',
+        },
+      },
+    )
+    .put(
+      PATH,
+      async ({ session, request, body, query, set }) => {
+        const versions = acceptedVersions(request, query.version)
+        return send(await documents.replace(session.userId, body as JsonObject, versions), set)
+      },
+      {
+        ...json(DataBody, BODY_LIMIT),
+        query: DataQuery,
+        signedIn: true,
+        response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 503, 507),
+        detail: {
+          'x-entity-tag': true,
+          'x-request-headers': ['IfMatch'],
+          tags,
+          operationId: 'replaceData',
+          summary: 'Replace the app’s data',
+          description:
+            'Stores the body as the whole document. Send `If-Match` or `version` to replace only the document that the app has read; otherwise the last change wins.',
+        },
+      },
+    )
+    .patch(
+      PATH,
+      async ({ session, request, body, query, set }) => {
+        const versions = acceptedVersions(request, query.version)
+        return send(await documents.patch(session.userId, body as JsonObject, versions), set)
+      },
+      {
+        ...json(DataPatch, BODY_LIMIT),
+        query: DataQuery,
+        signedIn: true,
+        response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 503, 507),
+        detail: {
+          'x-entity-tag': true,
+          'x-request-headers': ['IfMatch'],
+          tags,
+          operationId: 'patchData',
+          summary: 'Change the app’s data',
+          description:
+            'A merge patch (RFC 7396): absent members stay, `null` removes a member. Concurrent patches of different members are all kept.',
+        },
+      },
+    )
+}
+
+function send(reply: Reply, set: Context['set']) {
+  set.headers['etag'] = etagOf(reply)
+  return data(reply)
+}
+
+/** Covers the whole reply. Conditions compare only the part before the dot. */
+function etagOf({ version, serverVersion }: Reply): string {
+  return `"${version}.${serverVersion}"`
+}
+
+/**
+ * The versions of `data` that a change accepts, from `version` in the query or else from `If-Match`; null for any. A
+ * sealed request protects its query, but not its headers. A proxy that compresses makes an ETag weak, which still
+ * names the same data.
+ */
+export function acceptedVersions(
+  { headers }: Request,
+  version: string | undefined,
+): string[] | null {
+  if (version !== undefined) return [version]
+  const header = optionalHeader(headers, 'if-match')?.trim()
+  if (header === undefined || header === '*') return null
+  return header.split(',').map((tag) => /^(?:W\/)?"([^".]*)/.exec(tag.trim())?.[1] ?? '')
+}

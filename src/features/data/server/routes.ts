@@ -1,0 +1,85 @@
+import { type Context, Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
+import { type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
+import { DataBody, DataPatch, DataQuery, ServerDataReply, UserParams } from '../model.ts'
+import { acceptedVersions, BODY_LIMIT } from '../routes.ts'
+import type { JsonObject } from '../schema.ts'
+import type { DataService } from '../service.ts'
+
+const PATH = `${SERVER_API}/users/v1/:id/data`
+const tags = ['Data']
+const WRITES = [400, 401, 403, 404, 412, 413, 415, 422, 429, 503, 507] as const
+
+type Reply = Awaited<ReturnType<DataService['readServerData']>>
+
+/** The routes with which the app's other servers read and write a user's `serverData`. */
+export function serverDataRoutes({
+  documents,
+  scopeGuard,
+}: {
+  documents: DataService
+  scopeGuard: ScopeGuard
+}) {
+  return new Elysia({ name: 'server-data' })
+    .use(scopeGuard)
+    .get(PATH, async ({ params, set }) => send(await documents.readServerData(params.id), set), {
+      scope: 'users:read',
+      params: UserParams,
+      response: responses(DataOf(ServerDataReply), 400, 401, 403, 404, 429, 503),
+      detail: {
+        tags,
+        operationId: 'readServerData',
+        summary: 'Read a user’s server data',
+        description: 'The JSON document that servers store for a user; the app can only read it.',
+      },
+    })
+    .put(
+      PATH,
+      async ({ params, request, body, query, set }) => {
+        const versions = acceptedVersions(request, query.version)
+        return send(await documents.replaceServerData(params.id, body as JsonObject, versions), set)
+      },
+      {
+        scope: 'users:write',
+        params: UserParams,
+        query: DataQuery,
+        ...json(DataBody, BODY_LIMIT),
+        response: responses(DataOf(ServerDataReply), ...WRITES),
+        detail: {
+          'x-request-headers': ['IfMatch'],
+          tags,
+          operationId: 'replaceServerData',
+          summary: 'Replace a user’s server data',
+          description:
+            'Stores the body as the whole document. Send `If-Match` or `version` to replace only the document that you have read; otherwise the last change wins.',
+        },
+      },
+    )
+    .patch(
+      PATH,
+      async ({ params, request, body, query, set }) => {
+        const versions = acceptedVersions(request, query.version)
+        return send(await documents.patchServerData(params.id, body as JsonObject, versions), set)
+      },
+      {
+        scope: 'users:write',
+        params: UserParams,
+        query: DataQuery,
+        ...json(DataPatch, BODY_LIMIT),
+        response: responses(DataOf(ServerDataReply), ...WRITES),
+        detail: {
+          'x-request-headers': ['IfMatch'],
+          tags,
+          operationId: 'patchServerData',
+          summary: 'Change a user’s server data',
+          description: 'A merge patch (RFC 7396): absent members stay, `null` removes a member.',
+        },
+      },
+    )
+}
+
+function send(reply: Reply, set: Context['set']) {
+  set.headers['etag'] = `"${reply.version}"`
+  return data(reply)
+}

@@ -1,0 +1,189 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { sha256 } from '../../lib/crypto.ts'
+import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import { mergePatch } from './merge-patch.ts'
+import type { Author, DataDb, JsonObject } from './schema.ts'
+
+type DataDeps = {
+  db: DataDb
+  now: () => Date
+  /** The `ids` that belong to users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Tells the user's apps that the data has changed, in the caller's transaction. */
+  recordChange: (tx: Tx, userId: string) => Promise<void>
+}
+
+/** A document; a user who has none has an empty one. */
+type Document = { content: JsonObject; version: string; updatedAt: Date | null }
+
+/** The versions that a change accepts; null for any. */
+type Versions = string[] | null
+
+export type DataService = ReturnType<typeof createData>
+
+/** The maximum size of a document as JSON in UTF-8, in bytes. */
+export const MAX_DOCUMENT_BYTES = 64 * 1024
+const VERSION_LENGTH = 22
+
+const EMPTY: Document = { content: {}, version: versionOf({}), updatedAt: null }
+
+/**
+ * Two JSON documents for each user: `data`, which the app writes, and `serverData`, which servers write. A change with
+ * `versions` throws `precondition_failed` if the document has another version.
+ */
+export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
+  const { userDocuments } = db.tables
+  const documents = db.read
+    .select()
+    .from(userDocuments)
+    .where(eq(userDocuments.userId, sql.placeholder('userId')))
+    .prepare()
+  return {
+    read,
+    replace,
+    patch,
+    readServerData,
+    replaceServerData,
+    patchServerData,
+    list,
+    moveAll,
+  }
+
+  /** Both documents of a user. */
+  async function read(userId: string) {
+    const rows = await documents.execute({ userId })
+    const { content: data, version, updatedAt } = rows.find(isBy('app')) ?? EMPTY
+    const server = rows.find(isBy('server')) ?? EMPTY
+    return {
+      data,
+      version,
+      updatedAt: updatedAt?.toISOString() ?? null,
+      serverData: server.content,
+      serverVersion: server.version,
+    }
+  }
+
+  /** The document that servers write. Throws `not_found` for an unknown user. */
+  async function readServerData(userId: string) {
+    if ((await existingUsers(db.read, [userId])).length === 0) throw notFound()
+    const { content, version, updatedAt } = await find(db.read, userId, 'server')
+    return { serverData: content, version, updatedAt: updatedAt?.toISOString() ?? null }
+  }
+
+  async function replace(userId: string, data: JsonObject, versions: Versions) {
+    await change('app', userId, versions, () => data)
+    return read(userId)
+  }
+
+  /** Applies a merge patch (RFC 7396). */
+  async function patch(userId: string, patch: JsonObject, versions: Versions) {
+    await change('app', userId, versions, (before) => mergePatch(before, patch))
+    return read(userId)
+  }
+
+  async function replaceServerData(userId: string, data: JsonObject, versions: Versions) {
+    await change('server', userId, versions, () => data)
+    return readServerData(userId)
+  }
+
+  async function patchServerData(userId: string, patch: JsonObject, versions: Versions) {
+    await change('server', userId, versions, (before) => mergePatch(before, patch))
+    return readServerData(userId)
+  }
+
+  async function change(
+    author: Author,
+    userId: string,
+    versions: Versions,
+    edit: (before: JsonObject) => JsonObject,
+  ) {
+    await db.write(async (tx) => {
+      if ((await existingUsers(tx, [userId])).length === 0)
+        throw author === 'app' ? accountDeleted(userId) : notFound()
+      const { content, version } = await find(tx, userId, author)
+      if (versions !== null && !versions.includes(version)) throw preconditionFailed()
+      const edited = edit(content)
+      if (sizeOf(edited) > MAX_DOCUMENT_BYTES) throw documentTooLarge()
+      if (versionOf(edited) !== version) await store(tx, userId, author, edited)
+    })
+  }
+
+  async function find(from: Reader, userId: string, author: Author): Promise<Document> {
+    const isWanted = and(eq(userDocuments.userId, userId), eq(userDocuments.author, author))
+    const [row] = await from.select().from(userDocuments).where(isWanted)
+    return row ?? EMPTY
+  }
+
+  async function store(tx: Tx, userId: string, author: Author, content: JsonObject) {
+    const values = { content, version: versionOf(content), updatedAt: now() }
+    await tx
+      .insert(userDocuments)
+      .values({ userId, author, ...values })
+      .onConflictDoUpdate({ target: [userDocuments.userId, userDocuments.author], set: values })
+    await recordChange(tx, userId)
+  }
+
+  /** The documents of a user, for the export and the console. */
+  async function list(userId: string) {
+    const rows = await documents.execute({ userId })
+    return rows.map(({ author, content, updatedAt }) => ({
+      author,
+      content,
+      updatedAt: updatedAt.toISOString(),
+    }))
+  }
+
+  /** Adds the members of a guest's documents that the account's documents do not have. */
+  async function moveAll(tx: Tx, guestId: string, userId: string) {
+    const rows = await tx.select().from(userDocuments).where(eq(userDocuments.userId, guestId))
+    for (const { author, content } of rows) {
+      const own = await find(tx, userId, author)
+      const merged = addMembers(own.content, content)
+      if (own.updatedAt === null || versionOf(merged) !== own.version)
+        await store(tx, userId, author, merged)
+    }
+  }
+}
+
+/** Leaves out the members that would make the document too large. */
+function addMembers(own: JsonObject, others: JsonObject): JsonObject {
+  const merged = new Map(Object.entries(own))
+  // Serializing the whole document for each member would take seconds.
+  let size = sizeOf(own)
+  for (const [name, value] of Object.entries(others)) {
+    if (merged.has(name)) continue
+    const braces = 2
+    const comma = merged.size > 0 ? 1 : 0
+    const added = sizeOf(Object.fromEntries([[name, value]])) - braces + comma
+    if (size + added > MAX_DOCUMENT_BYTES) continue
+    merged.set(name, value)
+    size += added
+  }
+  return Object.fromEntries(merged)
+}
+
+function isBy(author: Author) {
+  return (row: { author: Author }) => row.author === author
+}
+
+function sizeOf(content: JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(content))
+}
+
+/** Equal content has equal versions, so a version of a merged guest never names other content. */
+function versionOf(content: JsonObject): string {
+  return sha256(JSON.stringify(content)).slice(0, VERSION_LENGTH)
+}
+
+function preconditionFailed(): AppError {
+  return new AppError(
+    'precondition_failed',
+    'The data has changed in the meantime. Load it again, then repeat the change.',
+  )
+}
+
+function documentTooLarge(): AppError {
+  const message = `The data must not exceed ${MAX_DOCUMENT_BYTES} bytes in total.`
+  return new AppError('payload_too_large', message)
+}

@@ -1,0 +1,32 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { Sessions } from './sessions.ts'
+import type { Tokens } from './tokens.ts'
+
+type IntrospectionDeps = { checkSession: Sessions['check']; describeToken: Tokens['describe'] }
+
+export type Introspect = ReturnType<typeof createIntrospection>
+
+/**
+ * Checks an access token for another server, as RFC 7662 describes: an invalid or expired token, or one whose session
+ * has ended, is only reported as inactive.
+ */
+export function createIntrospection({ checkSession, describeToken }: IntrospectionDeps) {
+  return async (token: string) => {
+    try {
+      // The other server received the token; whether its request was sealed does not matter here.
+      const { userId, sessionId } = await checkSession(token, true)
+      return {
+        active: true,
+        sub: userId,
+        sid: sessionId,
+        token_type: 'Bearer',
+        ...describeToken(token),
+      }
+    } catch (error) {
+      const isInvalid =
+        error instanceof AppError && ['unauthenticated', 'token_expired'].includes(error.code)
+      if (!isInvalid) throw error
+      return { active: false }
+    }
+  }
+}

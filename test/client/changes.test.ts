@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'bun:test'
+import { createClient } from '../../src/client/client.ts'
+import { createEventParser } from '../../src/client/event-parser.ts'
+import { createTestApp, type Mode, PASSWORD } from '../support/app.ts'
+import { serveApp } from '../support/served.ts'
+
+const ALL = ['subscription', 'profile', 'data', 'settings']
+const ENV = { plain: 'test', sealed: 'production' }
+
+describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
+  test('a listener gets every kind once, and then each change', async () => {
+    await using app = await createTestApp()
+    await using server = serveApp(app)
+    const client = createClient({ baseUrl: server.url, env: ENV[mode] })
+    await client.register({ email: 'ann@example.com', password: PASSWORD })
+    const seen = listen(client)
+    await seen.until(ALL)
+    await client.patchData({ a: 1 })
+    await seen.until([...ALL, 'data'])
+    await app.services.settings.set({ underMaintenance: true })
+    await seen.until([...ALL, 'data', 'settings'])
+    seen.stop()
+    await app.services.settings.set({ underMaintenance: false })
+    await until(() => app.services.changes.countStreams() === 0)
+    expect(seen.kinds).toEqual([...ALL, 'data', 'settings'])
+  })
+
+  test('the connection follows the session: it starts with a sign-in and ends with the sign-out', async () => {
+    await using app = await createTestApp()
+    await using server = serveApp(app)
+    const ended: string[] = []
+    const client = createClient({
+      baseUrl: server.url,
+      env: ENV[mode],
+      onSignedOut: () => ended.push('session'),
+    })
+    const seen = listen(client)
+    const email = 'ann@example.com'
+    const { user } = await client.register({ email, password: PASSWORD })
+    await seen.until(ALL)
+    await app.services.users.accountSecurity.signOut(user._id)
+    await until(() => ended.length > 0)
+    expect(await client.isSignedIn()).toBe(false)
+    await client.login({ email, password: PASSWORD })
+    await seen.until([...ALL, ...ALL])
+    await client.logout()
+    await until(() => app.services.changes.countStreams() === 0)
+    seen.stop()
+  })
+})
+
+test('a client that loses its connection learns of the changes in between', async () => {
+  await using app = await createTestApp()
+  await using server = serveApp(app)
+  const { client, cut } = cuttingClient(server.url)
+  const { user } = await client.register({ email: 'ann@example.com', password: PASSWORD })
+  const seen = listen(client)
+  await seen.until(ALL)
+  cut()
+  await until(() => app.services.changes.countStreams() === 0)
+  const { changes, db } = app.services
+  await db.write((tx) => changes.record(tx, user._id, 'profile'))
+  await seen.until([...ALL, 'profile'])
+  seen.stop()
+}, 15_000)
+
+test('several listeners share one connection, and each gets every kind', async () => {
+  await using app = await createTestApp()
+  await using server = serveApp(app)
+  const client = createClient({ baseUrl: server.url })
+  await client.register({ email: 'ann@example.com', password: PASSWORD })
+  const first = listen(client)
+  await first.until(ALL)
+  const second = listen(client)
+  await second.until(ALL)
+  expect(app.services.changes.countStreams()).toBe(1)
+  await client.patchData({ a: 1 })
+  await Promise.all([first.until([...ALL, 'data']), second.until([...ALL, 'data'])])
+  first.stop()
+  await client.patchData({ a: 2 })
+  await second.until([...ALL, 'data', 'data'])
+  second.stop()
+  await until(() => app.services.changes.countStreams() === 0)
+})
+
+test('a hidden page has no connection, and learns of the changes when it is shown again', async () => {
+  await using app = await createTestApp()
+  await using server = serveApp(app)
+  const handlers = new Map<string, () => void>()
+  const page = { visibilityState: 'visible' }
+  const show = (state: string) => {
+    page.visibilityState = state
+    handlers.get('visibilitychange')?.()
+  }
+  const { addEventListener, removeEventListener } = globalThis
+  Object.assign(globalThis, {
+    document: page,
+    addEventListener: (name: string, handler: () => void) => handlers.set(name, handler),
+    removeEventListener: (name: string) => handlers.delete(name),
+  })
+  try {
+    const client = createClient({ baseUrl: server.url })
+    await client.register({ email: 'ann@example.com', password: PASSWORD })
+    const seen = listen(client)
+    await seen.until(ALL)
+    show('hidden')
+    await until(() => app.services.changes.countStreams() === 0)
+    await client.patchData({ a: 1 })
+    expect(seen.kinds).toEqual(ALL)
+    show('visible')
+    await seen.until([...ALL, 'data'])
+    seen.stop()
+    await until(() => handlers.size === 0)
+  } finally {
+    Object.assign(globalThis, { addEventListener, removeEventListener })
+    Reflect.deleteProperty(globalThis, 'document')
+  }
+})
+
+test('events are recognized however the stream is cut into pieces', () => {
+  const text = 'retry: 3000\nid: 1\nevent: ready\ndata: {}\n\n:\n\nevent: data\ndata: {}\n\n'
+  const expected = [{ retry: 3000, id: '1', name: 'ready' }, {}, { name: 'data' }]
+  for (let size = 1; size <= text.length; size++) {
+    const events: unknown[] = []
+    const parse = createEventParser((event) => events.push(event))
+    for (let at = 0; at < text.length; at += size) parse(text.slice(at, at + size))
+    expect(events).toEqual(expected)
+  }
+})
+
+test('without streaming fetch, the stream is read by XMLHttpRequest', async () => {
+  await using app = await createTestApp()
+  await using server = serveApp(app)
+  const { body } = Object.getOwnPropertyDescriptors(Response.prototype)
+  Object.assign(globalThis, { XMLHttpRequest: xhrOverFetch() })
+  Reflect.deleteProperty(Response.prototype, 'body')
+  try {
+    const client = createClient({ baseUrl: server.url })
+    await client.register({ email: 'ann@example.com', password: PASSWORD })
+    const seen = listen(client)
+    await seen.until(ALL)
+    await client.patchData({ a: 1 })
+    await seen.until([...ALL, 'data'])
+    seen.stop()
+    await until(() => app.services.changes.countStreams() === 0)
+  } finally {
+    Object.defineProperty(Response.prototype, 'body', body as PropertyDescriptor)
+    Reflect.deleteProperty(globalThis, 'XMLHttpRequest')
+  }
+
+  /** React Native's XMLHttpRequest, over a platform whose `fetch` does stream. */
+  function xhrOverFetch() {
+    const readBody = body?.get as (this: Response) => ReadableStream<Uint8Array>
+    return class {
+      upload = {}
+      onprogress = () => {}
+      onload = () => {}
+      onerror = () => {}
+      status = 0
+      responseText = ''
+      #url = ''
+      #headers = new Headers()
+      #reply: Response | null = null
+      #controller = new AbortController()
+      open(_method: string, url: string) {
+        this.#url = url
+      }
+      setRequestHeader(name: string, value: string) {
+        this.#headers.set(name, value)
+      }
+      getResponseHeader(name: string) {
+        return this.#reply?.headers.get(name) ?? null
+      }
+      abort() {
+        this.#controller.abort()
+      }
+      send() {
+        this.#read().then(
+          () => this.onload(),
+          () => this.onerror(),
+        )
+      }
+      async #read() {
+        const { signal } = this.#controller
+        this.#reply = await fetch(this.#url, { headers: this.#headers, signal })
+        this.status = this.#reply.status
+        for await (const chunk of readBody.call(this.#reply)) {
+          this.responseText += new TextDecoder().decode(chunk)
+          this.onprogress()
+        }
+      }
+    }
+  }
+})
+
+type Client = ReturnType<typeof createClient>
+
+/** Collects the kinds that a client reports. */
+function listen(client: Client) {
+  const kinds: string[] = []
+  const stop = client.onChange(({ kind }) => kinds.push(kind))
+  return {
+    kinds,
+    stop,
+    until: (expected: string[]) =>
+      until(() => kinds.length >= expected.length).then(() => expect(kinds).toEqual(expected)),
+  }
+}
+
+/** A client whose open requests can be cut off, as a lost network does. */
+function cuttingClient(baseUrl: string) {
+  let connections: AbortController[] = []
+  const client = createClient({
+    baseUrl,
+    fetch: (url, init) => {
+      const connection = new AbortController()
+      connections.push(connection)
+      const signals = [connection.signal, ...(init?.signal ? [init.signal] : [])]
+      return fetch(url, { ...init, signal: AbortSignal.any(signals) })
+    },
+  })
+  const cut = () => {
+    for (const connection of connections) connection.abort()
+    connections = []
+  }
+  return { client, cut }
+}
+
+async function until(isDone: () => boolean) {
+  const start = performance.now()
+  while (!isDone()) {
+    if (performance.now() - start > 10_000) throw new Error('timed out')
+    await Bun.sleep(5)
+  }
+}

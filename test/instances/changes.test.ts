@@ -1,0 +1,101 @@
+import { expect } from 'bun:test'
+import { PASSWORD, type TestApp } from '../support/app.ts'
+import { openStream } from '../support/event-stream.ts'
+import { createTestInstances, testInstances } from '../support/instances.ts'
+
+const DATA = '/api/user/data/v1'
+
+testInstances(
+  'a change on one instance reaches the streams of the other within a second',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const { accessToken: token, user } = await here.register()
+    const stream = await open(there, token)
+    const startedAt = performance.now()
+    await here.ask('PATCH', DATA, { token, json: { a: 1 } })
+    await stream.next('data')
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    await here.services.settings.set({ underMaintenance: true })
+    await stream.next('settings')
+    const { changes, db } = here.services
+    await db.write((tx) => changes.record(tx, user._id, 'subscription'))
+    await stream.next('subscription')
+    expect(stream.names()).toEqual(['ready', 'data', 'settings', 'subscription'])
+    await stream.close()
+  },
+)
+
+testInstances(
+  'a sign-out on one instance ends the streams of the other within a second',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const email = 'ann@example.com'
+    const phone = await here.register(email)
+    const json = { email, password: PASSWORD }
+    const tablet = (await here.ask('POST', '/api/auth/login/v1', { json })).json.response
+    const streams = [
+      await open(there, phone.accessToken),
+      await open(there, tablet.accessToken),
+    ] as const
+    const startedAt = performance.now()
+    await here.ask('POST', '/api/auth/logout/v1', { token: phone.accessToken })
+    await streams[0].next('signed-out')
+    await streams[0].ended()
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(there.services.changes.countStreams()).toBe(1)
+    await streams[1].close()
+  },
+)
+
+testInstances(
+  'a stream that opens later does not hide a change from those that are open',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const { accessToken: token } = await here.register()
+    const { accessToken: other } = await here.register()
+    const streams = [await open(there, token), await open(there, other)] as const
+    await here.services.settings.set({ underMaintenance: true })
+    await here.ask('PATCH', DATA, { token, json: { a: 1 } })
+    const later = await open(there, token)
+    await streams[0].next('data')
+    await Promise.all(streams.map((stream) => stream.next('settings')))
+    for (const stream of [...streams, later]) await stream.close()
+  },
+)
+
+testInstances('an app can resume its stream at the other instance', async () => {
+  await using instances = await createTestInstances()
+  const { here, there } = instances
+  const { accessToken: token } = await here.register()
+  const first = await open(here, token)
+  const id = first.lastId()
+  await first.close()
+  await there.ask('PATCH', DATA, { token, json: { a: 1 } })
+  const second = await open(there, token, id)
+  expect(second.names()).toEqual(['data', 'ready'])
+  await second.close()
+})
+
+testInstances('concurrent patches on both instances are all kept', async () => {
+  await using instances = await createTestInstances()
+  const { here, there } = instances
+  const { accessToken: token } = await here.register()
+  const names = Array.from({ length: 10 }, (_, at) => `member ${at}`)
+  const replies = await Promise.all(
+    names.map((name, at) =>
+      (at % 2 === 0 ? here : there).ask('PATCH', DATA, { token, json: { [name]: 1 } }),
+    ),
+  )
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+  const { data } = (await here.ask('GET', DATA, { token })).json.response
+  expect(Object.keys(data).toSorted()).toEqual(names.toSorted())
+})
+
+async function open(app: TestApp, token: string, lastEventId: string | null = null) {
+  const stream = await openStream((request) => app.app.handle(request), token, { lastEventId })
+  await stream.next('ready')
+  return stream
+}
