@@ -1,4 +1,3 @@
-import { eq } from 'drizzle-orm'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
@@ -42,7 +41,6 @@ const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
 export function createEmailAddresses(deps: EmailAddressesDeps) {
   const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits, now } = deps
   const { links } = deps
-  const { users } = db.tables
   return {
     sendVerification,
     verify,
@@ -174,7 +172,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   async function confirmAddress(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
     if (user.email !== email) throw invalidLink()
-    await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, userId))
+    await accounts.update(tx, userId, { emailVerifiedAt: now() })
   }
 
   async function replaceAddress(tx: Tx, userId: string, email: string) {
@@ -182,7 +180,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     const holder = await accounts.findByEmail(tx, email)
     if (holder && holder.id !== userId) throw addressTaken()
     const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
-    await tx.update(users).set(changes).where(eq(users.id, userId))
+    await accounts.update(tx, userId, changes)
     // Verification links are kept, but one sent to the old address does not verify the new one.
     await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, user, 'email-changed', { detail: email })

@@ -1,3 +1,5 @@
+import type { Mail } from '../../../platform/outbox/mailer.ts'
+
 export type MailKind =
   | 'verify-email'
   | 'change-email'
@@ -127,4 +129,13 @@ export function renderMail(
     text: `${text.join('\n\n')}\n`,
     html: `<!doctype html><html lang="${language}"><body>${html.map((part) => `<p>${part}</p>`).join('')}</body></html>`,
   }
+}
+
+/** An e-mail to the operators. */
+export function alertMail(
+  { to, subject, text }: { to: string; subject: string; text: string },
+  appName: string,
+): Mail {
+  const html = `<!doctype html><html lang="en"><body><p>${Bun.escapeHTML(text)}</p></body></html>`
+  return { to, subject: `${appName}: ${subject}`, text: `${text}\n`, html }
 }

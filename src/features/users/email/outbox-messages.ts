@@ -2,8 +2,8 @@ import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { MailKind } from './mail-texts.ts'
 
 /**
- * Work to do after a commit: a mail, a grant to revoke at Apple, or a forgotten password. The last
- * one is queued so that the reply takes as long for unknown addresses as for known ones. `link` and
+ * Work to do after a commit: a mail to a user or to the operators (`alert`), a grant to revoke at Apple, or a forgotten
+ * password, which is queued so that the reply takes as long for unknown addresses as for known ones. `link` and
  * `detail` fill in the mail; `page` is the same link for browsers.
  */
 type UserMessage =
@@ -16,6 +16,7 @@ type UserMessage =
       page?: string
       detail?: string
     }
+  | { kind: 'alert'; to: string; subject: string; text: string }
   | { kind: 'forgotten-password'; email: string; ip?: string }
   | { kind: 'apple-revocation'; clientId: string; token: string }
 

@@ -1,0 +1,114 @@
+import { and, asc, desc, eq, lt } from 'drizzle-orm'
+import { AppError, notFound } from '../../lib/errors.ts'
+import type { Reader } from '../../platform/db/db.ts'
+import { bodyOf } from './events.ts'
+import type { WebhooksDb } from './schema.ts'
+
+export const DELIVERY_STATES = ['waiting', 'delivered', 'failed'] as const
+
+export type DeliveryFilter = {
+  endpoint?: string | undefined
+  state?: (typeof DELIVERY_STATES)[number] | undefined
+  /** The last id of the previous page: only older deliveries are listed. */
+  after?: string | undefined
+  limit?: number | undefined
+}
+
+type DeliveriesDeps = {
+  db: WebhooksDb
+  now: () => Date
+  deliverSoon: (endpointIds: string[]) => void
+}
+
+export type Deliveries = ReturnType<typeof createDeliveries>
+
+const PAGE_SIZE = 50
+
+/** What was sent to endpoints, and what will be. */
+export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
+  const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
+  return { list, show, resend }
+
+  /** The newest first. `next` is the `after` of the next page, null on the last one. */
+  async function list({ endpoint, state, after, limit = PAGE_SIZE }: DeliveryFilter) {
+    const rows = await select(db.read)
+      .where(
+        and(
+          endpoint === undefined ? undefined : eq(webhookDeliveries.endpointId, endpoint),
+          state === undefined ? undefined : eq(webhookDeliveries.state, state),
+          after === undefined ? undefined : lt(webhookDeliveries.id, after),
+        ),
+      )
+      .orderBy(desc(webhookDeliveries.id))
+      .limit(limit + 1)
+    const deliveries = rows.slice(0, limit).map(describe)
+    return { deliveries, next: rows.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
+  }
+
+  /** A delivery with its request and every attempt, the oldest first. Throws `not_found`. */
+  async function show(id: string) {
+    const row = await findOrThrow(db.read, id)
+    const attempts = await db.read
+      .select()
+      .from(webhookAttempts)
+      .where(eq(webhookAttempts.deliveryId, id))
+      .orderBy(asc(webhookAttempts.id))
+    return {
+      ...describe(row),
+      url: row.endpoint.url,
+      body: bodyOf(row.message),
+      log: attempts.map(({ at, duration, status, fault, reply }) => {
+        return { at: at.toISOString(), duration, status, fault, reply }
+      }),
+    }
+  }
+
+  /** Delivers a message again, with the full schedule of retries. Throws `not_found` or `conflict`. */
+  async function resend(id: string) {
+    return db.write(async (tx) => {
+      const { delivery, endpoint, message } = await findOrThrow(tx, id)
+      if (endpoint.disabledAt !== null)
+        throw new AppError('conflict', 'The endpoint is disabled. Enable it first.')
+      const resent = { state: 'waiting', attempts: 0, dueAt: now() }
+      await tx.update(webhookDeliveries).set(resent).where(eq(webhookDeliveries.id, id))
+      tx.afterCommit(() => deliverSoon([endpoint.id]))
+      return describe({ delivery: { ...delivery, ...resent }, endpoint, message })
+    })
+  }
+
+  async function findOrThrow(from: Reader, id: string) {
+    const [row] = await select(from).where(eq(webhookDeliveries.id, id))
+    if (row === undefined) throw notFound()
+    return row
+  }
+
+  function select(from: Reader) {
+    return from
+      .select({ delivery: webhookDeliveries, endpoint: webhookEndpoints, message: webhookMessages })
+      .from(webhookDeliveries)
+      .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookDeliveries.endpointId))
+      .innerJoin(webhookMessages, eq(webhookMessages.id, webhookDeliveries.messageId))
+  }
+}
+
+type Row = {
+  delivery: WebhooksDb['tables']['webhookDeliveries']['$inferSelect']
+  message: WebhooksDb['tables']['webhookMessages']['$inferSelect']
+}
+
+function describe({ delivery, message }: Row & { endpoint: unknown }) {
+  const { id, endpointId, state, attempts, dueAt } = delivery
+  return {
+    id,
+    endpointId,
+    messageId: message.id,
+    type: message.type,
+    userId: message.userId,
+    state,
+    /** Attempts since it was created or resent. */
+    attempts,
+    createdAt: message.createdAt.toISOString(),
+    /** Null unless it waits. */
+    nextAttemptAt: dueAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,60 @@
+import { isNull } from 'drizzle-orm'
+import type { Tx } from '../../platform/db/db.ts'
+import { ALL_EVENTS, type WebhookEvent } from './events.ts'
+import type { WebhooksDb } from './schema.ts'
+
+type EmitDeps = {
+  db: WebhooksDb
+  now: () => Date
+  newId: () => string
+  /** Starts to deliver to these endpoints; called after the commit. */
+  deliverSoon: (endpointIds: string[]) => void
+}
+
+/** Adds events to the queue, as part of the changes that cause them. */
+export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
+  const { webhookEndpoints, webhookMessages, webhookDeliveries } = db.tables
+  // A cached list could survive the rollback of the change that added an endpoint.
+  const enabledEndpoints = db.prepareWrite((tx) =>
+    tx
+      .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })
+      .from(webhookEndpoints)
+      .where(isNull(webhookEndpoints.disabledAt)),
+  )
+  return { emit, addMessage }
+
+  /** Queues an event for every enabled endpoint that wants its type; writes nothing if none does. */
+  async function emit(tx: Tx, event: WebhookEvent) {
+    const endpoints = await enabledEndpoints(tx).execute()
+    const wanting = endpoints.filter(
+      ({ events }) => events.includes(ALL_EVENTS) || events.includes(event.type),
+    )
+    if (wanting.length === 0) return
+    const ids = wanting.map(({ id }) => id)
+    await addMessage(tx, event, ids, now())
+    tx.afterCommit(() => deliverSoon(ids))
+  }
+
+  /** Adds a message for `endpointIds`, due at `dueAt`. Returns the ids of its deliveries. */
+  async function addMessage(
+    tx: Tx,
+    { type, userId, data }: WebhookEvent,
+    endpointIds: string[],
+    dueAt: Date,
+  ): Promise<string[]> {
+    const messageId = newId()
+    const createdAt = now()
+    const message = { id: messageId, type, userId, data: JSON.stringify(data), createdAt }
+    await tx.insert(webhookMessages).values(message)
+    const deliveries = endpointIds.map((endpointId) => ({
+      id: newId(),
+      messageId,
+      endpointId,
+      state: 'waiting',
+      attempts: 0,
+      dueAt,
+    }))
+    await tx.insert(webhookDeliveries).values(deliveries)
+    return deliveries.map(({ id }) => id)
+  }
+}

@@ -1,0 +1,197 @@
+import { asc, eq, inArray } from 'drizzle-orm'
+import { DAY_MS } from '../../lib/durations.ts'
+import { AppError, notFound } from '../../lib/errors.ts'
+import { seal } from '../../lib/seal.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import { ALL_EVENTS, EVENT_TYPES } from './events.ts'
+import type { WebhooksDb } from './schema.ts'
+import { newSecret } from './sending/signature.ts'
+import { TargetRefusal, type Targets, UnknownHost } from './sending/target.ts'
+
+type EndpointsDeps = {
+  db: WebhooksDb
+  targets: Targets
+  sealKey: Uint8Array
+  now: () => Date
+  newId: () => string
+  deliverSoon: (endpointIds: string[]) => void
+}
+
+export type NewEndpoint = { url: string; events: string[]; description?: string | undefined }
+
+/** An endpoint without its secrets; times are ISO 8601. */
+export type Endpoint = ReturnType<typeof describe>
+
+export type Endpoints = ReturnType<typeof createEndpoints>
+
+/** With eight requests to each, all endpoints together stay below Bun's limit of 256 requests. */
+const MAX_ENDPOINTS = 20
+/** How long the former secret still signs after a rotation. */
+const ROTATION_MS = DAY_MS
+const MAX_DESCRIPTION_LENGTH = 200
+/** Deliveries removed per change, so that a long history does not block others. */
+const REMOVED_AT_ONCE = 500
+
+/** The URLs that receive events. */
+export function createEndpoints(deps: EndpointsDeps) {
+  const { db, targets, sealKey, now, newId, deliverSoon } = deps
+  const { webhookEndpoints, webhookDeliveries } = db.tables
+  type Row = typeof webhookEndpoints.$inferSelect
+  return { add, list, find, findOrThrow, disable, enable, rotate, remove }
+
+  /** Adds an endpoint. The secret is returned only here. Throws `validation_failed` or `conflict`. */
+  async function add({ url, events, description = '' }: NewEndpoint) {
+    const target = await checkUrl(url)
+    const wanted = checkEvents(events)
+    if (description.length > MAX_DESCRIPTION_LENGTH || /\p{C}/u.test(description))
+      throw invalid(
+        'description',
+        `must be one line of at most ${MAX_DESCRIPTION_LENGTH} characters`,
+      )
+    const secret = newSecret()
+    const row: Row = {
+      id: newId(),
+      url: target,
+      description,
+      events: wanted,
+      secret: seal(sealKey, secret),
+      formerSecret: null,
+      formerSecretUntil: null,
+      createdAt: now(),
+      failingSince: null,
+      failedAt: null,
+      disabledAt: null,
+      disabledReason: null,
+    }
+    await db.write(async (tx) => {
+      if ((await tx.$count(webhookEndpoints)) >= MAX_ENDPOINTS) {
+        throw new AppError(
+          'conflict',
+          `There are already ${MAX_ENDPOINTS} webhook endpoints. Remove one first.`,
+        )
+      }
+      await tx.insert(webhookEndpoints).values(row)
+    })
+    return { endpoint: describe(row), secret }
+  }
+
+  async function list(): Promise<Endpoint[]> {
+    const rows = await db.read.select().from(webhookEndpoints).orderBy(asc(webhookEndpoints.id))
+    return rows.map(describe)
+  }
+
+  /** Throws `not_found`. */
+  async function find(id: string): Promise<Endpoint> {
+    return describe(await findOrThrow(db.read, id))
+  }
+
+  async function findOrThrow(from: Reader, id: string): Promise<Row> {
+    const [row] = await from.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, id))
+    if (row === undefined) throw notFound()
+    return row
+  }
+
+  /** Pauses an endpoint: it gets no new events, and waiting deliveries are kept. */
+  async function disable(id: string): Promise<Endpoint> {
+    return update(id, ({ disabledAt }) =>
+      disabledAt === null ? { disabledAt: now(), disabledReason: 'operator' } : {},
+    )
+  }
+
+  async function enable(id: string): Promise<Endpoint> {
+    return update(id, (_endpoint, tx) => {
+      tx.afterCommit(() => deliverSoon([id]))
+      return { disabledAt: null, disabledReason: null, failingSince: null, failedAt: null }
+    })
+  }
+
+  /** Replaces the secret. Both sign for a day, so that the receiver can be changed without a gap. */
+  async function rotate(id: string) {
+    const secret = newSecret()
+    const sealed = seal(sealKey, secret)
+    const endpoint = await update(id, ({ secret: formerSecret }) => ({
+      secret: sealed,
+      formerSecret,
+      formerSecretUntil: new Date(now().getTime() + ROTATION_MS),
+    }))
+    return { endpoint, secret }
+  }
+
+  /** Removes an endpoint with its deliveries. */
+  async function remove(id: string): Promise<Endpoint> {
+    const endpoint = await disable(id)
+    const ofEndpoint = eq(webhookDeliveries.endpointId, id)
+    for (let count = REMOVED_AT_ONCE; count === REMOVED_AT_ONCE; ) {
+      count = await db.write((tx) => removeDeliveries(tx, ofEndpoint))
+    }
+    await db.write(async (tx) => {
+      await tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id))
+    })
+    return endpoint
+  }
+
+  async function removeDeliveries(tx: Tx, ofEndpoint: ReturnType<typeof eq>): Promise<number> {
+    const rows = await tx
+      .select({ id: webhookDeliveries.id })
+      .from(webhookDeliveries)
+      .where(ofEndpoint)
+      .limit(REMOVED_AT_ONCE)
+    const ids = rows.map(({ id }) => id)
+    if (ids.length > 0) await tx.delete(webhookDeliveries).where(inArray(webhookDeliveries.id, ids))
+    return rows.length
+  }
+
+  async function update(id: string, changesOf: (endpoint: Row, tx: Tx) => Partial<Row>) {
+    return db.write(async (tx) => {
+      const endpoint = await findOrThrow(tx, id)
+      const changes = changesOf(endpoint, tx)
+      if (Object.keys(changes).length > 0)
+        await tx.update(webhookEndpoints).set(changes).where(eq(webhookEndpoints.id, id))
+      return describe({ ...endpoint, ...changes })
+    })
+  }
+
+  /** Returns the normalized URL. A name that cannot be resolved now may become known later. */
+  async function checkUrl(text: string): Promise<string> {
+    try {
+      const { href } = targets.parse(text)
+      await targets.locate(href)
+      return href
+    } catch (error) {
+      if (error instanceof UnknownHost) return targets.parse(text).href
+      if (error instanceof TargetRefusal) throw invalid('url', error.message)
+      throw error
+    }
+  }
+}
+
+/** The wanted event types without duplicates. */
+function checkEvents(events: string[]): string[] {
+  const unknown = events.find((name) => ![ALL_EVENTS, ...EVENT_TYPES].includes(name))
+  if (events.length === 0 || unknown !== undefined)
+    throw invalid('events', `must be ${ALL_EVENTS}, or some of ${EVENT_TYPES.join(', ')}`)
+  return events.includes(ALL_EVENTS) ? [ALL_EVENTS] : [...new Set(events)]
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('validation_failed', 'The webhook endpoint is invalid.', {
+    details: [{ path, message }],
+  })
+}
+
+function describe(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect']) {
+  const { id, url, description, events, disabledReason } = row
+  return {
+    id,
+    url,
+    description,
+    events,
+    createdAt: row.createdAt.toISOString(),
+    failingSince: row.failingSince?.toISOString() ?? null,
+    disabledAt: row.disabledAt?.toISOString() ?? null,
+    /** Why it is disabled: `operator`, `gone` or `failing`. */
+    disabledReason,
+    /** Until then a former secret also signs. */
+    rotatingUntil: row.formerSecretUntil?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,52 @@
+/** Every event type. An endpoint for `all` also receives the types of later versions. */
+export const EVENT_TYPES = [
+  'user.created',
+  'user.updated',
+  'user.deleted',
+  'subscription.changed',
+  'usage.limit_reached',
+  'test',
+] as const
+
+type EventType = (typeof EVENT_TYPES)[number]
+
+export const ALL_EVENTS = 'all'
+
+/** `user` is the user as the server API describes it. */
+type UserData = { userId: string; user: object }
+
+type EventData = {
+  'user.created': UserData
+  'user.updated': UserData
+  /** `mergedInto`: the account that has the guest's data now. This message outlives the user. */
+  'user.deleted': { userId: string; mergedInto: string | null }
+  /** What the user has access to. `reason` is the sentence that the console shows. */
+  'subscription.changed': {
+    userId: string
+    environment: string
+    previous: object
+    current: object
+    reason: string
+  }
+  /** `limit` is the limit's name; `resetsAt` is null if it does not reset. */
+  'usage.limit_reached': {
+    userId: string
+    limit: string
+    max: number
+    used: number
+    resetsAt: string | null
+  }
+  test: { text: string }
+}
+
+/** An event as features emit it. `userId` is the user whose data it contains; null without one. */
+export type WebhookEvent = {
+  [Type in EventType]: { type: Type; userId: string | null; data: EventData[Type] }
+}[EventType]
+
+type StoredMessage = { type: string; createdAt: Date; data: string }
+
+/** The request body: `{ type, timestamp, data }`. */
+export function bodyOf({ type, createdAt, data }: StoredMessage): string {
+  return `{"type":${JSON.stringify(type)},"timestamp":"${createdAt.toISOString()}","data":${data}}`
+}

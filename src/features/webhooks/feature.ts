@@ -1,0 +1,58 @@
+import type { Tx } from '../../platform/db/db.ts'
+import type { ConsoleContext, Feature, Platform, ServerContext } from '../../platform/feature.ts'
+import { nothing } from '../../platform/user-table.ts'
+import { webhooksAdmin } from './admin.ts'
+import { webhookCommands } from './commands.ts'
+import { webhookJobs } from './jobs.ts'
+import { type WebhooksDb, webhookTables } from './schema.ts'
+import type { Failure } from './sending/queue.ts'
+import { serverWebhookTags } from './server/model.ts'
+import { serverWebhookRoutes } from './server/routes.ts'
+import { createWebhooks, type WebhooksDeps } from './webhooks.ts'
+
+type Needs = {
+  /** Queues an e-mail to the operators, if they have an address. */
+  alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
+  /** Overridden only in tests. */
+  sending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
+}
+
+const REASONS: Record<Failure, string> = {
+  gone: 'It replied 410 Gone.',
+  failing: 'Every attempt of the last five days has failed.',
+}
+
+/** Webhooks that tell the operator's own servers about events. */
+export const webhooksFeature = {
+  tables: webhookTables,
+  commands: webhookCommands,
+  serverTags: serverWebhookTags,
+  create(platform: Platform<WebhooksDb>, { alertOperators, sending = {} }: Needs) {
+    const { config, secrets } = platform
+    const webhooks = createWebhooks({
+      ...platform,
+      ...sending,
+      sealKey: secrets.sealKey,
+      allowsPrivate: config.webhooksAllowPrivate,
+      notifyDisabled: (tx, host, reason) =>
+        alertOperators(
+          tx,
+          `The webhook endpoint at ${host} was disabled`,
+          `${REASONS[reason]} It receives no new events. Repair the receiver, then enable the endpoint in the console or with "homeport webhooks enable".`,
+        ),
+    })
+    return {
+      services: { webhooks },
+      serverRoutes: (context: ServerContext) => serverWebhookRoutes({ webhooks, ...context }),
+      consoleRoutes: ({ record }: ConsoleContext) => webhooksAdmin({ webhooks, record }),
+      jobs: webhookJobs(webhooks),
+      userData: {
+        webhookMessages: {
+          deletion: webhooks.retention.eraseUser,
+          export: nothing('messages repeat data that other members of the export contain'),
+          merging: webhooks.retention.mergeUsers,
+        },
+      },
+    }
+  },
+} satisfies Feature

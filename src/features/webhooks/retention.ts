@@ -1,0 +1,71 @@
+import { and, eq, inArray, lt, ne } from 'drizzle-orm'
+import { DAY_MS } from '../../lib/durations.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { WebhooksDb } from './schema.ts'
+
+type RetentionDeps = { db: WebhooksDb; now: () => Date }
+
+/** Longer than the retries of a message, so only endpoints that stay disabled lose messages. */
+const KEPT_MS = 30 * DAY_MS
+/** Each message may have 20 deliveries. */
+const ROWS_AT_ONCE = 100
+
+/** Erases and deletes messages. */
+export function createRetention({ db, now }: RetentionDeps) {
+  const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
+  return { eraseUser, mergeUsers, clearOld }
+
+  /** Removes personal data from a user's messages, delivered or not; the ids and `user.deleted` stay. */
+  async function eraseUser(tx: Tx, userId: string) {
+    const messages = await tx
+      .select({ id: webhookMessages.id, data: webhookMessages.data })
+      .from(webhookMessages)
+      .where(and(eq(webhookMessages.userId, userId), ne(webhookMessages.type, 'user.deleted')))
+    for (const { id, data } of messages) {
+      const erased = { userId: JSON.parse(data).userId ?? userId, erased: true }
+      await tx
+        .update(webhookMessages)
+        .set({ data: JSON.stringify(erased) })
+        .where(eq(webhookMessages.id, id))
+      // A receiver may quote the message in its reply.
+      const deliveries = tx
+        .select({ id: webhookDeliveries.id })
+        .from(webhookDeliveries)
+        .where(eq(webhookDeliveries.messageId, id))
+      await tx
+        .update(webhookAttempts)
+        .set({ reply: '' })
+        .where(inArray(webhookAttempts.deliveryId, deliveries))
+    }
+  }
+
+  /** A guest's messages become the account's, so that they are erased with it. */
+  async function mergeUsers(tx: Tx, guestId: string, userId: string) {
+    await tx.update(webhookMessages).set({ userId }).where(eq(webhookMessages.userId, guestId))
+  }
+
+  /** Deletes messages after 30 days with their deliveries and attempts, and former secrets that have expired. */
+  async function clearOld(signal?: AbortSignal) {
+    const at = now()
+    const oldest = new Date(at.getTime() - KEPT_MS)
+    const isOld = lt(webhookMessages.createdAt, oldest)
+    for (let count = ROWS_AT_ONCE; count === ROWS_AT_ONCE && !signal?.aborted; ) {
+      const rows = await db.read
+        .select({ id: webhookMessages.id })
+        .from(webhookMessages)
+        .where(isOld)
+        .limit(ROWS_AT_ONCE)
+      const ids = rows.map(({ id }) => id)
+      await db.write(async (tx) => {
+        if (ids.length > 0) await tx.delete(webhookMessages).where(inArray(webhookMessages.id, ids))
+      })
+      count = ids.length
+    }
+    await db.write(async (tx) => {
+      await tx
+        .update(webhookEndpoints)
+        .set({ formerSecret: null, formerSecretUntil: null })
+        .where(lt(webhookEndpoints.formerSecretUntil, at))
+    })
+  }
+}

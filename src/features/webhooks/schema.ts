@@ -1,0 +1,97 @@
+import type { Columns } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
+
+export type WebhooksDb = Db<ReturnType<typeof webhookTables>>
+
+/** Webhook endpoints, the messages for them, and every attempt to deliver a message. */
+export function webhookTables(columns: Columns) {
+  const { table, text, int, ms, json, index } = columns
+
+  const webhookEndpoints = table('webhook_endpoints', {
+    id: text().primaryKey(),
+    url: text().notNull(),
+    description: text().notNull(),
+    /** The event types that it receives; `all` includes those of later versions. */
+    events: json<string[]>().notNull(),
+    /** The signing secret, sealed. */
+    secret: text().notNull(),
+    /** The secret before the last rotation, sealed; it signs until `formerSecretUntil`. */
+    formerSecret: text(),
+    formerSecretUntil: ms(),
+    createdAt: ms().notNull(),
+    /** The first failed attempt since the last success, and the last one to within an hour. */
+    failingSince: ms(),
+    failedAt: ms(),
+    /** Null while it is enabled. */
+    disabledAt: ms(),
+    /** `operator`, `gone` or `failing`. */
+    disabledReason: text(),
+  })
+
+  /** Events in the form in which they are sent. */
+  const webhookMessages = table(
+    'webhook_messages',
+    {
+      id: text().primaryKey(),
+      type: text().notNull(),
+      /** The user of the event. No foreign key: `user.deleted` outlives the user. */
+      userId: text(),
+      /** JSON, always sent with these bytes, because they are signed. */
+      data: text().notNull(),
+      createdAt: ms().notNull(),
+    },
+    (t) => [
+      index('webhook_messages_user').on(t.userId),
+      index('webhook_messages_created').on(t.createdAt),
+    ],
+  )
+
+  /** A message for one endpoint. */
+  const webhookDeliveries = table(
+    'webhook_deliveries',
+    {
+      id: text().primaryKey(),
+      messageId: text()
+        .notNull()
+        .references(() => webhookMessages.id, { onDelete: 'cascade' }),
+      endpointId: text()
+        .notNull()
+        .references(() => webhookEndpoints.id, { onDelete: 'cascade' }),
+      /** `waiting`, `delivered` or `failed`. */
+      state: text().notNull(),
+      /** Attempts since it was created or resent. */
+      attempts: int().notNull(),
+      /** The next attempt, or during an attempt the end of its lease; null when it is not waiting. */
+      dueAt: ms(),
+    },
+    (t) => [
+      index('webhook_deliveries_message').on(t.messageId),
+      index('webhook_deliveries_due').on(t.endpointId, t.dueAt),
+      index('webhook_deliveries_endpoint').on(t.endpointId, t.id),
+      index('webhook_deliveries_state').on(t.state, t.id),
+      index('webhook_deliveries_endpoint_state').on(t.endpointId, t.state, t.id),
+    ],
+  )
+
+  const webhookAttempts = table(
+    'webhook_attempts',
+    {
+      id: text().primaryKey(),
+      deliveryId: text()
+        .notNull()
+        .references(() => webhookDeliveries.id, { onDelete: 'cascade' }),
+      at: ms().notNull(),
+      /** Milliseconds until the end of the reply. */
+      duration: int().notNull(),
+      /** Null without a reply. */
+      status: int(),
+      /** Why it failed, in a sentence; null after a success. */
+      fault: text(),
+      /** The beginning of the reply's body. */
+      reply: text().notNull(),
+    },
+    (t) => [index('webhook_attempts_delivery').on(t.deliveryId)],
+  )
+
+  return { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts }
+}

@@ -1,0 +1,192 @@
+import { unseal } from '../../../lib/seal.ts'
+import { bodyOf } from '../events.ts'
+import type { WebhooksDb } from '../schema.ts'
+import { parseRetryAfter } from './schedule.ts'
+import { signatureHeaders } from './signature.ts'
+import { type Target, TargetRefusal, type Targets, UnknownHost } from './target.ts'
+
+type Row<Name extends keyof WebhooksDb['tables']> = WebhooksDb['tables'][Name]['$inferSelect']
+
+/** A delivery that this instance attempts now; `leasedUntil` identifies the claim. */
+export type Claimed = {
+  id: string
+  attempts: number
+  leasedUntil: Date
+  endpoint: Row<'webhookEndpoints'>
+  message: Row<'webhookMessages'>
+}
+
+/** The outcomes of an attempt, for metrics. */
+export const OUTCOMES = [
+  'delivered',
+  'refused',
+  'redirected',
+  'gone',
+  'timeout',
+  'unreachable',
+  'blocked',
+] as const
+
+type Outcome = (typeof OUTCOMES)[number]
+
+/** `fault` is null after a success; `status` is null without a reply. */
+export type AttemptResult = {
+  at: Date
+  duration: number
+  outcome: Outcome
+  status: number | null
+  fault: string | null
+  reply: string
+  retryAfterMs: number | null
+}
+
+export type Attempt = (claimed: Claimed, stopping: AbortSignal) => Promise<AttemptResult>
+
+type AttemptDeps = {
+  targets: Targets
+  sealKey: Uint8Array
+  now: () => Date
+  /** For the whole attempt: name, connection, headers and body; changed only by tests. */
+  timeoutMs?: number | undefined
+  /** Certificate authorities; set only by tests. */
+  ca?: string | undefined
+}
+
+type Reply = { status?: number | undefined; text?: string; retryAfter?: string | null }
+
+const TIMEOUT_MS = 10_000
+const MAX_REPLY_BYTES = 64 * 1024
+/** The connection was not made, so another address may be tried without sending twice. */
+const NOT_CONNECTED = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/
+const CERTIFICATE_FAULT = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
+
+/** Sends a message once. Does not throw; the result says what happened. */
+export function createAttempt(deps: AttemptDeps): Attempt {
+  const { targets, sealKey, now, timeoutMs = TIMEOUT_MS, ca } = deps
+  return async ({ endpoint, message }, stopping) => {
+    const at = now()
+    const startedAt = performance.now()
+    const end = (
+      outcome: Outcome,
+      fault: string | null,
+      { status, text = '', retryAfter = null }: Reply = {},
+    ): AttemptResult => ({
+      at,
+      duration: Math.round(performance.now() - startedAt),
+      outcome,
+      status: status ?? null,
+      fault,
+      reply: text,
+      retryAfterMs: parseRetryAfter(retryAfter, now()),
+    })
+    const secrets = secretsOf(endpoint, at)
+    if (secrets.length === 0)
+      return end('blocked', 'The signing secret cannot be read. Rotate the secret.')
+    const body = bodyOf(message)
+    const headers = signatureHeaders({ id: message.id, body, at, secrets })
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = AbortSignal.any([stopping, timeout])
+    let status: number | undefined
+    try {
+      const target = await unlessAborted(targets.locate(endpoint.url), signal)
+      const response = await connect(target, { body, headers, signal })
+      status = response.status
+      const reply = { status, text: await readBeginning(response) }
+      const retryAfter = response.headers.get('retry-after')
+      return end(...judge(status), { ...reply, retryAfter })
+    } catch (error) {
+      if (timeout.aborted) {
+        const seconds = timeoutMs / 1000
+        return end('timeout', `No complete reply within ${seconds} seconds.`, { status })
+      }
+      return end(...describeFault(error, endpoint.url), { status })
+    }
+  }
+
+  /** The current secret first; the former one while it is valid. A secret whose seal key is lost is left out. */
+  function secretsOf(
+    { secret, formerSecret, formerSecretUntil }: Claimed['endpoint'],
+    at: Date,
+  ): string[] {
+    const isFormerValid = formerSecretUntil !== null && at < formerSecretUntil
+    const sealed = [secret, ...(isFormerValid && formerSecret !== null ? [formerSecret] : [])]
+    return sealed.flatMap((one) => {
+      try {
+        return [unseal(sealKey, one)]
+      } catch {
+        return []
+      }
+    })
+  }
+
+  async function connect(
+    { urls, host, serverName }: Target,
+    { body, headers, signal }: { body: string; headers: object; signal: AbortSignal },
+  ): Promise<Response> {
+    for (const [index, url] of urls.entries()) {
+      try {
+        // The URL names the checked address; certificate and Host are those of the endpoint.
+        return await fetch(url, {
+          method: 'POST',
+          body,
+          headers: {
+            ...headers,
+            host,
+            'content-type': 'application/json',
+            'user-agent': 'Homeport',
+            'accept-encoding': 'identity',
+          },
+          redirect: 'manual',
+          decompress: false,
+          proxy: false,
+          tls: { ...(serverName === null ? {} : { serverName }), ...(ca ? { ca } : {}) },
+          signal,
+        })
+      } catch (error) {
+        const isLast = index === urls.length - 1
+        if (isLast || !NOT_CONNECTED.test(String((error as { code?: unknown }).code))) throw error
+      }
+    }
+    throw new UnknownHost(`${host} has no address`)
+  }
+}
+
+/** Resolving a name cannot be aborted, so its late result is ignored. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return await Promise.race([work, promise])
+}
+
+function judge(status: number): [outcome: Outcome, fault: string | null] {
+  if (status >= 200 && status < 300) return ['delivered', null]
+  if (status === 410) return ['gone', 'The endpoint replied 410 Gone, so it was disabled.']
+  if (status >= 300 && status < 400)
+    return ['redirected', `The endpoint replied ${status}. Redirects are not followed.`]
+  return ['refused', `The endpoint replied ${status}.`]
+}
+
+function describeFault(error: unknown, url: string): [outcome: Outcome, fault: string] {
+  const { host } = new URL(url)
+  if (error instanceof TargetRefusal) return ['blocked', `${error.message}.`]
+  if (error instanceof UnknownHost) return ['unreachable', `${error.message}.`]
+  const code = String((error as { code?: unknown }).code ?? (error as Error).name)
+  if (CERTIFICATE_FAULT.test(code))
+    return ['unreachable', `The certificate is not valid for ${host} (${code}).`]
+  if (NOT_CONNECTED.test(code)) return ['unreachable', `Could not connect to ${host} (${code}).`]
+  return ['unreachable', `The connection to ${host} failed (${code}).`]
+}
+
+/** The first 64 KiB of a body as text that both databases can store. */
+async function readBeginning({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop cancels the rest of the body.
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk)
+    size += chunk.byteLength
+    if (size >= MAX_REPLY_BYTES) break
+  }
+  const text = Buffer.concat(chunks).subarray(0, MAX_REPLY_BYTES).toString('utf8')
+  return text.replaceAll('\0', '\uFFFD')
+}

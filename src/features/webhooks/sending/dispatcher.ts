@@ -1,0 +1,147 @@
+import { MINUTE_MS } from '../../../lib/durations.ts'
+import type { Log } from '../../../lib/log.ts'
+import { oneAtATime } from '../../../lib/one-at-a-time.ts'
+import { type Attempt, type AttemptResult, type Claimed, OUTCOMES } from './attempt.ts'
+import type { Queue } from './queue.ts'
+
+type DispatcherDeps = { queue: Queue; attempt: Attempt; now: () => Date; log: Log }
+
+/**
+ * How many requests to one endpoint run at once. Multiplied by the maximum number of endpoints, this stays below Bun's
+ * limit of 256 requests, so endpoints never wait for each other.
+ */
+const SLOTS_PER_ENDPOINT = 8
+const FLUSH_DELAY_MS = 2
+const STOP_TIMEOUT_MS = 3_000
+/** Retries later than this are left to the job that runs every minute. */
+const MAX_TIMER_MS = MINUTE_MS
+
+/** Attempts the due deliveries: soon after the commit that adds them, and again when a retry is due. */
+export function createDispatcher({ queue, attempt, now, log }: DispatcherDeps) {
+  const underWay = new Map<string, number>()
+  const running = new Set<Promise<unknown>>()
+  const timers = new Map<number, NodeJS.Timeout>()
+  const stopping = new AbortController()
+  const counts: Record<string, number> = Object.fromEntries(OUTCOMES.map((name) => [name, 0]))
+  const claimDue = oneAtATime(claimAndStart)
+  /** Endpoints with new deliveries or free slots, and whether all endpoints are to be checked. */
+  const endpointsToCheck = new Set<string>()
+  let mustCheckAll = false
+  let isFlushScheduled = false
+  let isStopped = false
+  return { wake: startDue, flush, flushSoon, deliver, stop, counts }
+
+  /** Attempts everything that is due, and waits for it. */
+  async function flush() {
+    await startDue()
+    while (running.size > 0) {
+      await Promise.all(running)
+      await startDue()
+    }
+  }
+
+  /** Starts new deliveries to `endpointIds` once the reply of the request that caused the event is sent. */
+  function flushSoon(endpointIds: string[]) {
+    for (const id of endpointIds) endpointsToCheck.add(id)
+    if (isFlushScheduled || isStopped) return
+    isFlushScheduled = true
+    setTimeout(() => {
+      isFlushScheduled = false
+      inBackground(claimDue())
+    }, FLUSH_DELAY_MS)
+  }
+
+  /** Stops claiming, and waits briefly for the attempts under way. Aborted ones are attempted again. */
+  async function stop() {
+    isStopped = true
+    for (const timer of timers.values()) clearTimeout(timer)
+    await startDue().catch(() => {})
+    await Promise.race([Promise.all(running), Bun.sleep(STOP_TIMEOUT_MS)])
+    stopping.abort()
+    await Promise.all(running)
+  }
+
+  async function claimAndStart() {
+    if (isStopped) return
+    const [all, some] = [mustCheckAll, new Set(endpointsToCheck)]
+    mustCheckAll = false
+    endpointsToCheck.clear()
+    try {
+      const claimed = await queue.claim((endpointId) =>
+        all || some.has(endpointId) ? SLOTS_PER_ENDPOINT - countOf(endpointId) : 0,
+      )
+      for (const one of claimed) void deliver(one)
+    } catch (error) {
+      mustCheckAll = true
+      throw error
+    }
+  }
+
+  /** Starts the attempts that are due, and does not wait for them. */
+  function startDue(): Promise<void> {
+    mustCheckAll = true
+    return claimDue()
+  }
+
+  function inBackground(claiming: Promise<void>) {
+    claiming.catch((err) => {
+      if (!isStopped) log.error({ err }, 'the webhook queue cannot be read')
+    })
+  }
+
+  /** Attempts a claimed delivery. Returns null if the result could not be recorded; its lease then ends. */
+  function deliver(claimed: Claimed): Promise<AttemptResult | null> {
+    const { id } = claimed.endpoint
+    underWay.set(id, countOf(id) + 1)
+    const run = attemptAndRecord(claimed)
+      .catch((err) => {
+        log.error({ delivery: claimed.id, err }, 'a webhook attempt could not be recorded')
+        return null
+      })
+      .finally(() => {
+        running.delete(run)
+        if (countOf(id) > 1) underWay.set(id, countOf(id) - 1)
+        else underWay.delete(id)
+        endpointsToCheck.add(id)
+        inBackground(claimDue())
+      })
+    running.add(run)
+    return run
+  }
+
+  async function attemptAndRecord(claimed: Claimed): Promise<AttemptResult> {
+    const result = await attempt(claimed, stopping.signal)
+    const { outcome, status, duration } = result
+    if (stopping.signal.aborted && outcome !== 'delivered') {
+      await queue.release(claimed)
+      return result
+    }
+    counts[outcome] = (counts[outcome] ?? 0) + 1
+    const dueAt = await queue.finish(claimed, result)
+    if (dueAt !== null) {
+      const { endpoint, id: delivery } = claimed
+      log.info(
+        { endpoint: endpoint.id, delivery, outcome, status, ms: duration },
+        'a webhook attempt failed',
+      )
+      wakeAt(dueAt)
+    }
+    return result
+  }
+
+  /** One timer per second, however many deliveries wait for it. */
+  function wakeAt(dueAt: Date) {
+    const delay = dueAt.getTime() - now().getTime()
+    const second = Math.ceil(dueAt.getTime() / 1000)
+    if (delay > MAX_TIMER_MS || timers.has(second) || isStopped) return
+    const wake = () => {
+      timers.delete(second)
+      inBackground(startDue())
+    }
+    timers.set(second, setTimeout(wake, second * 1000 - now().getTime()))
+  }
+
+  function countOf(endpointId: string): number {
+    return underWay.get(endpointId) ?? 0
+  }
+}

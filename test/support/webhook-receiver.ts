@@ -1,0 +1,77 @@
+import { Webhook } from 'standardwebhooks'
+import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
+import type { TestApp } from './app.ts'
+
+type Received = { path: string; headers: Record<string, string>; body: string; at: number }
+type Reply = (request: Received) => Response | Promise<Response>
+
+/** A server on loopback that receives webhooks. `reply` can be replaced at any time. */
+export function startReceiver(reply: Reply = () => new Response(null, { status: 204 })) {
+  const received: Received[] = []
+  const replies = { reply }
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch(request) {
+      const headers = Object.fromEntries(request.headers)
+      const path = new URL(request.url).pathname
+      const one = { path, headers, body: await request.text(), at: performance.now() }
+      received.push(one)
+      return replies.reply(one)
+    },
+  })
+  return Object.assign(replies, {
+    url: `http://127.0.0.1:${server.port}/hooks`,
+    received,
+    [Symbol.dispose]: () => void server.stop(true),
+  })
+}
+
+/** The content of a received message. Throws unless `secret` has signed it. */
+export function verified({ body, headers }: Received, secret: string) {
+  return new Webhook(secret).verify(body, headers) as {
+    type: string
+    timestamp: string
+    data: object
+  }
+}
+
+export async function emit({ services }: TestApp, ...events: WebhookEvent[]) {
+  await services.db.write(async (tx) => {
+    for (const event of events) await services.webhooks.emit(tx, event)
+  })
+}
+
+/** One event of each type, about the user `userId`. */
+export function sampleEvents(userId: string): WebhookEvent[] {
+  const user = {
+    _id: userId,
+    loginType: 'email',
+    email: 'zoë@example.com',
+    emailVerified: true,
+    profile: { name: 'Zoë “Z” 日本', locale: 'de' },
+  }
+  return [
+    { type: 'user.created', userId, data: { userId, user } },
+    { type: 'user.updated', userId, data: { userId, user } },
+    { type: 'user.deleted', userId, data: { userId, mergedInto: null } },
+    {
+      type: 'subscription.changed',
+      userId,
+      data: {
+        userId,
+        environment: 'production',
+        previous: { active: false },
+        current: { active: true },
+        reason: 'The trial has begun.',
+      },
+    },
+    {
+      type: 'usage.limit_reached',
+      userId,
+      data: { userId, limit: 'exports', max: 10, used: 10, resetsAt: null },
+    },
+    { type: 'test', userId: null, data: { text: 'This is a test.' } },
+  ]
+}
