@@ -2,6 +2,8 @@ import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoreSettings } from '../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { type AccessChange, createAccessStates } from './access/access-states.ts'
+import { createHolders } from './access/holders.ts'
 import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
@@ -39,6 +41,9 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  showsSandbox: boolean
+  onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
   sizes?: FoldingSizes | undefined
   asksPerSecond?: number | undefined
   now: () => Date
@@ -50,7 +55,18 @@ type BillingPartsDeps<Plan extends PlanLike> = {
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
   const { db, subscriberApi, settings, sizes, log } = deps
   const eventLog = createEventLog(db)
-  const projection = createProjection({ db, eventLog, ...(sizes ? { sizes } : {}) })
+  const accessSettings = {
+    lenienceMs: settings.storeLenienceHours * HOUR_MS,
+    sandboxTesters: new Set(settings.sandboxTesters),
+  }
+  const holders = createHolders(deps)
+  const accessStates = createAccessStates({ ...deps, holders, accessSettings })
+  const projection = createProjection({
+    db,
+    eventLog,
+    onChange: accessStates.compareAtEnd,
+    ...(sizes ? { sizes } : {}),
+  })
   const backlog = createBacklog({ db, projection, log })
   const evidence = createEvidence({ ...deps, days: settings.storeEvidenceDays })
   const erasure = createErasure({ ...deps, projection, backlog, evidence })
@@ -65,18 +81,25 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   })
   const eventSearch = createEventSearch(db)
   const reportUnmatched = createUnmatchedReport(log)
-  const accessSettings = {
-    lenienceMs: settings.storeLenienceHours * HOUR_MS,
-    sandboxTesters: new Set(settings.sandboxTesters),
-  }
-  const subscription = createSubscription({ ...deps, projection, accessSettings, reportUnmatched })
+  const subscription = createSubscription({
+    ...deps,
+    projection,
+    holders,
+    accessSettings,
+    reportUnmatched,
+  })
   const { recordInternalEvent } = billing
   const { url, key } = subscriberApi
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
-  const { holderOf } = subscription
-  const stores = createStores({ ...deps, checks: storeChecks, billing, holderOf })
+  const stores = createStores({
+    ...deps,
+    checks: storeChecks,
+    billing,
+    holderOf: holders.holderOf,
+  })
   return {
     projection,
+    accessStates,
     backlog,
     erasure,
     billing,

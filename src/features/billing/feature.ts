@@ -1,7 +1,14 @@
 import { Elysia, type TSchema } from 'elysia'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
-import { nothing } from '../../platform/user-table.ts'
+import type {
+  ConsoleContext,
+  Feature,
+  Platform,
+  RouteContext,
+  ServerContext,
+} from '../../platform/feature.ts'
+import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import type { AccessChange } from './access/access-states.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingAdmin } from './admin.ts'
 import { createBillingParts } from './billing.ts'
@@ -11,6 +18,8 @@ import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
+import { serverBillingTags } from './server/model.ts'
+import { serverBillingRoutes } from './server/routes.ts'
 import { storeAdmin } from './stores/admin.ts'
 import { storeCommands } from './stores/commands.ts'
 import { playRoutes } from './stores/google/push/routes.ts'
@@ -25,11 +34,15 @@ type Needs<Plan extends PlanLike> = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
+  isUser: (id: string) => Promise<boolean>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
   /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  /** Runs in the transaction that changes what a user has access to. */
+  onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
   /** Overridden only in tests. */
   sizes?: FoldingSizes | undefined
   asksPerSecond?: number | undefined
@@ -40,22 +53,24 @@ export const billingFeature = {
   tables: billingTables,
   commands: [...billingCommands, ...storeCommands],
   tags: billingTags,
+  serverTags: serverBillingTags,
   exportMembers: billingExport,
   plainPaths: billingPlainPaths,
   create<Plan extends PlanLike>(platform: Platform<BillingDb>, needs: Needs<Plan>) {
     const { config, secrets, now, log } = platform
+    const showsSandbox = config.billingSandbox === 'separate'
     const parts = createBillingParts({
       ...platform,
       ...needs,
       pseudonymKey: secrets.pseudonymKey,
       sealKey: secrets.sealKey,
       ignoresSandbox: config.billingSandbox === 'ignore',
+      showsSandbox,
       subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
       settings: config,
       publicUrl: config.baseUrl,
     })
     const { billing, erasure, subscription, stores } = parts
-    const showsSandbox = config.billingSandbox === 'separate'
     const byAliases = nothing('the functions of billingAliases also erase and merge these rows')
     return {
       services: parts,
@@ -90,6 +105,8 @@ export const billingFeature = {
               signedIn,
             }),
           ),
+      serverRoutes: ({ scopeGuard }: ServerContext) =>
+        serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }),
       consoleRoutes: ({ record }: ConsoleContext) =>
         new Elysia({ name: 'billing-console' })
           .use(billingAdmin({ ...parts, findUser: needs.findUser, record, log }))
@@ -116,6 +133,11 @@ export const billingFeature = {
             'Google confirms them within days, and then they are exported as purchases',
           ),
           merging: stores.pendingClaims.mergeUsers,
+        },
+        accessStates: {
+          deletion: byForeignKey,
+          export: nothing('derived from the purchases, which are exported'),
+          merging: nothing('the merged customer’s purchases give the account its state'),
         },
         transferIds: {
           deletion: byAliases,

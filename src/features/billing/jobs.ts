@@ -1,4 +1,5 @@
-import type { Job } from '../../lib/jobs.ts'
+import { type Job, pause } from '../../lib/jobs.ts'
+import type { AccessStates } from './access/access-states.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
@@ -14,12 +15,13 @@ type BillingJobsDeps = {
   /** Null without an API key. */
   reconcile: Reconcile | null
   stores: Stores
+  accessStates: Pick<AccessStates, 'announceDue' | 'backfill'>
   evidence: Pick<Evidence, 'clearOld'>
   clearOldTelemetry: (signal: AbortSignal) => Promise<void>
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
-  const { billing, backlog, reconcile, stores, evidence, clearOldTelemetry } = deps
+  const { billing, backlog, reconcile, stores, evidence, clearOldTelemetry, accessStates } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
     ...storeJobs(stores),
@@ -36,6 +38,18 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       isDueAtStart: async () => true,
     },
     {
+      name: 'expired access',
+      schedule: ['* * * * *'],
+      run: (signal) => announceEvery20Seconds(accessStates, signal),
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'initial access states',
+      schedule: ['17 4 * * *'],
+      run: accessStates.backfill,
+      isDueAtStart: async () => true,
+    },
+    {
       name: 'billing telemetry',
       schedule: ['50 3 * * *'],
       run: clearOldTelemetry,
@@ -48,6 +62,17 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       deletesByAge: true,
     },
   ]
+}
+
+/** Three times a minute, so that other servers hear of an end of access soon. */
+async function announceEvery20Seconds(
+  { announceDue }: Pick<AccessStates, 'announceDue'>,
+  signal: AbortSignal,
+) {
+  for (const wait of [0, 20_000, 20_000]) {
+    await pause(wait, signal)
+    await announceDue(signal)
+  }
 }
 
 function reconcileJob({ reconcileOverdue }: Reconcile): Job {

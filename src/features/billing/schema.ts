@@ -1,5 +1,5 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
-import type { Columns } from '../../platform/db/columns.ts'
+import type { Columns, UsersTable } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 
 export type BillingDb = Db<ReturnType<typeof billingTables>>
@@ -26,7 +26,7 @@ export const MARKS = {
  * The log of the billing provider's events, and the purchases derived from it. In the database and in stored states a
  * purchase is called a line.
  */
-export function billingTables(columns: Columns) {
+export function billingTables(columns: Columns, users: UsersTable) {
   const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
 
   const billingEvents = table(
@@ -144,11 +144,30 @@ export function billingTables(columns: Columns) {
     ],
   )
 
-  /** Where the next reconciliation continues: one row. */
+  /** Where the next reconciliation continues, and where filling `access_states` does. */
   const reconciliation = table('reconciliation', {
     id: text().primaryKey(),
     afterPurchase: text().notNull(),
   })
+
+  /** What each user had access to after the last change, so that the next change can be announced. */
+  const accessStates = table(
+    'access_states',
+    {
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      /** `production` or `sandbox`. */
+      environment: text().notNull(),
+      state: json<unknown>().notNull(),
+      /** When time alone changes it; null: never. */
+      changesAt: ms(),
+    },
+    (t) => [
+      primaryKey({ columns: [t.userId, t.environment] }),
+      index('access_states_change').on(t.changesAt),
+    ],
+  )
 
   /** Purchases to check with their store once their period has ended without an event. */
   const storeChecks = table(
@@ -261,5 +280,6 @@ export function billingTables(columns: Columns) {
     storeEvidence,
     playPurchases,
     playClaims,
+    accessStates,
   }
 }

@@ -1,4 +1,4 @@
-import { asc, desc, eq, sql } from 'drizzle-orm'
+import { asc, eq, sql } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { Projection } from '../projection/projection.ts'
 import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
@@ -6,6 +6,7 @@ import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { isEffectivelyForever } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
+import type { Holders } from './holders.ts'
 import { type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
@@ -17,6 +18,7 @@ export type PlanLike = PurchasablePlan & { price: number; duration: string } & R
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
+  holders: Pick<Holders, 'latestOf'>
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** The `ids` that belong to users. */
@@ -44,29 +46,25 @@ type LimitName = (typeof LIMIT_NAMES)[number]
 
 /** Reads a user's current subscription and purchases. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
-  const { db, projection, listPlans, existingUsers, accessSettings, reportUnmatched, now } = deps
-  const { billingAliases, billingEvents } = db.tables
-  const findAlias = db.read
+  const { db, projection, holders, listPlans, existingUsers } = deps
+  const { accessSettings, reportUnmatched, now } = deps
+  const { billingAliases } = db.tables
+  const aliasOf = db.read
     .select({ customerId: billingAliases.customerId })
     .from(billingAliases)
     .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
-    .prepare()
+  /** The customer of an app user id, once for each of its ids. */
   const idsOf = db.read
-    .select({ id: billingAliases.appUserId })
+    .select({ customerId: billingAliases.customerId, id: billingAliases.appUserId })
     .from(billingAliases)
-    .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
+    .where(eq(billingAliases.customerId, aliasOf))
     .orderBy(asc(billingAliases.appUserId))
     .prepare()
-  return { read, readForExport, hasAccessSince, isKnown, customerOf, holderOf }
+  return { read, readPlan, readForExport, hasAccessSince, isKnown, customerOf }
 
   /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
-    const { plans, language } = await listPlans(wanted)
-    const found = await purchasesOf(userId, environmentsFor(userId, environment, accessSettings))
-    const purchases = assessWithPlans(found, plans, now().getTime(), accessSettings)
-    reportUnmatched(purchases, plans)
-    const best = purchases.find(({ active }) => active)
-    const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
+    const { purchases, plan, language } = await assess(userId, environment, wanted)
     const subscription = {
       environment,
       entitlements: entitlementsOf(purchases).map(({ id, active, purchase }) => ({
@@ -90,6 +88,23 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return { subscription, language }
   }
 
+  /** A user's plan in production, and the best active purchase; null for none. */
+  async function readPlan(userId: string) {
+    const { plan, best } = await assess(userId, 'production', [])
+    return { plan, purchase: best }
+  }
+
+  /** A user's purchases, best first, and the plan that they give. */
+  async function assess(userId: string, environment: Environment, wanted: string[]) {
+    const { plans, language } = await listPlans(wanted)
+    const found = await purchasesOf(userId, environmentsFor(userId, environment, accessSettings))
+    const purchases = assessWithPlans(found, plans, now().getTime(), accessSettings)
+    reportUnmatched(purchases, plans)
+    const best = purchases.find(({ active }) => active) ?? null
+    const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
+    return { purchases, best, plan, language }
+  }
+
   /** In English, for the data export. */
   async function readForExport(userId: string, environment: Environment) {
     return (await read(userId, environment, ['en'])).subscription
@@ -103,8 +118,8 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** Whether an id belongs to a user or was named by an event. */
   async function isKnown(id: string): Promise<boolean> {
-    const [alias] = await findAlias.execute({ userId: id })
-    return alias !== undefined || (await existingUsers(db.read, [id])).length > 0
+    const rows = await idsOf.execute({ userId: id })
+    return rows.length > 0 || (await existingUsers(db.read, [id])).length > 0
   }
 
   /** Empty if the customer's purchases belong to another user. */
@@ -123,41 +138,14 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
    * has named the id. `heldBy`: another user of the same customer, to whom the purchases belong.
    */
   async function customerOf(userId: string) {
-    const [alias] = await findAlias.execute({ userId })
-    if (!alias) return null
-    const { customerId } = alias
-    const ids = (await idsOf.execute({ customerId })).map(({ id }) => id)
+    const rows = await idsOf.execute({ userId })
+    const [first] = rows
+    if (!first) return null
+    const { customerId } = first
+    const ids = rows.map(({ id }) => id)
     const users = ids.length > 1 ? await existingUsers(db.read, ids) : ids
-    const holder = users.length > 1 ? await latestMentioned(db.read, users) : userId
+    const holder = users.length > 1 ? await holders.latestOf(db.read, users) : userId
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
-  }
-
-  /** The user for whom a customer's purchases count; null for none. */
-  async function holderOf(from: Reader, customerId: string): Promise<string | null> {
-    const rows = await from
-      .select({ id: billingAliases.appUserId })
-      .from(billingAliases)
-      .where(eq(billingAliases.customerId, customerId))
-    const users = await existingUsers(
-      from,
-      rows.map(({ id }) => id),
-    )
-    return users.length > 1 ? latestMentioned(from, users) : (users[0] ?? null)
-  }
-
-  /** The id that the latest event names; null if none names one of `ids`. */
-  async function latestMentioned(from: Reader, ids: string[]): Promise<string | null> {
-    let latest: { appUserId: string | null; orderedAt: number } | undefined
-    for (const id of ids.toSorted().toReversed()) {
-      const [row] = await from
-        .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
-        .from(billingEvents)
-        .where(eq(billingEvents.appUserId, id))
-        .orderBy(desc(billingEvents.orderedAt))
-        .limit(1)
-      if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
-    }
-    return latest?.appUserId ?? null
   }
 }
 

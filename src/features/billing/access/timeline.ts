@@ -81,7 +81,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   async function assess(userId: string, environment: Environment) {
-    const { plans } = await listPlans(['en'])
+    const { plans } = await listPlans([])
     const customer = await subscription.customerOf(userId)
     const all = customer ? await purchasesOf(customer.customerId) : []
     const environments = environmentsFor(userId, environment, accessSettings)

@@ -10,8 +10,14 @@ export type Customers = ReturnType<typeof createCustomers>
 /** Up to this many ids, each is looked up with a prepared query; more are looked up in a single query. */
 const MAX_SEPARATE_LOOKUPS = 4
 
+type CustomersDeps = {
+  db: BillingDb
+  queries: ProjectionQueries
+  onChange: (tx: Tx, customerId: string) => void
+}
+
 /** Maps app user ids to customers. */
-export function createCustomers({ db, queries }: { db: BillingDb; queries: ProjectionQueries }) {
+export function createCustomers({ db, queries, onChange }: CustomersDeps) {
   const { billingAliases, transferIds } = db.tables
   const { findAlias, storeAlias, countIds } = queries
   return { link, customersOf }
@@ -26,6 +32,7 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
     const customerId = await survivorOf(tx, customers.length > 0 ? customers : missing.slice(0, 1))
     await storeAliases(tx, missing, customerId)
     const others = customers.filter((id) => id !== customerId)
+    if (missing.length > 0 || others.length > 0) onChange(tx, customerId)
     if (others.length === 0) return []
     for (const table of [billingAliases, transferIds]) {
       await tx.update(table).set({ customerId }).where(inArray(table.customerId, others))

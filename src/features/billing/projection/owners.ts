@@ -15,6 +15,7 @@ type OwnersDeps = {
   checkpoints: Checkpoints
   customers: Customers
   queries: ProjectionQueries
+  onChange: (tx: Tx, customerId: string) => void
 }
 
 export type Owners = ReturnType<typeof createOwners>
@@ -28,7 +29,7 @@ export function createLookupCache(): LookupCache {
 
 /** Finds the customer that owns a purchase, and its earlier owners. */
 export function createOwners(deps: OwnersDeps) {
-  const { db, eventLog, checkpoints, queries } = deps
+  const { db, eventLog, checkpoints, queries, onChange } = deps
   const { customersOf } = deps.customers
   const { purchaseOwners, subscriptions } = db.tables
   const { findPurchase, storeOwner, findTransfersFrom } = queries
@@ -47,6 +48,7 @@ export function createOwners(deps: OwnersDeps) {
     const owners = await replayOwners(tx, purchaseKey, row.state as StoredPurchase, cache)
     await storeOwners(tx, purchaseKey, new Set(owners))
     const customerId = owners.at(-1) ?? ''
+    for (const id of new Set([row.customerId, customerId])) onChange(tx, id)
     if (customerId === row.customerId) return
     await tx
       .update(subscriptions)

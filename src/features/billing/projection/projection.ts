@@ -9,12 +9,18 @@ import { createCheckpoints, type FoldingSizes } from './checkpoints.ts'
 import { createCustomers } from './customers.ts'
 import { fromStored, purchaseIn, type StoredPurchase, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
-import { prepareQueries } from './queries.ts'
+import { PURCHASES_PER_PAGE, prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
 
 export type Projection = ReturnType<typeof createProjection>
 
-type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes }
+type ProjectionDeps = {
+  db: BillingDb
+  eventLog: EventLog
+  /** Called with each customer whose ids or purchases have changed. */
+  onChange: (tx: Tx, customerId: string) => void
+  sizes?: FoldingSizes
+}
 
 const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 
@@ -22,13 +28,14 @@ const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256 }
  * Derives customers, purchases and their owners from the event log. Every function except `purchasesOf` runs in a
  * transaction and does one slice of work; the remaining work is stored as stale for `runSlice`.
  */
-export function createProjection({ db, eventLog, sizes = DEFAULT_SIZES }: ProjectionDeps) {
+export function createProjection(deps: ProjectionDeps) {
+  const { db, eventLog, onChange, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, transferIds } = db.tables
   const queries = prepareQueries(db)
   const { findTarget, findTransfersFrom, storeOwner, insertPurchase, updateState } = queries
   const checkpoints = createCheckpoints({ db, eventLog, queries, sizes })
-  const customers = createCustomers({ db, queries })
-  const owners = createOwners({ db, eventLog, checkpoints, customers, queries })
+  const customers = createCustomers({ db, queries, onChange })
+  const owners = createOwners({ db, eventLog, checkpoints, customers, queries, onChange })
   const stale = createStaleWork({ db, checkpoints, owners, queries })
   const { restart, runSlice } = stale
   return { apply, relink, purchasesOf, restart, runSlice }
@@ -60,9 +67,9 @@ export function createProjection({ db, eventLog, sizes = DEFAULT_SIZES }: Projec
     const purchases: Purchase[] = []
     for (let after = ''; ; ) {
       const rows = await queries.readPurchases.execute({ customerId, environment, after })
-      const last = rows.at(-1)
-      if (!last) return purchases
       for (const { state } of rows) purchases.push(purchaseIn(state as StoredPurchase))
+      const last = rows.at(-1)
+      if (!last || rows.length < PURCHASES_PER_PAGE) return purchases
       after = last.purchaseKey
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -88,6 +95,7 @@ export function createProjection({ db, eventLog, sizes = DEFAULT_SIZES }: Projec
     const folded = await checkpoints.append(tx, key, before, event)
     if (folded === null) return false
     const after = toStored(folded)
+    onChange(tx, customerId)
     if (exists) {
       await updateState(tx).execute({ purchaseKey: key, state: after })
     } else {

@@ -3,7 +3,7 @@ import type { BillingDb } from '../schema.ts'
 
 export type ProjectionQueries = ReturnType<typeof prepareQueries>
 
-const PURCHASES_PER_PAGE = 500
+export const PURCHASES_PER_PAGE = 500
 
 /** The frequent queries of the projection, prepared once. */
 export function prepareQueries(db: BillingDb) {

@@ -22,6 +22,7 @@ type ReconcileReport = { customers: number; corrected: string[]; failed: string[
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
 /** All production keys are between these two. */
+const CURSOR = 'overdue'
 const FIRST_KEY = 'PRODUCTION|'
 const LAST_KEY = 'PRODUCTION}'
 
@@ -85,7 +86,8 @@ export function createReconcile(deps: ReconcileDeps) {
   }
 
   async function readCursor(): Promise<string> {
-    const [row] = await db.read.select().from(reconciliation)
+    const isCursor = eq(reconciliation.id, CURSOR)
+    const [row] = await db.read.select().from(reconciliation).where(isCursor)
     return row?.afterPurchase ?? FIRST_KEY
   }
 
@@ -93,7 +95,7 @@ export function createReconcile(deps: ReconcileDeps) {
     await db.write(async (tx) => {
       await tx
         .insert(reconciliation)
-        .values({ id: 'overdue', afterPurchase })
+        .values({ id: CURSOR, afterPurchase })
         .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase } })
     })
   }

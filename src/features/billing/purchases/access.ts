@@ -46,6 +46,14 @@ export function assessPurchases<T extends Purchase>(
     .map(({ purchase }) => purchase)
 }
 
+/** When the current period of a purchase began, and when it ends. */
+export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
+  return {
+    startedAt: new Date(purchasedAt ?? startedAt),
+    endsAt: expiresAt === null ? null : new Date(expiresAt),
+  }
+}
+
 /** Each entitlement once, with the best purchase that grants it. */
 export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()

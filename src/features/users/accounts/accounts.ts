@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray } from 'drizzle-orm'
+import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { accountDeleted } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
@@ -14,24 +14,39 @@ const PAGE_SIZE = 1_000
 export type Accounts = ReturnType<typeof createAccounts>
 export type Account = UsersDb['tables']['users']['$inferSelect']
 
-/** Creates, finds and upgrades users, in the caller's transaction. */
-export function createAccounts({
-  db,
-  now,
-  newId,
-}: {
+/** What has happened to an account in a transaction: its final state, or what remains of it. */
+export type AccountChange =
+  | { kind: 'created' | 'updated'; account: Account }
+  | { kind: 'deleted'; userId: string; mergedInto: string | null }
+
+type AccountsDeps = {
   db: UsersDb
+  /** Runs once per transaction and account, before the commit. */
+  onChange: (tx: Tx, change: AccountChange) => Promise<void>
   now: () => Date
   newId: () => string
-}) {
+}
+
+/** Creates, finds and changes users, in the caller's transaction. */
+export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   const { users } = db.tables
+  const selectId = (from: Reader) =>
+    from
+      .select({ id: users.id })
+      .from(users)
+      .where(eq(users.id, sql.placeholder('id')))
+  const idOf = selectId(db.read).prepare()
+  const idInChange = db.prepareWrite(selectId)
   return {
     create,
+    update,
     upgrade,
     remove,
     clearAvatar,
     find,
     findByEmail,
+    exists,
+    existsIn,
     filterExisting,
     describe,
     rebuildEmailKeys,
@@ -59,6 +74,21 @@ export function createAccounts({
         ...login,
       })
       .returning()
+    announce(tx, (user as Account).id, 'created')
+    return user as Account
+  }
+
+  /** Changes fields that the user's apps and other services see. Throws when the account no longer exists. */
+  async function update(tx: Tx, userId: string, changes: Partial<Account>): Promise<Account> {
+    const before = await find(tx, userId)
+    // A request that changes nothing must not be announced.
+    if (isPartOf(changes, before)) return before
+    const [user] = await tx
+      .update(users)
+      .set({ ...changes, updatedAt: now() })
+      .where(eq(users.id, userId))
+      .returning()
+    announce(tx, userId, 'updated')
     return user as Account
   }
 
@@ -69,25 +99,44 @@ export function createAccounts({
     loginType: LoginType,
     login: Partial<Account>,
   ): Promise<Account> {
-    const [user] = await tx
-      .update(users)
-      .set({ loginType, ...login, updatedAt: now() })
-      .where(eq(users.id, guest.id))
-      .returning()
-    return user as Account
+    return update(tx, guest.id, { loginType, ...login })
   }
 
-  /** Deletes the user's row and, by cascade, everything that references it. */
-  async function remove(tx: Tx, userId: string) {
+  /**
+   * Deletes the user's row and, by cascade, everything that references it. `mergedInto`: the account that has the
+   * guest's data now.
+   */
+  async function remove(tx: Tx, userId: string, mergedInto: string | null = null) {
     await tx.delete(users).where(eq(users.id, userId))
+    announce(tx, userId, 'updated', mergedInto)
+  }
+
+  /** The first announcement of a transaction counts, unless the account is gone at its end. */
+  function announce(
+    tx: Tx,
+    userId: string,
+    kind: 'created' | 'updated',
+    mergedInto: string | null = null,
+  ) {
+    tx.beforeCommit(`account ${userId}`, async (tx) => {
+      const [account] = await tx.select().from(users).where(eq(users.id, userId))
+      await onChange(tx, account ? { kind, account } : { kind: 'deleted', userId, mergedInto })
+    })
   }
 
   /** Clears the avatar if it is the picture being deleted. */
   async function clearAvatar(tx: Tx, userId: string, key: string) {
-    await tx
-      .update(users)
-      .set({ avatarKey: null })
-      .where(and(eq(users.id, userId), eq(users.avatarKey, key)))
+    const { avatarKey } = await find(tx, userId)
+    if (avatarKey === key) await update(tx, userId, { avatarKey: null })
+  }
+
+  async function exists(id: string): Promise<boolean> {
+    return (await idOf.execute({ id })).length > 0
+  }
+
+  /** Like `exists`, within a change. */
+  async function existsIn(tx: Tx, id: string): Promise<boolean> {
+    return (await idInChange(tx).execute({ id })).length > 0
   }
 
   /** The ids among `ids` that belong to existing users. */
@@ -155,4 +204,9 @@ export function createAccounts({
       after = last.id
     }
   }
+}
+
+function isPartOf(changes: Partial<Account>, account: Account): boolean {
+  const known: Record<string, unknown> = account
+  return Object.entries(changes).every(([name, value]) => known[name] === value)
 }

@@ -1,10 +1,12 @@
-import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
-import { AppError } from '../../../lib/errors.ts'
+import { and, asc, desc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm'
+import { AppError, notFound } from '../../../lib/errors.ts'
 import { countRows } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
 import type { Account, Accounts } from './accounts.ts'
 
 type DirectoryDeps = { db: UsersDb; accounts: Accounts; now: () => Date }
+
+export type Directory = ReturnType<typeof createDirectory>
 
 export type Page = { emailPrefix?: string; after?: string; limit?: number }
 
@@ -24,13 +26,34 @@ const PAGE_SIZE = 50
 /** Lists users page by page for operators, and finds them by id or e-mail address. */
 export function createDirectory({ db, accounts, now }: DirectoryDeps) {
   const { users, sessions } = db.tables
-  return { list, listByIds, find, idOf, count, verifyEmail }
+  const byId = db.read
+    .select()
+    .from(users)
+    .where(eq(users.id, sql.placeholder('id')))
+    .prepare()
+  return {
+    list,
+    page,
+    listByIds,
+    find,
+    findById,
+    findByEmail,
+    idOf,
+    count,
+    setEmailVerified,
+  }
 
   /**
    * Lists the newest users first; with `emailPrefix`, the matching users sorted by address. `next`
    * is the `after` of the next page; null on the last page.
    */
-  async function list({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
+  async function list(wanted: Page) {
+    const { accounts, next } = await page(wanted)
+    return { users: accounts.map(summaryOf), next }
+  }
+
+  /** Like `list`, with whole accounts. */
+  async function page({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
     const byEmail = emailPrefix !== undefined
     const isListed = byEmail ? startsWith(emailPrefix, after) : after && lt(users.id, after)
     const rows = await db.read
@@ -41,7 +64,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
       .limit(limit + 1)
     const last = rows.length > limit ? rows[limit - 1] : undefined
     const next = last ? (byEmail ? last.emailKey : last.id) : null
-    return { users: rows.slice(0, limit).map(summaryOf), next }
+    return { accounts: rows.slice(0, limit), next }
   }
 
   /** The users with these ids, at most one page of them. */
@@ -65,10 +88,21 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
 
   /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */
   async function find(idOrEmail: string): Promise<Account> {
-    const [byId] = await db.read.select().from(users).where(eq(users.id, idOrEmail))
-    const user = byId ?? (await accounts.findByEmail(db.read, idOrEmail))
+    const [known] = await byId.execute({ id: idOrEmail })
+    const user = known ?? (await accounts.findByEmail(db.read, idOrEmail))
     if (!user) throw new AppError('not_found', `There is no user ${idOrEmail}.`)
     return user
+  }
+
+  /** Finds an account by id. Throws `not_found` if there is none. */
+  async function findById(id: string): Promise<Account> {
+    const [user] = await byId.execute({ id })
+    if (!user) throw notFound()
+    return user
+  }
+
+  function findByEmail(email: string): Promise<Account | undefined> {
+    return accounts.findByEmail(db.read, email)
   }
 
   async function idOf(email: string): Promise<string | null> {
@@ -82,13 +116,17 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     }
   }
 
-  /** Marks the e-mail address as verified, at an operator's request. */
-  async function verifyEmail({ id, email }: Account) {
-    if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
-    await db.write(async (tx) => {
-      await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, id))
-    })
+  /** Marks the e-mail address as verified or not, at the request of an operator or a server. */
+  async function setEmailVerified(account: Account, isVerified: boolean) {
+    requireAddress(account)
+    const emailVerifiedAt = isVerified ? now() : null
+    await db.write((tx) => accounts.update(tx, account.id, { emailVerifiedAt }))
   }
+}
+
+/** Throws `conflict` for a guest. */
+export function requireAddress({ id, email }: Account) {
+  if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
 }
 
 function summaryOf({ id, email, loginType, name, emailVerifiedAt, createdAt }: Account) {

@@ -47,7 +47,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       {
         ...json(ProfilePatch),
         signedIn: true,
-        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 503, 507),
+        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 429, 503, 507),
         detail: {
           tags,
           operationId: 'changeProfile',

@@ -2,6 +2,8 @@ import { eq, sql } from 'drizzle-orm'
 import { AppError, accountDeleted, type ErrorDetail } from '../../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Accounts } from '../accounts/accounts.ts'
 import type { UsersDb } from '../schema.ts'
 import type { ProfilePatch } from './model.ts'
 
@@ -9,15 +11,19 @@ type ProfileDeps = {
   db: UsersDb
   /** Whether the key is one of the user's public pictures. */
   ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
-  now: () => Date
+  updateAccount: Accounts['update']
+  limits: Pick<Limits, 'reserve'>
 }
+
+/** Each change is announced to the user's devices and to webhooks. */
+const CHANGES_PER_USER: WindowRule = { name: 'profile-change', max: 120, seconds: 60 }
 
 /** The defaults that `null` restores, from the request headers. */
 type DefaultValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
 
-export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
+export function createProfile({ db, ownsPublicPicture, updateAccount, limits }: ProfileDeps) {
   const { users, recoveryCodes } = db.tables
   const byId = db.read
     .select()
@@ -61,16 +67,12 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
     baseUrl: string,
   ) {
     const changes = validatePatch(patch, defaults)
+    await limits.reserve([{ rule: CHANGES_PER_USER, key: userId }])
     await db.write(async (tx) => {
       const { avatarKey } = changes
       const setsAvatar = avatarKey !== undefined && avatarKey !== null
       if (setsAvatar && !(await ownsPublicPicture(tx, userId, avatarKey))) throw notOwnPicture()
-      const changed = await tx
-        .update(users)
-        .set({ ...changes, updatedAt: now() })
-        .where(eq(users.id, userId))
-        .returning({ id: users.id })
-      if (changed.length === 0) throw accountDeleted(userId)
+      await updateAccount(tx, userId, changes)
     })
     return read(userId, baseUrl)
   }

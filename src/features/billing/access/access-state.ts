@@ -1,0 +1,51 @@
+import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
+import { isEffectivelyForever } from './access-sentence.ts'
+
+/** A user's access, as other servers receive it. Times are ISO 8601; `expiresAt` null: never, or no purchase. */
+export type AccessState = {
+  active: boolean
+  /** The code of the plan; null for none. */
+  plan: string | null
+  /** The ids of the active entitlements. */
+  entitlements: string[]
+  /** The best purchase. */
+  productId: string | null
+  store: string | null
+  status: string | null
+  willRenew: boolean
+  expiresAt: string | null
+}
+
+/** Summarizes purchases, which are sorted best first. `freePlan`: the plan of users without an active purchase. */
+export function accessStateOf(
+  purchases: PurchaseAccess[],
+  planCodeOf: (purchase: PurchaseAccess) => string | null,
+  freePlan: string | null,
+): AccessState {
+  const [best] = purchases
+  const active = best?.active ?? false
+  const end = best?.effectiveEnd ?? null
+  return {
+    active,
+    plan: (best && active ? planCodeOf(best) : null) ?? freePlan,
+    entitlements: entitlementsOf(purchases).flatMap(({ id, active }) => (active ? [id] : [])),
+    productId: best?.productId ?? null,
+    store: best?.store ?? null,
+    status: best?.status ?? null,
+    willRenew: active && (best?.willRenew ?? false),
+    expiresAt: end === null || isEffectivelyForever(end) ? null : new Date(end).toISOString(),
+  }
+}
+
+/** When the access that purchases give changes next without an event; null: never. `now` in ms. */
+export function nextChangeOf(purchases: PurchaseAccess[], now: number): Date | null {
+  const times = purchases.flatMap(({ effectiveEnd, expiresAt, graceExpiresAt }) => [
+    effectiveEnd,
+    expiresAt,
+    graceExpiresAt,
+  ])
+  const later = times.filter((time): time is number => time !== null && time > now)
+  if (later.length === 0) return null
+  const next = Math.min(...later)
+  return isEffectivelyForever(next) ? null : new Date(next)
+}

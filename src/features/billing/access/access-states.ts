@@ -1,0 +1,215 @@
+import { and, asc, eq, lte, sql } from 'drizzle-orm'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import type { PurchaseAccess } from '../purchases/access.ts'
+import type { Purchase } from '../purchases/purchase.ts'
+import type { BillingDb } from '../schema.ts'
+import { explainAccess } from './access-sentence.ts'
+import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
+import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
+import type { Holders } from './holders.ts'
+import { planOf } from './plan-matching.ts'
+import type { Environment, PlanLike } from './subscription.ts'
+
+/** A change of what a user has access to. `explain` says why, in one sentence. */
+export type AccessChange = {
+  userId: string
+  environment: Environment
+  previous: AccessState
+  current: AccessState
+  explain: () => string
+}
+
+type AccessStatesDeps = {
+  db: BillingDb
+  holders: Pick<Holders, 'latestOf'>
+  /** The plans, in the best matching language of `wanted`. */
+  listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[]; language: string }>
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  accessSettings: AccessSettings
+  showsSandbox: boolean
+  onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
+  now: () => Date
+}
+
+export type AccessStates = ReturnType<typeof createAccessStates>
+
+/** A customer with more ids has a corrupt history; the rest of its ids are ignored here. */
+const MAX_IDS = 1_000
+const DUE_PER_CHANGE = 50
+const CUSTOMERS_PER_CHANGE = 50
+/** The row of the `reconciliation` table that says how far `backfill` has come, and its value at the end. */
+const BACKFILL = { id: 'access states', end: '~' }
+
+/**
+ * Stores each user's access, so that every change is announced once, in its own transaction, whether an event or time
+ * alone caused it.
+ */
+export function createAccessStates(deps: AccessStatesDeps) {
+  const { db, holders, listPlans, existingUsers, isUserIn, accessSettings, showsSandbox } = deps
+  const { onAccessChange, now } = deps
+  const { accessStates, billingAliases, subscriptions, reconciliation } = db.tables
+  const idsOf = db.prepareWrite((tx) =>
+    tx
+      .select({ id: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
+      .limit(MAX_IDS),
+  )
+  const purchasesOf = db.prepareWrite((tx) =>
+    tx
+      .select({ state: subscriptions.state })
+      .from(subscriptions)
+      .where(eq(subscriptions.customerId, sql.placeholder('customerId')))
+      .limit(MAX_IDS),
+  )
+  const findState = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(accessStates)
+      .where(
+        and(
+          eq(accessStates.userId, sql.placeholder('userId')),
+          eq(accessStates.environment, sql.placeholder('environment')),
+        ),
+      ),
+  )
+  const storeState = db.prepareWrite((tx) =>
+    tx
+      .insert(accessStates)
+      .values({
+        userId: sql.placeholder('userId'),
+        environment: sql.placeholder('environment'),
+        state: sql.placeholder('state'),
+        changesAt: sql.placeholder('changesAt'),
+      })
+      .onConflictDoUpdate({
+        target: [accessStates.userId, accessStates.environment],
+        set: {
+          state: sql.placeholder('state') as never,
+          changesAt: sql.placeholder('changesAt') as never,
+        },
+      }),
+  )
+  return { compareAtEnd, announceDue, backfill }
+
+  /** Compares the access of a customer's users at the end of the change. */
+  function compareAtEnd(tx: Tx, customerId: string) {
+    if (customerId === '') return
+    tx.beforeCommit(`access ${customerId}`, (tx) => updateCustomer(tx, customerId, onAccessChange))
+  }
+
+  /** Announces the changes that time alone has caused. */
+  async function announceDue(signal: AbortSignal) {
+    for (let found = DUE_PER_CHANGE; found === DUE_PER_CHANGE && !signal.aborted; ) {
+      found = await db.write(async (tx) => {
+        const due = await tx
+          .select({ userId: accessStates.userId })
+          .from(accessStates)
+          .where(lte(accessStates.changesAt, now()))
+          .orderBy(asc(accessStates.changesAt))
+          .limit(DUE_PER_CHANGE)
+        for (const { userId } of due) {
+          // A user without a customer has no further change.
+          const isTheirs = eq(accessStates.userId, userId)
+          await tx.update(accessStates).set({ changesAt: null }).where(isTheirs)
+          const [alias] = await tx
+            .select()
+            .from(billingAliases)
+            .where(eq(billingAliases.appUserId, userId))
+          if (alias) await updateCustomer(tx, alias.customerId, onAccessChange)
+        }
+        return due.length
+      })
+    }
+  }
+
+  /** Stores, without announcing it, the access of customers from before this table existed. */
+  async function backfill(signal: AbortSignal) {
+    const [progress] = await db.read
+      .select()
+      .from(reconciliation)
+      .where(eq(reconciliation.id, BACKFILL.id))
+    for (let after = progress?.afterPurchase ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
+      after = await db.write(async (tx) => {
+        const rows = await tx
+          .selectDistinct({ customerId: subscriptions.customerId })
+          .from(subscriptions)
+          .where(sql`${subscriptions.customerId} > ${after}`)
+          .orderBy(asc(subscriptions.customerId))
+          .limit(CUSTOMERS_PER_CHANGE)
+        for (const { customerId } of rows) await updateCustomer(tx, customerId, async () => {})
+        const reached = rows.at(-1)?.customerId ?? BACKFILL.end
+        await tx
+          .insert(reconciliation)
+          .values({ id: BACKFILL.id, afterPurchase: reached })
+          .onConflictDoUpdate({
+            target: reconciliation.id,
+            set: { afterPurchase: reached },
+          })
+        return reached
+      })
+      await Bun.sleep(1)
+    }
+  }
+
+  async function updateCustomer(tx: Tx, customerId: string, announce: typeof onAccessChange) {
+    const ids = (await idsOf(tx).execute({ customerId })).map(({ id }) => id)
+    const users = await usersAmong(tx, ids)
+    if (users.length === 0) return
+    const rows = await purchasesOf(tx).execute({ customerId })
+    const purchases = rows.map(({ state }) => purchaseIn(state as StoredPurchase))
+    const holder = users.length > 1 ? await holders.latestOf(tx, users) : users[0]
+    for (const userId of users) {
+      const heldBy = userId === holder ? null : (holder ?? null)
+      for (const environment of environmentsOf(purchases)) {
+        const change = await storeIfChanged(tx, userId, environment, purchases, heldBy)
+        if (change) await announce(tx, change)
+      }
+    }
+  }
+
+  async function usersAmong(tx: Tx, ids: string[]): Promise<string[]> {
+    const [only] = ids
+    if (only === undefined) return []
+    if (ids.length > 1) return existingUsers(tx, ids)
+    return (await isUserIn(tx, only)) ? [only] : []
+  }
+
+  function environmentsOf(purchases: Purchase[]): Environment[] {
+    const hasSandbox = purchases.some(({ environment }) => environment === 'SANDBOX')
+    return showsSandbox && hasSandbox ? ['production', 'sandbox'] : ['production']
+  }
+
+  /** Stores the access of a user; returns the change, or null if there is none. */
+  async function storeIfChanged(
+    tx: Tx,
+    userId: string,
+    environment: Environment,
+    all: Purchase[],
+    heldBy: string | null,
+  ): Promise<AccessChange | null> {
+    const { plans } = await listPlans([])
+    const at = now().getTime()
+    const counted = environmentsFor(userId, environment, accessSettings)
+    const isCounted = (purchase: Purchase) => counted.includes(purchase.environment)
+    const own = heldBy === null ? all.filter(isCounted) : []
+    const purchases = assessWithPlans(own, plans, at, accessSettings)
+    const planCodeOf = (purchase: PurchaseAccess) => planOf(purchase, plans)?.code ?? null
+    const freePlan = plans.find(({ code }) => code === 'free')?.code ?? null
+    const current = accessStateOf(purchases, planCodeOf, freePlan)
+    const changesAt = nextChangeOf(purchases, at)
+    const [row] = await findState(tx).execute({ userId, environment })
+    if (!row && own.length === 0) return null
+    const previous =
+      (row?.state as AccessState | undefined) ?? accessStateOf([], planCodeOf, freePlan)
+    const isSame = JSON.stringify(previous) === JSON.stringify(current)
+    if (row && isSame && row.changesAt?.getTime() === changesAt?.getTime()) return null
+    await storeState(tx).execute({ userId, environment, state: current, changesAt })
+    if (isSame) return null
+    const facts = { environment, isUnknown: false, heldBy, purchases, planOf: planCodeOf }
+    const explain = () => explainAccess({ ...facts, hasOtherPurchases: own.length < all.length })
+    return { userId, environment, previous, current, explain }
+  }
+}

@@ -1,0 +1,40 @@
+import { type TSchema, t } from 'elysia'
+import { closedObject, DataOf, id } from '../../../platform/http/envelope.ts'
+import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
+
+export const serverBillingTags = { Subscriptions: 'what the app’s users have paid for' }
+
+/** The most users in one request. */
+const MAX_USERS = 100
+const USER_IDS = '01a1fecb-4162-75f8-b13e-d84fd1f88be2,01a1fecb-4163-7e6a-8c52-6b3c6ddc0f11'
+
+export const SubscriptionParams = closedObject({
+  userId: t.String({
+    maxLength: 100,
+    description: 'the `_id` of the user',
+    examples: [USER_IDS.slice(0, 36)],
+  }),
+})
+
+export const SubscriptionsQuery = t.Object({
+  userIds: t.String({
+    pattern: `^[\\w-]{1,100}(,[\\w-]{1,100}){0,${MAX_USERS - 1}}$`,
+    error: `must be 1 to ${MAX_USERS} user ids, separated by commas`,
+    description: `the \`_id\` of 1 to ${MAX_USERS} users, separated by commas`,
+    examples: [USER_IDS],
+  }),
+  ...SubscriptionQuery.properties,
+})
+
+export function SubscriptionsReplyOf(planSchema: TSchema) {
+  const UserSubscription = closedObject(
+    { userId: id('of the user'), subscription: SubscriptionReplyOf(planSchema) },
+    'UserSubscription',
+    'a user’s subscription',
+  )
+  return DataOf(
+    t.Array(UserSubscription, {
+      description: 'in the order of `userIds`; unknown users are absent',
+    }),
+  )
+}

@@ -1,0 +1,50 @@
+import type { AccessChange } from '../features/billing/access/access-states.ts'
+import type { Changes } from '../features/changes/service.ts'
+import type { LimitReached } from '../features/usage/consumption.ts'
+import type { AccountChange } from '../features/users/accounts/accounts.ts'
+import { serverUserOf } from '../features/users/server/model.ts'
+import type { Webhooks } from '../features/webhooks/webhooks.ts'
+import type { Tx } from '../platform/db/db.ts'
+
+type AnnouncementsDeps = {
+  changes: Pick<Changes, 'record'>
+  webhooks: Pick<Webhooks, 'emit'>
+  /** The base of file URLs. */
+  publicUrl: string
+}
+
+/** Tells the user's apps and the operator's webhook endpoints what has changed, as part of the change. */
+export function createAnnouncements({ changes, webhooks, publicUrl }: AnnouncementsDeps) {
+  return { accountChanged, accessChanged, limitReached }
+
+  async function accountChanged(tx: Tx, change: AccountChange) {
+    if (change.kind === 'deleted') {
+      const { userId, mergedInto } = change
+      const data = { userId, mergedInto }
+      await webhooks.emit(tx, { type: 'user.deleted', userId, data })
+      return
+    }
+    const { id: userId } = change.account
+    if (change.kind === 'updated') await changes.record(tx, userId, 'profile')
+    const data = { userId, user: serverUserOf(change.account, publicUrl) }
+    await webhooks.emit(tx, { type: `user.${change.kind}`, userId, data })
+  }
+
+  async function accessChanged(tx: Tx, { explain, ...change }: AccessChange) {
+    const { userId } = change
+    await changes.record(tx, userId, 'subscription')
+    const data = {
+      ...change,
+      // Only read when an endpoint wants the event.
+      get reason() {
+        return explain()
+      },
+    }
+    await webhooks.emit(tx, { type: 'subscription.changed', userId, data })
+  }
+
+  async function limitReached(tx: Tx, userId: string, reached: LimitReached) {
+    const data = { userId, ...reached }
+    await webhooks.emit(tx, { type: 'usage.limit_reached', userId, data })
+  }
+}
