@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { canEdit } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -15,11 +16,13 @@ type RecordsProps = {
   removeVerb: string
   nameOf: (record: Entry) => string
   hidden?: string[]
+  /** Further fields of a record. */
+  more?: (record: Entry, onChange: (next: Entry) => void) => ComponentChildren
 }
 
 /** A list of records that can be added, edited, reordered and removed. */
 export function Records(props: RecordsProps) {
-  const { records, onChange, schema, noun, removeVerb, nameOf, hidden = [] } = props
+  const { records, onChange, schema, noun, removeVerb, nameOf, hidden = [], more } = props
   const [added, setAdded] = useState<string[]>([])
   const [open, setOpen] = useState<number | null>(null)
   const languages = [...new Set([...languagesIn(records, { items: schema }), ...added])]
@@ -72,6 +75,7 @@ export function Records(props: RecordsProps) {
                     languages={languages}
                     onChange={(next) => onChange(records.with(at, next))}
                   />
+                  {more?.(record, (next) => onChange(records.with(at, next)))}
                   <div class="actions">
                     <Confirm
                       label={`${removeVerb} ${name}`}

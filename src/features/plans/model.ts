@@ -1,8 +1,17 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
+import { LIMIT_PERIODS } from '../../lib/limit-periods.ts'
 import { inLanguage } from '../../lib/local-text.ts'
-import { closedObject, id, integer } from '../../platform/http/envelope.ts'
+import {
+  closedObject,
+  id,
+  integer,
+  nullable,
+  oneOf,
+  openEnum,
+} from '../../platform/http/envelope.ts'
 import { createNegotiator, LocalText } from '../../platform/http/local-text.ts'
+import { limitsByName } from './limits.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
@@ -23,6 +32,25 @@ const entitlementIds = t.Array(t.String({ minLength: 1, maxLength: 100 }), {
   description: 'the entitlements that purchases from stores grant; the code of the plan if absent',
   examples: [['pro']],
 })
+
+const MAX_CUSTOM_LIMITS = 50
+const LIMIT_NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+
+/** An object of at most 50 members, whose names are those of limits. */
+const byLimit = <Value extends TSchema>(value: Value, description: string, example: object) =>
+  t.Unsafe<Record<string, Static<Value>>>(
+    t.Record(t.String({ pattern: LIMIT_NAME }), value, {
+      additionalProperties: false,
+      maxProperties: MAX_CUSTOM_LIMITS,
+      description,
+      examples: [example],
+    }),
+  )
+
+const amount = nullable(integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, format: 'int64' }))
+const limitPeriods = <Period extends TSchema>(period: Period) =>
+  byLimit(period, 'the periods of the custom limits; `month` if absent', { exports: 'day' })
+const period = { description: 'per month, per day, or in total' }
 
 /** The fields of a plan except `_id`; `Text` creates the schemas of texts shown to users. */
 const fieldsWith = <Text extends TSchema>(
@@ -74,6 +102,8 @@ export const PlanImport = closedObject({
   ...fieldsWith(() => LocalText),
   otherProductIds: t.Optional(otherProductIds),
   entitlementIds: t.Optional(entitlementIds),
+  limits: t.Optional(byLimit(amount, 'custom limits; null: unlimited', { exports: 10 })),
+  limitPeriods: t.Optional(limitPeriods(oneOf(LIMIT_PERIODS, period))),
   _id: t.Optional(t.String()),
 })
 export const PlanImports = t.Array(PlanImport, { maxItems: 500 })
@@ -87,6 +117,11 @@ export const PlanReply = closedObject(
     ...fieldsWith<TString>((documentation) => t.String(documentation)),
     otherProductIds: t.Optional(otherProductIds),
     entitlementIds: t.Optional(entitlementIds),
+    limits: byLimit(amount, 'every limit of the plan by name; null: unlimited', {
+      aiMonthlyCreditLimit: 100,
+      exports: 10,
+    }),
+    limitPeriods: t.Optional(limitPeriods(openEnum(LIMIT_PERIODS, period))),
   },
   'PricingPlan',
   'a pricing plan in one language',
@@ -111,5 +146,6 @@ export function translatePlans(plans: Plan[], language: string) {
     description: inLanguage(plan.description, language),
     badge: inLanguage(plan.badge, language),
     features: plan.features.map((text) => inLanguage(text, language)),
+    limits: limitsByName(plan),
   }))
 }

@@ -1,5 +1,6 @@
 import { asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
+import type { LimitPeriod } from '../../lib/limit-periods.ts'
 import { asCurrency } from '../../lib/locale.ts'
 import { check } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
@@ -9,6 +10,7 @@ import {
   type Publishing,
 } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
+import { periodsByName, STANDARD_LIMITS } from './limits.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 
@@ -30,13 +32,30 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   const { list: history, find } = publications
-  return { list, listIn, replace, codesToArchive, archive, rollBack, readLive, find, history, seed }
+  return {
+    list,
+    listIn,
+    knownLimits,
+    replace,
+    codesToArchive,
+    archive,
+    rollBack,
+    readLive,
+    find,
+    history,
+    seed,
+  }
 
   /** The plans on sale in the best matching language, and that language. */
   async function listIn(wanted: string[]) {
     const catalogue = await list()
     const language = negotiatePlans(catalogue, wanted)
     return { language, plans: translate(catalogue, language) }
+  }
+
+  /** The limits of all plans on sale, with their periods. */
+  async function knownLimits(): Promise<Map<string, LimitPeriod>> {
+    return new Map((await list()).flatMap((plan) => Object.entries(periodsByName(plan))))
   }
 
   /** Translations are cached per catalogue and language. */
@@ -151,6 +170,15 @@ function validateImports(wanted: unknown): PlanImport[] {
   for (const field of ['code', 'paymentPriceId'] as const) {
     for (const at of repeatedIndexes(imports.map((plan) => plan[field]))) {
       details.push({ path: `plans.${at}.${field}`, message: 'is also used by another plan' })
+    }
+  }
+  for (const [at, { limits = {}, limitPeriods = {} }] of imports.entries()) {
+    for (const name of STANDARD_LIMITS.filter((name) => name in limits)) {
+      const path = `plans.${at}.limits.${name}`
+      details.push({ path, message: 'is a standard limit: set it as a field of the plan' })
+    }
+    for (const name of Object.keys(limitPeriods).filter((name) => !(name in limits))) {
+      details.push({ path: `plans.${at}.limitPeriods.${name}`, message: 'must name a limit' })
     }
   }
   if (details.length === 0) return imports

@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks'
+import { SelectField, TextField } from '../ui/fields.tsx'
+import { parseNumber } from './form.tsx'
+
+type Plan = Record<string, unknown>
+type Limits = Record<string, unknown>
+
+const PERIODS: [value: string, name: string][] = [
+  ['month', 'Per month'],
+  ['day', 'Per day'],
+  ['total', 'In total'],
+]
+
+/** The limits that a plan has besides the standard ones. */
+export function CustomLimits({ plan, onChange }: { plan: Plan; onChange: (plan: Plan) => void }) {
+  const [name, setName] = useState('')
+  const limits = (plan['limits'] ?? {}) as Limits
+  const periods = (plan['limitPeriods'] ?? {}) as Limits
+  const change = (nextLimits: Limits, nextPeriods: Limits) => {
+    const { limits: _limits, limitPeriods: _periods, ...rest } = plan
+    onChange({
+      ...rest,
+      ...(Object.keys(nextLimits).length > 0 ? { limits: nextLimits } : {}),
+      ...(Object.keys(nextPeriods).length > 0 ? { limitPeriods: nextPeriods } : {}),
+    })
+  }
+  const add = () => {
+    change({ ...limits, [name.trim()]: 0 }, periods)
+    setName('')
+  }
+  return (
+    <fieldset>
+      <legend>Custom limits</legend>
+      <small class="soft">Your servers count usage against them with the server API.</small>
+      {Object.entries(limits).map(([limit, amount]) => (
+        <div class="filters" key={limit}>
+          <TextField
+            label={limit}
+            hint="empty: unlimited"
+            inputMode="numeric"
+            value={amount === null ? '' : String(amount)}
+            onChange={(text) =>
+              change({ ...limits, [limit]: text.trim() === '' ? null : parseNumber(text) }, periods)
+            }
+          />
+          <SelectField
+            label={`Period of ${limit}`}
+            value={String(periods[limit] ?? 'month')}
+            options={PERIODS}
+            onChange={(period) => change(limits, { ...periods, [limit]: period })}
+          />
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => change(without(limits, limit), without(periods, limit))}
+          >
+            Remove {limit}
+          </button>
+        </div>
+      ))}
+      <div class="filters">
+        <TextField label="New limit" placeholder="exports" value={name} onChange={setName} />
+        <button type="button" disabled={name.trim() === ''} onClick={add}>
+          Add limit
+        </button>
+      </div>
+    </fieldset>
+  )
+}
+
+function without(values: Limits, name: string): Limits {
+  return Object.fromEntries(Object.entries(values).filter(([other]) => other !== name))
+}

@@ -1,0 +1,166 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { createBatches, type Settled } from '../../lib/batches.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { DAY_MS } from '../../lib/durations.ts'
+import { AppError, notFound } from '../../lib/errors.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { Counters } from './counters.ts'
+import type { PeriodBounds } from './period.ts'
+import type { UsageDb } from './schema.ts'
+
+/** A request to use a limit. */
+export type Consumption = {
+  userId: string
+  /** The name of the limit. */
+  limit: string
+  /** Negative to give back. */
+  amount: number
+  idempotencyKey?: string
+  /** Only asks; counts nothing. */
+  dryRun?: boolean
+}
+
+/** A limit and its current period for a user; `limit` null: unlimited. */
+type CurrentLimit = { limit: number | null; bounds: PeriodBounds }
+
+export type LimitReached = { limit: string; used: number; max: number; resetsAt: string | null }
+
+/** The answer to a request to use a limit. */
+export type Outcome = { allowed: boolean } & LimitState
+type LimitState = ReturnType<typeof limitStateOf>
+
+type ConsumptionDeps = {
+  db: UsageDb
+  counters: Counters
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  /** Called in the transaction of the first use that reaches or would exceed a limit. */
+  onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
+  now: () => Date
+}
+
+type Item = { request: Consumption; current: CurrentLimit }
+
+const MAX_BATCH = 100
+/** How long the outcome of a request is kept for repetitions. */
+export const IDEMPOTENCY_MS = DAY_MS
+
+/** Uses limits, each request in one transaction. */
+export function createConsumption(deps: ConsumptionDeps) {
+  const { db, counters, isUserIn, onLimitReached, now } = deps
+  const { usageRequests } = db.tables
+  const findRequest = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(usageRequests)
+      .where(
+        and(
+          eq(usageRequests.userId, sql.placeholder('userId')),
+          eq(usageRequests.key, sql.placeholder('key')),
+        ),
+      ),
+  )
+  const storeRequest = db.prepareWrite((tx) =>
+    tx
+      .insert(usageRequests)
+      .values({
+        userId: sql.placeholder('userId'),
+        key: sql.placeholder('key'),
+        hash: sql.placeholder('hash'),
+        outcome: sql.placeholder('outcome'),
+        at: sql.placeholder('at'),
+      })
+      .onConflictDoUpdate({
+        target: [usageRequests.userId, usageRequests.key],
+        set: {
+          hash: sql.placeholder('hash') as never,
+          outcome: sql.placeholder('outcome') as never,
+          at: sql.placeholder('at') as never,
+        },
+      }),
+  )
+  // On PostgreSQL, concurrent transactions for one user would conflict and be run again, one by one.
+  const consumeTogether = createBatches(consumeAll, MAX_BATCH)
+  return { consume }
+
+  /**
+   * Uses an amount if that does not exceed the limit. A repeated idempotency key gets the first outcome for 24 hours.
+   * A refused request is not kept, so repeating it asks again.
+   */
+  function consume(request: Consumption, current: CurrentLimit): Promise<Outcome> {
+    return consumeTogether(request.userId, { request, current })
+  }
+
+  function consumeAll(items: Item[]): Promise<Settled<Outcome>[]> {
+    return db.write(async (tx) => {
+      const settled: Settled<Outcome>[] = []
+      for (const { request, current } of items) {
+        try {
+          settled.push({ value: await consumeIn(tx, request, current) })
+        } catch (error) {
+          // These errors come before anything is written.
+          if (!(error instanceof AppError)) throw error
+          settled.push({ error })
+        }
+      }
+      return settled
+    })
+  }
+
+  async function consumeIn(tx: Tx, request: Consumption, current: CurrentLimit) {
+    const { userId, limit: name, amount, idempotencyKey: key, dryRun = false } = request
+    const { bounds } = current
+    const hash = sha256(JSON.stringify([name, amount]))
+    const earlier = key === undefined ? null : await findEarlierOutcome(tx, userId, key, hash)
+    if (earlier) return earlier
+    const counter = await counters.find(tx, { userId, name, startsAt: bounds.startsAt })
+    // A counter is deleted with its user.
+    if (!counter && !(await isUserIn(tx, userId))) throw notFound()
+    const outcome = decide(counter?.used ?? 0, amount, current)
+    if (dryRun) return outcome
+    const reported = counter?.reachedLimit ?? null
+    const reached = reachedBy(outcome, amount)
+    const isUnreported = reached !== null && reached !== reported
+    if (!outcome.allowed && !isUnreported) return outcome
+    const { used, resetsAt } = outcome
+    await counters.store(tx, { userId, name, ...bounds, used, reachedLimit: reached ?? reported })
+    if (isUnreported)
+      await onLimitReached(tx, userId, { limit: name, used, max: reached, resetsAt })
+    if (outcome.allowed && key !== undefined)
+      await storeRequest(tx).execute({ userId, key, hash, outcome, at: now() })
+    return outcome
+  }
+
+  async function findEarlierOutcome(tx: Tx, userId: string, key: string, hash: string) {
+    const [earlier] = await findRequest(tx).execute({ userId, key })
+    if (!earlier || earlier.at.getTime() + IDEMPOTENCY_MS <= now().getTime()) return null
+    if (earlier.hash === hash) return earlier.outcome as Outcome
+    throw new AppError('validation_failed', 'This idempotency key belongs to another use.', {
+      details: [
+        { path: 'idempotencyKey', message: 'was used with another amount or limit: use a new one' },
+      ],
+    })
+  }
+}
+
+function decide(before: number, amount: number, current: CurrentLimit): Outcome {
+  const { limit } = current
+  const after = Math.max(0, before + amount)
+  const allowed = limit === null || amount <= 0 || after <= limit
+  return { allowed, ...limitStateOf(allowed ? after : before, current) }
+}
+
+/** The limit that a request has reached or would exceed; null for none. */
+function reachedBy({ allowed, used, limit }: Outcome, amount: number): number | null {
+  if (limit === null || amount <= 0) return null
+  return !allowed || used >= limit ? limit : null
+}
+
+/** How much of a limit is used and left; `resetsAt` null: never. */
+export function limitStateOf(used: number, { limit, bounds }: CurrentLimit) {
+  return {
+    used,
+    limit,
+    remaining: limit === null ? null : Math.max(0, limit - used),
+    resetsAt: bounds.endsAt?.toISOString() ?? null,
+  }
+}

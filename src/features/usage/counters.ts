@@ -1,0 +1,83 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { UsageDb } from './schema.ts'
+
+export type Counter = UsageDb['tables']['usageCounters']['$inferSelect']
+export type Counters = ReturnType<typeof createCounters>
+
+/** The rows of what users have used: a counter for each period that is not over, and a history by month. */
+export function createCounters({ db }: { db: UsageDb }) {
+  const { usageCounters, usageHistory } = db.tables
+  const findOne = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(usageCounters)
+      .where(
+        and(
+          eq(usageCounters.userId, sql.placeholder('userId')),
+          eq(usageCounters.name, sql.placeholder('name')),
+          eq(usageCounters.startsAt, sql.placeholder('startsAt')),
+        ),
+      ),
+  )
+  const upsert = db.prepareWrite((tx) =>
+    tx
+      .insert(usageCounters)
+      .values({
+        userId: sql.placeholder('userId'),
+        name: sql.placeholder('name'),
+        startsAt: sql.placeholder('startsAt'),
+        endsAt: sql.placeholder('endsAt'),
+        used: sql.placeholder('used'),
+        reachedLimit: sql.placeholder('reachedLimit'),
+      })
+      .onConflictDoUpdate({
+        target: [usageCounters.userId, usageCounters.name, usageCounters.startsAt],
+        set: {
+          endsAt: sql.placeholder('endsAt') as never,
+          used: sql.placeholder('used') as never,
+          reachedLimit: sql.placeholder('reachedLimit') as never,
+        },
+      }),
+  )
+  return { find, store, archive, remove, listOf }
+
+  async function find(
+    tx: Tx,
+    { userId, name, startsAt }: Pick<Counter, 'userId' | 'name' | 'startsAt'>,
+  ): Promise<Counter | undefined> {
+    // A placeholder in a condition is not encoded.
+    return (await findOne(tx).execute({ userId, name, startsAt: startsAt.getTime() }))[0]
+  }
+
+  async function store(tx: Tx, counter: Counter) {
+    await upsert(tx).execute(counter)
+  }
+
+  /** Adds a counter of a past period to the history. */
+  async function archive(tx: Tx, { userId, name, startsAt, used }: Counter) {
+    if (used === 0) return
+    await tx
+      .insert(usageHistory)
+      .values({ userId, name, month: monthOf(startsAt), used })
+      .onConflictDoUpdate({
+        target: [usageHistory.userId, usageHistory.name, usageHistory.month],
+        set: { used: sql`${usageHistory.used} + ${used}` },
+      })
+  }
+
+  async function remove(tx: Tx, { userId, name, startsAt }: Counter) {
+    const isUsers = eq(usageCounters.userId, userId)
+    const isPeriod = and(eq(usageCounters.name, name), eq(usageCounters.startsAt, startsAt))
+    await tx.delete(usageCounters).where(and(isUsers, isPeriod))
+  }
+
+  async function listOf(from: Reader, userId: string): Promise<Counter[]> {
+    return await from.select().from(usageCounters).where(eq(usageCounters.userId, userId))
+  }
+}
+
+/** Such as `2026-07`, in UTC. */
+export function monthOf(time: Date): string {
+  return time.toISOString().slice(0, 7)
+}

@@ -1,0 +1,56 @@
+import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import { usageAdmin } from './admin.ts'
+import { serverUsageTags, usageExport, usageTags } from './model.ts'
+import { usageRoutes } from './routes.ts'
+import { type UsageDb, usageTables } from './schema.ts'
+import { serverUsageRoutes } from './server/routes.ts'
+import { createUsage } from './service.ts'
+
+type Needs = Pick<
+  Parameters<typeof createUsage>[0],
+  'isUser' | 'isUserIn' | 'allowanceOf' | 'knownLimits' | 'onLimitReached'
+>
+
+/** What users have used of their plans' limits. */
+export const usageFeature = {
+  tables: usageTables,
+  commands: [],
+  tags: usageTags,
+  serverTags: serverUsageTags,
+  exportMembers: usageExport,
+  create(platform: Platform<UsageDb>, needs: Needs) {
+    const usage = createUsage({ ...platform, ...needs })
+    return {
+      services: { usage },
+      routes: ({ signedIn }: RouteContext) => usageRoutes({ usage, signedIn }),
+      serverRoutes: ({ scopeGuard }: ServerContext) => serverUsageRoutes({ usage, scopeGuard }),
+      consoleRoutes: () => usageAdmin({ usage }),
+      jobs: [
+        {
+          name: 'old usage',
+          schedule: ['15 * * * *'],
+          run: usage.archiveAndDeleteOld,
+          deletesByAge: true,
+        },
+      ],
+      userData: {
+        usageCounters: {
+          deletion: byForeignKey,
+          export: { usage: usage.readHistory },
+          merging: usage.mergeGuest,
+        },
+        usageHistory: {
+          deletion: byForeignKey,
+          export: nothing('exported with the counters'),
+          merging: nothing('a guest’s past periods no longer count'),
+        },
+        usageRequests: {
+          deletion: byForeignKey,
+          export: nothing('the outcomes of requests of the last day, kept for repetitions'),
+          merging: nothing('a repetition names the guest, who no longer exists'),
+        },
+      },
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,57 @@
+import { DAY_MS } from '../../lib/durations.ts'
+import type { LimitPeriod } from '../../lib/limit-periods.ts'
+
+/** The current period of a limit; `endsAt` null: never. Periods begin at midnight UTC. */
+export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
+
+/** A renewal may be up to three days later than the day of the month suggests, because months differ in length. */
+const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
+const TOTAL_PERIOD_START = new Date(0)
+
+/** The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. */
+export type Renewal = { startedAt: Date; endsAt: Date | null }
+
+/**
+ * The current period at `now`. Months begin on the purchase's renewal day, without a purchase on the first day of the
+ * calendar month.
+ */
+export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null): PeriodBounds {
+  if (period === 'total') return { startsAt: TOTAL_PERIOD_START, endsAt: null }
+  const today = startOfDay(now)
+  if (period === 'day') return { startsAt: today, endsAt: new Date(today.getTime() + DAY_MS) }
+  if (renewal === null || renewal.startedAt > now) return calendarMonth(now)
+  const first = startOfDay(renewal.startedAt)
+  const renewsAt = renewal.endsAt && startOfDay(renewal.endsAt)
+  const boundary = (months: number) =>
+    months === 0 ? first : withRenewal(addMonths(first, months), renewsAt)
+  let months = monthsBetween(first, now)
+  while (months > 0 && boundary(months) > now) months--
+  return { startsAt: boundary(months), endsAt: boundary(months + 1) }
+}
+
+/** The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. */
+function withRenewal(boundary: Date, renewsAt: Date | null): Date {
+  const late = renewsAt === null ? -1 : renewsAt.getTime() - boundary.getTime()
+  return renewsAt !== null && late > 0 && late <= MAX_LATE_RENEWAL_MS ? renewsAt : boundary
+}
+
+function calendarMonth(now: Date): PeriodBounds {
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
+  return { startsAt: new Date(Date.UTC(year, month)), endsAt: new Date(Date.UTC(year, month + 1)) }
+}
+
+/** The same day of a later month, or the last day of that month. */
+function addMonths(day: Date, months: number): Date {
+  const [year, month] = [day.getUTCFullYear(), day.getUTCMonth() + months]
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+  return new Date(Date.UTC(year, month, Math.min(day.getUTCDate(), lastDay)))
+}
+
+function monthsBetween(from: Date, to: Date): number {
+  const years = to.getUTCFullYear() - from.getUTCFullYear()
+  return years * 12 + to.getUTCMonth() - from.getUTCMonth()
+}
+
+function startOfDay(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS)
+}

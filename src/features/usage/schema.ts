@@ -1,0 +1,67 @@
+import type { Columns, UsersTable } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
+
+export type UsageDb = Db<ReturnType<typeof usageTables>>
+
+/** How much of their plans' limits users have used. */
+export function usageTables(columns: Columns, users: UsersTable) {
+  const { table, text, int, ms, json, index, primaryKey } = columns
+  const userId = () =>
+    text()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' })
+
+  /** What was used in periods that are not over: one row per user and limit, or more after changes of the plan. */
+  const usageCounters = table(
+    'usage_counters',
+    {
+      userId: userId(),
+      /** The name of the limit. */
+      name: text().notNull(),
+      startsAt: ms().notNull(),
+      /** Null: never. */
+      endsAt: ms(),
+      used: int().notNull(),
+      /** The limit that was reached in this period, so that it is reported once. */
+      reachedLimit: int(),
+    },
+    (t) => [
+      primaryKey({ columns: [t.userId, t.name, t.startsAt] }),
+      index('usage_counters_most').on(t.name, t.used),
+      index('usage_counters_end').on(t.endsAt),
+    ],
+  )
+
+  /** What was used in periods that began in a month. */
+  const usageHistory = table(
+    'usage_history',
+    {
+      userId: userId(),
+      name: text().notNull(),
+      /** Such as `2026-07`, in UTC. */
+      month: text().notNull(),
+      used: int().notNull(),
+    },
+    (t) => [
+      primaryKey({ columns: [t.userId, t.name, t.month] }),
+      index('usage_history_month').on(t.month),
+    ],
+  )
+
+  /** The outcomes of requests with an idempotency key. */
+  const usageRequests = table(
+    'usage_requests',
+    {
+      userId: userId(),
+      /** The idempotency key. */
+      key: text().notNull(),
+      /** SHA-256 of the request. */
+      hash: text().notNull(),
+      outcome: json<unknown>().notNull(),
+      at: ms().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.userId, t.key] }), index('usage_requests_at').on(t.at)],
+  )
+
+  return { usageCounters, usageHistory, usageRequests }
+}

@@ -1,0 +1,164 @@
+import { and, asc, desc, eq, gt, isNull, lt, lte, or } from 'drizzle-orm'
+import { AppError, notFound } from '../../lib/errors.ts'
+import type { LimitPeriod } from '../../lib/limit-periods.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import {
+  type Consumption,
+  createConsumption,
+  IDEMPOTENCY_MS,
+  type LimitReached,
+  limitStateOf,
+} from './consumption.ts'
+import { type Counter, createCounters, monthOf } from './counters.ts'
+import { periodAt, type Renewal } from './period.ts'
+import type { UsageDb } from './schema.ts'
+
+/** A limit of a plan; `limit` null: unlimited. */
+type PlanLimit = { name: string; period: LimitPeriod; limit: number | null }
+
+/** The limits of a user's plan, and the current period of the purchase; null without a purchase. */
+type Allowance = { limits: PlanLimit[]; renewal: Renewal | null }
+
+type UsageDeps = {
+  db: UsageDb
+  isUser: (id: string) => Promise<boolean>
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  allowanceOf: (userId: string) => Promise<Allowance>
+  /** The limits of all plans on sale, with their periods. */
+  knownLimits: () => Promise<Map<string, LimitPeriod>>
+  onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
+  now: () => Date
+}
+
+export type Usage = ReturnType<typeof createUsage>
+
+const HISTORY_MONTHS = 13
+const ROWS_PER_CHANGE = 500
+const MOST_USED_SHOWN = 50
+
+/** Counts what users use of their plans' limits, never past a limit. */
+export function createUsage(deps: UsageDeps) {
+  const { db, isUser, allowanceOf, knownLimits, now } = deps
+  const { usageCounters, usageHistory, usageRequests } = db.tables
+  const counters = createCounters({ db })
+  const consumption = createConsumption({ ...deps, counters })
+  return { consume, read, readHistory, listMostUsed, mergeGuest, archiveAndDeleteOld }
+
+  /** Uses a limit. Throws `not_found` for an unknown user, `validation_failed` for a limit that no plan has. */
+  async function consume(request: Consumption) {
+    const { userId, limit: name } = request
+    if (!(await isUser(userId))) throw notFound()
+    const { limits, renewal } = await allowanceOf(userId)
+    const planned = limits.find((limit) => limit.name === name)
+    const period = planned?.period ?? (await knownLimits()).get(name)
+    if (period === undefined) throw unknownLimit()
+    const limit = planned ? planned.limit : 0
+    return consumption.consume(request, { limit, bounds: periodAt(period, now(), renewal) })
+  }
+
+  /** What a user has used of each limit of the plan. Throws `not_found` for an unknown user. */
+  async function read(userId: string) {
+    if (!(await isUser(userId))) throw notFound()
+    const { limits, renewal } = await allowanceOf(userId)
+    const stored = await counters.listOf(db.read, userId)
+    const at = now()
+    return limits.map(({ name, period, limit }) => {
+      const bounds = periodAt(period, at, renewal)
+      const isCurrent = (counter: Counter) =>
+        counter.name === name && counter.startsAt.getTime() === bounds.startsAt.getTime()
+      const used = stored.find(isCurrent)?.used ?? 0
+      return { name, period, ...limitStateOf(used, { limit, bounds }) }
+    })
+  }
+
+  /** Everything that a user has used, for the export. `since`: a month, or the first day of the last period. */
+  async function readHistory(userId: string) {
+    const past = await db.read
+      .select()
+      .from(usageHistory)
+      .where(eq(usageHistory.userId, userId))
+      .orderBy(asc(usageHistory.name), asc(usageHistory.month))
+    const current = await counters.listOf(db.read, userId)
+    return [
+      ...past.map(({ name, month, used }) => ({ name, since: month, used })),
+      ...current.map(({ name, startsAt, used }) => ({ name, since: dayOf(startsAt), used })),
+    ]
+  }
+
+  /** The users who have used most of a limit in their current periods, and the names of all limits. */
+  async function listMostUsed(wanted: string | undefined) {
+    const names = [...(await knownLimits()).keys()].toSorted()
+    const name = wanted ?? names[0] ?? ''
+    const isNotOver = or(isNull(usageCounters.endsAt), gt(usageCounters.endsAt, now()))
+    const rows = await db.read
+      .select()
+      .from(usageCounters)
+      .where(and(eq(usageCounters.name, name), gt(usageCounters.used, 0), isNotOver))
+      .orderBy(desc(usageCounters.used))
+      .limit(MOST_USED_SHOWN)
+    const users = rows.map(({ userId, used, reachedLimit, endsAt }) => ({
+      userId,
+      used,
+      hasReachedLimit: reachedLimit !== null,
+      resetsAt: endsAt?.toISOString() ?? null,
+    }))
+    return { names, name, users }
+  }
+
+  /** Adds what a guest has used to the account that the guest signs in to. */
+  async function mergeGuest(tx: Tx, guestId: string, userId: string) {
+    for (const counter of await counters.listOf(tx, guestId)) {
+      const own = await counters.find(tx, { ...counter, userId })
+      const used = counter.used + (own?.used ?? 0)
+      await counters.store(tx, { ...counter, ...own, userId, used })
+    }
+  }
+
+  /** Moves counters of past periods to the history, and deletes old history and outcomes. */
+  async function archiveAndDeleteOld(signal: AbortSignal) {
+    const at = now()
+    const isOver = lte(usageCounters.endsAt, at)
+    const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
+    const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
+    const isTooOld = lt(usageHistory.month, monthOf(oldest))
+    await repeatInBatches(signal, async (tx) => {
+      const rows = await tx.select().from(usageCounters).where(isOver).limit(ROWS_PER_CHANGE)
+      for (const row of rows) {
+        await counters.archive(tx, row)
+        await counters.remove(tx, row)
+      }
+      return rows.length
+    })
+    await repeatInBatches(signal, async (tx) => {
+      const { userId, key } = usageRequests
+      const rows = await tx.select().from(usageRequests).where(isForgotten).limit(ROWS_PER_CHANGE)
+      for (const row of rows)
+        await tx.delete(usageRequests).where(and(eq(userId, row.userId), eq(key, row.key)))
+      return rows.length
+    })
+    await repeatInBatches(signal, async (tx) => {
+      const { userId, name, month } = usageHistory
+      const rows = await tx.select().from(usageHistory).where(isTooOld).limit(ROWS_PER_CHANGE)
+      for (const row of rows) {
+        const isRow = and(eq(userId, row.userId), eq(name, row.name), eq(month, row.month))
+        await tx.delete(usageHistory).where(isRow)
+      }
+      return rows.length
+    })
+  }
+
+  /** Repeats `work`, each time as a change of its own, until it finds less than a full slice of rows. */
+  async function repeatInBatches(signal: AbortSignal, work: (tx: Tx) => Promise<number>) {
+    while (!signal.aborted && (await db.write(work)) === ROWS_PER_CHANGE) await Bun.sleep(0)
+  }
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10)
+}
+
+function unknownLimit(): AppError {
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path: 'limit', message: 'must be the name of a limit of a plan on sale' }],
+  })
+}

@@ -1,0 +1,94 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { periodAt } from '../../../src/features/usage/period.ts'
+
+const day = (text: string) => new Date(`${text}T00:00:00Z`)
+
+test.each([
+  [
+    '2026-07-06T23:59:59Z',
+    '2026-06-07T09:00:00Z',
+    '2026-07-07T09:00:00Z',
+    '2026-06-07',
+    '2026-07-07',
+  ],
+  [
+    '2026-07-07T00:00:00Z',
+    '2026-06-07T09:00:00Z',
+    '2026-07-07T09:00:00Z',
+    '2026-07-07',
+    '2026-08-07',
+  ],
+  // A year, counted in months.
+  [
+    '2026-12-25T12:00:00Z',
+    '2026-03-10T09:00:00Z',
+    '2027-03-10T09:00:00Z',
+    '2026-12-10',
+    '2027-01-10',
+  ],
+  // The month before a renewal at the end of a longer month lasts until the renewal.
+  [
+    '2026-03-29T12:00:00Z',
+    '2026-02-28T09:00:00Z',
+    '2026-03-31T09:00:00Z',
+    '2026-02-28',
+    '2026-03-31',
+  ],
+  // A trial of three days.
+  [
+    '2026-06-08T12:00:00Z',
+    '2026-06-07T09:00:00Z',
+    '2026-06-10T09:00:00Z',
+    '2026-06-07',
+    '2026-07-07',
+  ],
+  // In the grace period, before the next renewal is known.
+  [
+    '2026-07-10T12:00:00Z',
+    '2026-06-07T09:00:00Z',
+    '2026-07-07T09:00:00Z',
+    '2026-07-07',
+    '2026-08-07',
+  ],
+])(
+  'at %s a purchase from %s to %s is in the month from %s to %s',
+  (now, from, to, starts, ends) => {
+    const renewal = { startedAt: new Date(from), endsAt: new Date(to) }
+    expect(periodAt('month', new Date(now), renewal)).toEqual({
+      startsAt: day(starts),
+      endsAt: day(ends),
+    })
+  },
+)
+
+test('without a purchase, months are calendar months', () => {
+  const now = new Date('2026-12-06T14:00:00Z')
+  expect(periodAt('month', now, null)).toEqual({
+    startsAt: day('2026-12-01'),
+    endsAt: day('2027-01-01'),
+  })
+})
+
+test('periods follow each other without gaps, and every moment is in its period', () => {
+  const times = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2030, 0) })
+  const lengths = fc.constantFrom(null, 1, 3, 7, 28, 30, 31, 365)
+  fc.assert(
+    fc.property(times, times, lengths, (start, at, days) => {
+      fc.pre(start <= at)
+      const endsAt = days === null ? null : new Date(start + days * 86_400_000)
+      const renewal = { startedAt: new Date(start), endsAt }
+      for (const period of ['month', 'day'] as const) {
+        const { startsAt, endsAt: end } = periodAt(period, new Date(at), renewal)
+        if (end === null) throw new Error('a month and a day end')
+        expect(startsAt.getTime()).toBeLessThanOrEqual(at)
+        expect(end.getTime()).toBeGreaterThan(at)
+        expect(periodAt(period, new Date(end.getTime() - 1), renewal)).toEqual({
+          startsAt,
+          endsAt: end,
+        })
+        expect(periodAt(period, end, renewal).startsAt).toEqual(end)
+      }
+    }),
+  )
+})

@@ -1,0 +1,12 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildExecutable, installExecutable } from '../../support/executable.ts'
+import { useThroughKills } from '../../support/usage-kills.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+test('kills lose no acknowledged use of a limit and count none twice', async () => {
+  await using homeport = await installExecutable()
+  const { made, counted, stored } = await useThroughKills(homeport, 5)
+  expect(made).toBeGreaterThan(10)
+  expect(stored).toEqual(counted)
+})

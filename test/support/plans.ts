@@ -1,0 +1,13 @@
+import type { PlanImport } from '../../src/features/plans/model.ts'
+import type { TestApp } from './app.ts'
+
+/** Replaces the catalogue with one plan per entry, each like the free plan except for the given fields. */
+export async function publishPlans(
+  { services: { plans } }: TestApp,
+  wanted: Partial<PlanImport>[],
+) {
+  const [free] = (await plans.list()).filter(({ code }) => code === 'free')
+  if (!free) throw new Error('the seed has no free plan')
+  const { _id, ...fields } = free
+  await plans.replace(wanted.map((plan) => ({ ...fields, ...plan })))
+}
