@@ -43,7 +43,7 @@ const FILES = {
   'file-url.key': symmetric(1, 'URLs of private files become invalid'),
   'seal.key': symmetric(
     2,
-    'authenticator app codes, unsent e-mails, Apple grants and purchase tokens are lost',
+    'authenticator app codes, unsent e-mails, Apple grants, purchase tokens and webhook secrets are lost',
   ),
   'recovery-code.key': symmetric(2, 'recovery codes become invalid'),
   'pseudonym.key': symmetric(2, 'late billing events of deleted users are not recognized'),

@@ -154,6 +154,12 @@ const VARIABLES: Record<string, Variable> = {
   NOTIFY_SOCKET: ['/run/notify', { notifySocket: '/run/notify' }, null],
   SERVICE_ENVIRONMENT_FILE: ['/etc/homeport.env', { environmentFile: '/etc/homeport.env' }, null],
   WATCHDOG_USEC: ['30000000', { watchdogMs: 30_000 }, null],
+  ALERT_EMAIL: [
+    'ops@example.com',
+    { alertEmail: 'ops@example.com' },
+    ['ops', 'a@b@c', 'A <a@b.c>'],
+  ],
+  WEBHOOKS_ALLOW_PRIVATE: ['on', { webhooksAllowPrivate: true }, ['yes']],
   METRICS_TOKEN: ['token', { metricsToken: 'token' }, ['with space']],
   BACKUP_KEY: ['12345678', { backupKey: '12345678' }, ['1234567']],
   BACKUP_DIR: ['backups', { backupDir: resolve('backups') }, []],

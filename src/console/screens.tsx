@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { ApiKeysScreen } from './screens/api-keys.tsx'
 import { AuditScreen } from './screens/audit.tsx'
 import { BackupsScreen } from './screens/backups.tsx'
 import { EventsScreen } from './screens/events.tsx'
@@ -16,6 +17,8 @@ import { PurchasesScreen } from './screens/purchases.tsx'
 import { RatesScreen } from './screens/rates.tsx'
 import { SettingsScreen } from './screens/settings.tsx'
 import { StoresScreen } from './screens/stores.tsx'
+import { UsageScreen } from './screens/usage.tsx'
+import { WebhooksScreen } from './screens/webhooks.tsx'
 
 type ScreenEntry = {
   /** The first segment of the path after `/console/`. */
@@ -34,8 +37,10 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'events', label: 'Events', key: 'e', Screen: EventsScreen },
   { path: 'purchases', label: 'Purchases', Screen: PurchasesScreen },
   { path: 'stores', label: 'Stores', Screen: StoresScreen },
+  { path: 'webhooks', label: 'Webhooks', Screen: WebhooksScreen },
   { path: 'settings', label: 'Settings', key: 's', Screen: SettingsScreen },
   { path: 'plans', label: 'Plans', Screen: PlansScreen },
+  { path: 'usage', label: 'Usage', Screen: UsageScreen },
   { path: 'faqs', label: 'FAQs', Screen: FaqsScreen },
   { path: 'files', label: 'Files', Screen: FilesScreen },
   { path: 'rates', label: 'Rates', Screen: RatesScreen },
@@ -43,6 +48,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'live', label: 'Live log', Screen: LiveScreen },
   { path: 'backups', label: 'Backups', Screen: BackupsScreen },
   { path: 'keys', label: 'Keys', Screen: KeysScreen },
+  { path: 'api-keys', label: 'API keys', Screen: ApiKeysScreen },
   { path: 'audit', label: 'Audit', key: 'a', Screen: AuditScreen },
   { path: 'operators', label: 'Operators', Screen: OperatorsScreen },
   { path: 'me', Screen: MeScreen },

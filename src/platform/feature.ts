@@ -11,6 +11,7 @@ import type { authenticate, CheckSession } from './http/authenticate.ts'
 import type { IpOf } from './http/client-ip.ts'
 import type { RecordAction } from './http/console-guard.ts'
 import type { CountryOf } from './http/country.ts'
+import type { RecordByKey, ScopeGuard } from './http/server-api.ts'
 import type { Sentences } from './http/translator.ts'
 import type { Limits } from './limits/limits.ts'
 import type { UserTable } from './user-table.ts'
@@ -29,6 +30,8 @@ export type Declarations = {
   translations?: Record<string, Sentences>
   /** The tags of its routes in the OpenAPI document, with their descriptions. */
   tags?: Record<string, string>
+  /** The tags of its routes in the document of the server API. */
+  serverTags?: Record<string, string>
   /** Schemas of the members that it adds to a user's export. */
   exportMembers?: Record<string, TSchema>
   /** Paths that accept plain requests even where payloads must be encrypted. */
@@ -41,6 +44,8 @@ export type FeatureParts = {
   services: object
   routes?: (context: RouteContext) => AnyElysia
   consoleRoutes?: (context: ConsoleContext) => AnyElysia
+  /** The routes that the app's other servers call with an API key. */
+  serverRoutes?: (context: ServerContext) => AnyElysia
   jobs?: Job[]
   /** By table name: every table with a column that refers to a user. */
   userData?: Record<string, UserTable>
@@ -72,6 +77,14 @@ export type RouteContext = {
   /** The best translated language for a request. */
   languageOf: (request: Request) => string
   translate: (sentence: string, language: string) => string
+}
+
+/** The context that the routes of the server API are built with. */
+export type ServerContext = {
+  /** Adds `scope: '…'`, which requires an API key with that scope. */
+  scopeGuard: ScopeGuard
+  recordByKey: RecordByKey
+  baseUrlOf: (request: Request) => string
 }
 
 /** The context that console routes are built with. */

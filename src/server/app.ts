@@ -4,16 +4,18 @@ import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { cors } from '../platform/http/cors.ts'
-import { describeApi, docs } from '../platform/http/docs.ts'
+import { describeApi, docs, docsFiles } from '../platform/http/docs.ts'
 import { errors } from '../platform/http/errors.ts'
 import { health } from '../platform/http/health.ts'
 import { home } from '../platform/http/home.ts'
 import { host } from '../platform/http/host.ts'
 import { jwks } from '../platform/http/jwks.ts'
 import { metricsRoute } from '../platform/http/metrics.ts'
+import { requestInfo } from '../platform/http/request-id.ts'
 import { observe } from '../platform/http/request-log.ts'
 import { createBaseUrlOf } from '../platform/http/request-url.ts'
 import { allowedMethodsOf } from '../platform/http/routing.ts'
+import { callerOf, type RecordByKey, requireKey } from '../platform/http/server-api.ts'
 import {
   createTranslator,
   type Translator,
@@ -21,7 +23,7 @@ import {
 } from '../platform/http/translator.ts'
 import { VERSION } from '../version.ts'
 import { createConsole } from './console.ts'
-import { plainPaths, tags, translations } from './features.ts'
+import { plainPaths, serverTags, tags, translations } from './features.ts'
 import type { Services } from './services.ts'
 
 /** The description of the whole API in the OpenAPI document. */
@@ -29,6 +31,13 @@ const description = `Sign in under \`/api/auth\` and send the access token as \`
 Every reply is \`{ code, response }\` or \`{ code, message }\`; every failure is \`{ code, message, requestId, details? }\`.
 Every request accepts the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, described in \`x-common-headers\`: set them once, as default headers of your client.
 If the \`env\` header is anything other than \`test\`, requests and replies are sealed (JWE); these schemas then describe the sealed content.`
+
+const serverAbout = {
+  title: 'Homeport server API',
+  description: `For the app’s other servers. Send an API key as \`Authorization: Bearer hp_…\`; \`x-scope\` names the scope that an operation requires.
+Replies have the same form as those for apps, except token introspection, which follows RFC 7662.`,
+  tags: serverTags,
+}
 
 /** All routes and hooks, in the order in which they handle a request. */
 export function createApp(services: Services) {
@@ -51,7 +60,8 @@ export function createApp(services: Services) {
   const api = createApi(services, translator)
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
-  const server = config.baseUrl ?? '/'
+  const about = { version: VERSION, server: config.baseUrl ?? '/' }
+  const serverApi = createServerApi(services)
   const servesConsole = config.console && config.consolePort === null
   const hasOperators = services.operators.accounts.hasAny
   return app
@@ -72,11 +82,18 @@ export function createApp(services: Services) {
         log,
       }),
     )
-    .use(docs((isSimple) => describeApi(api, VERSION, { description, tags, server, isSimple })))
+    .use(docsFiles())
+    .use(docs('/docs', (isSimple) => describeApi(api, { ...about, description, tags, isSimple })))
+    .use(
+      docs('/docs/server', (isSimple) =>
+        describeApi(serverApi, { ...about, ...serverAbout, isSimple }),
+      ),
+    )
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(home({ appName, version: VERSION, hasConsole: servesConsole, hasOperators }))
     .use(api)
+    .use(serverApi)
     .use(servesConsole ? createConsole(services) : new Elysia())
 }
 
@@ -92,6 +109,25 @@ export function createConsoleApp(services: Services) {
     .use(host())
     .get('/', ({ redirect }) => redirect('/console'))
     .use(createConsole(services))
+}
+
+/** The documented routes that the app's other servers call with an API key. */
+function createServerApi(services: Services): AnyElysia {
+  const { apiKeys, operators, config, networkCheck, ipOf, now } = services
+  const recordByKey: RecordByKey = (request, entry) => {
+    const { key, readIp } = callerOf(request)
+    return operators.audit.record({
+      ...entry,
+      operator: `API key ${key}`,
+      origin: readIp(),
+      requestId: requestInfo(request).id,
+    })
+  }
+  const scopeGuard = requireKey({ findKey: apiKeys.find, networkCheck, ipOf, now })
+  const context = { scopeGuard, recordByKey, baseUrlOf: createBaseUrlOf(config.baseUrl) }
+  const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
+  for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
+  return api
 }
 
 /** The documented routes, which apps and the billing provider call. */

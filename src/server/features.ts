@@ -1,22 +1,32 @@
+import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
 import { SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
+import { renewalOf } from '../features/billing/purchases/access.ts'
+import { changesFeature } from '../features/changes/feature.ts'
 import { contentFeature } from '../features/content/feature.ts'
+import { dataFeature } from '../features/data/feature.ts'
 import { operatorsFeature } from '../features/operators/feature.ts'
 import { plansFeature } from '../features/plans/feature.ts'
+import { planLimitsOf } from '../features/plans/limits.ts'
 import { PlanReply } from '../features/plans/model.ts'
 import { ratesFeature } from '../features/rates/feature.ts'
 import type { Peg } from '../features/rates/table.ts'
 import { settingsFeature } from '../features/settings/feature.ts'
+import { usageFeature } from '../features/usage/feature.ts'
 import { createAccounts } from '../features/users/accounts/accounts.ts'
 import { usersFeature } from '../features/users/feature.ts'
 import type { IdentityProviders } from '../features/users/social/identity-providers.ts'
+import { webhooksFeature } from '../features/webhooks/feature.ts'
+import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
 import { closedObject } from '../platform/http/envelope.ts'
+import { publicUrl } from '../platform/public-url.ts'
 import { createUserData } from '../usecases/user-data.ts'
+import { createAnnouncements } from './announcements.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
 
 /**
@@ -30,9 +40,14 @@ const FEATURES = [
   ratesFeature,
   contentFeature,
   usersFeature,
+  changesFeature,
+  dataFeature,
   attachmentsFeature,
   billingFeature,
   operatorsFeature,
+  usageFeature,
+  apiKeysFeature,
+  webhooksFeature,
 ] as const
 
 type Command = (typeof FEATURES)[number]['commands'][number]
@@ -48,20 +63,36 @@ export type FeaturesDeps = {
   foldingSizes?: FoldingSizes
   /** How many purchases Google is asked about in a second. */
   asksPerSecond?: number
+  /** How webhooks are sent; set only by tests. */
+  webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
 }
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
 
 /** Creates every feature, in the order in which their routes are matched. */
 export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
-  const accounts = createAccounts(platform)
+  const accounts = createAccounts({
+    ...platform,
+    onChange: (tx, change) => announcements.accountChanged(tx, change),
+  })
   const existingUsers = accounts.filterExisting
   const userData = createUserData(platform.db, () =>
     parts.flatMap(({ userData: tables = {} }: FeatureParts) => Object.values(tables)),
   )
+  const changesPart = changesFeature.create(platform, {
+    activeSessions: (ids) => users.services.users.sessions.filterActive(ids),
+  })
+  const { changes } = changesPart.services
   const content = contentFeature.create(platform)
   const settings = settingsFeature.create(platform, {
-    bumpVersion: (tx) => content.services.content.bump(tx, 'appSetting'),
+    bumpVersion: async (tx) => {
+      await content.services.content.bump(tx, 'appSetting')
+      await changes.recordForAll(tx, 'settings')
+    },
+  })
+  const data = dataFeature.create(platform, {
+    existingUsers,
+    recordChange: (tx, userId) => changes.record(tx, userId, 'data'),
   })
   const plans = plansFeature.create(platform)
   const rates = ratesFeature.create(platform, deps)
@@ -75,6 +106,9 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     planSchema: PlanReply,
     existingUsers,
     findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,
+    isUser: accounts.exists,
+    isUserIn: accounts.existsIn,
+    onAccessChange: (tx, change) => announcements.accessChanged(tx, change),
     isGuest: async (tx, userId) => (await accounts.find(tx, userId)).loginType === 'guest',
     userIdOf: (email) => users.services.userIdOf(email),
     notifyFormerOwner: (tx, userId, productId) =>
@@ -95,12 +129,47 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       (await subscription.hasAccessSince(userId, since)),
     customerIdsOf: eventSearch.customerIdsOf,
     isEvent: eventSearch.exists,
+    onSessionsEnded: changes.sessionsEnded,
     providers: deps.providers,
     appleUrl: deps.appleUrl,
     exportSchema: UserExport,
   })
+  const usage = usageFeature.create(platform, {
+    isUser: accounts.exists,
+    isUserIn: accounts.existsIn,
+    allowanceOf: async (userId) => {
+      const { plan, purchase } = await subscription.readPlan(userId)
+      return { limits: plan ? planLimitsOf(plan) : [], renewal: purchase && renewalOf(purchase) }
+    },
+    knownLimits: plans.services.plans.knownLimits,
+    onLimitReached: (tx, userId, reached) => announcements.limitReached(tx, userId, reached),
+  })
   const operators = operatorsFeature.create(platform)
-  const parts = [settings, plans, rates, content, users, attachments, billing, operators]
+  const apiKeys = apiKeysFeature.create(platform)
+  const webhooks = webhooksFeature.create(platform, {
+    alertOperators: users.services.users.alertOperators,
+    sending: deps.webhookSending,
+  })
+  const announcements = createAnnouncements({
+    changes,
+    ...webhooks.services,
+    publicUrl: publicUrl(platform.config),
+  })
+  const parts = [
+    settings,
+    plans,
+    rates,
+    content,
+    users,
+    changesPart,
+    data,
+    attachments,
+    billing,
+    usage,
+    operators,
+    apiKeys,
+    webhooks,
+  ]
   type Services = Intersection<(typeof parts)[number]['services']>
   const services = Object.assign({}, ...parts.map((part) => part.services)) as Services
   return { parts: parts as FeatureParts[], services }
@@ -146,6 +215,8 @@ export const translations = { de: merge(declared.map(({ translations }) => trans
 
 /** The tags of the routes, with their descriptions in the OpenAPI document. */
 export const tags = merge(declared.map((feature) => feature.tags))
+
+export const serverTags = merge(declared.map((feature) => feature.serverTags))
 
 /** Paths that accept plain requests even if encryption is required: pages, the webhook and routes without secrets. */
 export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])

@@ -10,6 +10,7 @@ import { type PocketBase, startPocketBase } from './pocketbase.ts'
 import { benchPostgres } from './postgres.ts'
 import { compare, http, load, ROUNDS, SECONDS } from './rounds.ts'
 import { benchSealed } from './sealed.ts'
+import { benchServerApi } from './server-api.ts'
 import {
   type RunningServer,
   residentMemory,
@@ -17,6 +18,8 @@ import {
   startHomeport,
   WEBHOOK_TOKEN,
 } from './servers.ts'
+import { benchStreams } from './streams.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 type Case = {
   name: string
@@ -62,6 +65,10 @@ try {
     const dataDir = join(folder, 'sealed')
     await benchSealed(folder, dataDir, await makeData(dataDir))
   }
+  if (only === undefined || only === 'streams') {
+    const dataDirs = [join(folder, 'streams'), join(folder, 'no-streams')] as const
+    await benchStreams(dataDirs, [await makeData(dataDirs[0]), await makeData(dataDirs[1])])
+  }
   if (only === undefined || only === 'postgres') await benchPostgres(folder)
   if (only === undefined || only === 'start') await benchStart()
   if (only === undefined || only === 'app-store') await benchAppStore(folder)
@@ -69,6 +76,8 @@ try {
     const dataDir = join(folder, 'play-store')
     await benchPlayStore(dataDir, await makeData(dataDir))
   }
+  if (only === undefined || only === 'server-api') await benchServerApi(folder, makeData)
+  if (only === undefined || only === 'webhooks') await benchWebhooks(join(folder, 'webhooks'))
   if (only === undefined || only === 'billing') {
     const dataDir = join(folder, 'billing')
     await benchBilling(dataDir, await makeData(dataDir), pocketBase)

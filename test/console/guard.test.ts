@@ -17,14 +17,15 @@ const FOREIGN_CALLERS: [string, Record<string, string>][] = [
   ['a hidden origin', { origin: 'null', host: 'localhost' }],
   ['a client without either header', { host: 'localhost' }],
 ]
+const OWNER = [
+  ...['', '/role', '/reset', '/remove'].map((path) => `POST operators${path}`),
+  ...['', '/revoke'].map((path) => `POST api-keys${path}`),
+]
 const STEP_UP = [
   'POST me/passkeys/options',
   'POST me/passkeys',
   'POST me/passkeys/:id/remove',
-  'POST operators',
-  'POST operators/role',
-  'POST operators/reset',
-  'POST operators/remove',
+  ...OWNER,
   'GET audit/export',
   'POST people/:id/verify',
   'POST people/:id/two-factor/reset',
@@ -34,12 +35,7 @@ const STEP_UP = [
   'POST people/:id/files/:key/delete',
   'POST keys/rotate',
   'GET backups/:name/download',
-]
-const OWNER = [
-  'POST operators',
-  'POST operators/role',
-  'POST operators/reset',
-  'POST operators/remove',
+  ...['add', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),
 ]
 const LOGIN = [
   'GET login/state',

@@ -7,9 +7,9 @@ const SOURCES = [
   'src/platform/encryption/opener.ts',
   'src/{lib,usecases}/**/*.ts',
 ]
-/** Files whose texts are examples, keyed, or for operators, stores or billing providers. */
+/** Files whose texts are examples, keyed, or for operators, other servers, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/(stores\/)?routes|billing\/stores\/(apple|checks|google)\/|purchases\/actions|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
+  /features\/(api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|server-api|usage\/(model|service|consumption)|translations|texts|access-sentence|users\/import\/|billing\/(stores\/)?routes|billing\/stores\/(apple|checks|google)\/|purchases\/actions|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */
@@ -23,6 +23,7 @@ const FOR_DEVELOPERS = [
   'Another process of the app has just refreshed this session: use the tokens that it stored.',
   'This Idempotency-Key was used for another upload. Use a new key for each upload.',
   'Send the body as Content-Type: application/json.',
+  'Send the body as Content-Type: application/x-www-form-urlencoded.',
   'Send the body without a Content-Encoding.',
   'Sign-in with … is not set up on this server.',
   'The … are invalid.',

@@ -94,7 +94,9 @@ test('a guest who signs in leaves no rows, and the account gets the merged ones'
   for (const { name } of OWNED) {
     expect([name, await countRows(app, name, guest.user._id)]).toEqual([name, 0])
     if (typeof userDataOf(app)[name]?.merging !== 'function') continue
-    expect([name, await countRows(app, name, user._id)]).toEqual([name, 1])
+    // Merging other tables records changes as well.
+    const isMerged = (await countRows(app, name, user._id)) > 0
+    expect([name, isMerged]).toEqual([name, true])
   }
 })
 

@@ -8,6 +8,7 @@ import type { IdentityProviders } from '../../src/features/users/social/identity
 import type { PasswordCost } from '../../src/lib/argon2.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createApp } from '../../src/server/app.ts'
+import type { FeaturesDeps } from '../../src/server/features.ts'
 import { createTestDatabase, isOnPostgres, type TestDatabase } from './databases.ts'
 import { sealingClient } from './sealing.ts'
 
@@ -34,6 +35,7 @@ type TestAppOptions = {
   appleUrl?: string
   foldingSizes?: FoldingSizes
   asksPerSecond?: number
+  webhookSending?: FeaturesDeps['webhookSending']
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
   mode?: Mode

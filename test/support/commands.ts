@@ -1,4 +1,4 @@
-import { executeCommand } from '../../src/cli/command.ts'
+import { executeCommand, performSteps } from '../../src/cli/command.ts'
 import { dataCommands } from '../../src/cli/data-commands.ts'
 import type { Options } from '../../src/lib/command.ts'
 import type { TestApp } from './app.ts'
@@ -6,7 +6,7 @@ import type { TestApp } from './app.ts'
 /** The local user who runs commands in tests. */
 export const LOCAL_USER = 'root'
 
-/** Runs a command as if typed in a shell. Returns its outcome and its text output. */
+/** Runs a command as if typed in a shell. Returns its outcome, its text output and whether it exits with 1. */
 export async function typeCommand(
   { services }: TestApp,
   name: string,
@@ -15,12 +15,19 @@ export async function typeCommand(
 ) {
   const command = dataCommands.find((candidate) => candidate.name === name)
   if (!command) throw new Error(`there is no command ${name}`)
-  const input = (await command.input?.(args, options)) ?? null
   // Input and outcome are sent over a socket as JSON.
-  const outcome = await executeCommand(command, services, throughJson(input), LOCAL_USER)
-  const printed = command.print(throughJson(outcome))
+  const perform = async (input: unknown) =>
+    throughJson(await executeCommand(command, services, throughJson(input), LOCAL_USER))
+  const outcome = command.steps
+    ? await performSteps(
+        command.steps(args, options, () => {}),
+        perform,
+      )
+    : await perform(await command.input?.(args, options))
+  const printed = command.print(outcome)
+  const isFailure = command.isFailure?.(outcome) ?? false
   // biome-ignore lint/suspicious/noExplicitAny: commands have outcomes of every shape
-  return { outcome: throughJson(outcome) as any, printed }
+  return { outcome: outcome as any, printed, isFailure }
 }
 
 function throughJson(value: unknown): unknown {

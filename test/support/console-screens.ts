@@ -28,6 +28,7 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
   const { users } = await ask('people?q=ann@example.com')
   const { events } = await ask('events?outcome=failed')
   const ann = `/console/people/${users[0].id}`
+  const webhook = await webhookOf(ask)
   const setUp = (await console.linkFor('newcomer')).replace(/^.*(?=\/console)/, '')
   return [
     ...[...(await navigationOf(open)), '/console/me', '/console/nowhere'].map((path) => ({
@@ -39,7 +40,9 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     { name: 'account', path: ann },
     { name: 'unknown user', path: '/console/people/none', expected: FAILED_REQUEST },
     { name: 'subscription', path: `${ann}/subscription`, prepare: openAll },
+    { name: 'usage of a user', path: `${ann}/usage` },
     { name: 'files of a user', path: `${ann}/files` },
+    { name: 'data of a user', path: `${ann}/data` },
     { name: 'event', path: `/console/events/${events[0].eventId}` },
     { name: 'purchase', path: '/console/purchases/demo-0' },
     { name: 'no purchases', path: '/console/purchases?id=nothing' },
@@ -54,6 +57,14 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     {
       name: 'unacknowledged purchases',
       path: '/console/purchases?filter=unacknowledged',
+    },
+    { name: 'webhook endpoint', path: `/console/webhooks/${webhook.endpoint}` },
+    { name: 'webhook delivery', path: `/console/webhooks/deliveries/${webhook.delivery}` },
+    { name: 'webhook secret', path: '/console/webhooks', prepare: addWebhook },
+    {
+      name: 'removal of a webhook',
+      path: `/console/webhooks/${webhook.endpoint}`,
+      prepare: press('Remove endpoint'),
     },
     { name: 'failed events', path: '/console/events?outcome=failed' },
     { name: 'settings history', path: '/console/settings/history', prepare: openAll },
@@ -92,6 +103,14 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
       isSignedOut: true,
     },
   ]
+}
+
+/** An endpoint with a failed delivery. */
+async function webhookOf(ask: ConsoleContext['ask']) {
+  const url = 'https://hooks.example.invalid/homeport'
+  const { endpoint } = await ask('webhooks/add', { url, events: ['all'], description: 'CRM' })
+  const { delivery } = await ask(`webhooks/${endpoint.id}/test`, {})
+  return { endpoint: endpoint.id, delivery }
 }
 
 /** The paths in the navigation, so that new screens are tested without being listed here. */
@@ -198,6 +217,16 @@ async function showAtGoogle(page: Page) {
   })
   await page.reload()
   await page.getByRole('heading', { name: 'At Google Play' }).waitFor()
+}
+
+async function addWebhook(page: Page) {
+  const added = apiReply({ secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDQg9n8XFzdzE=' })
+  await page.route('**/console/api/webhooks/add', (route) => route.fulfill(added))
+  await page.getByLabel('All events').uncheck()
+  await page.getByLabel('user.deleted').check()
+  await page.getByLabel('URL').fill('https://example.com/hooks')
+  await press('Add endpoint')(page)
+  await page.getByText('whsec_').waitFor()
 }
 
 async function failToLoad(page: Page) {

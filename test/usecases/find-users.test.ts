@@ -36,7 +36,12 @@ test('pages through addresses with the same beginning', async () => {
   const password = 'a long enough one'
   for (let at = 100; at < 160; at++) {
     const login = { email: `ann${at}@example.com`, password, name: '' }
-    await users.passwordLogin.create({ ...login, locale: 'en', timezone: 'utc' })
+    await users.passwordLogin.create({
+      ...login,
+      locale: 'en',
+      timezone: 'utc',
+      emailVerified: false,
+    })
   }
   const first = await find(app, 'ann')
   const second = await app.services.findUsers('ann', first.next ?? '')

@@ -29,6 +29,8 @@ test('the export contains everything that deleting the account removes', async (
   const other = { original_transaction_id: '2', environment: 'SANDBOX' }
   await deliver(app, { ...purchase(user._id, other), id: 'E-sandbox' })
 
+  await app.ask('PUT', '/api/user/data/v1', { token, json: { theme: 'dark' } })
+
   const before = await countRows()
   const exported = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
   expect(exported.account).toMatchObject({ hasPassword: true, emailVerifiedAt: null })
@@ -64,6 +66,10 @@ test('the export contains everything that deleting the account removes', async (
     identities: exported.identities.length,
     oneTimeTokens: exported.pending.length,
     knownDevices: exported.devices.length,
+    // What the exported subscription gives access to.
+    accessStates: 1,
+    userChanges: exported.changes.length,
+    userDocuments: exported.data.length,
     attachments: exported.attachments.length,
     variants: exported.attachments[0].variants.length,
     uploadRetries: exported.idempotencyKeys.length,

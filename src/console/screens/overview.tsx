@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { DAY_MS } from '../../lib/durations.ts'
 import type { Overview as OverviewReply } from '../../usecases/admin/health.ts'
 import type { Json } from '../api.ts'
-import { bytes, number, upTo1000, words } from '../format.ts'
+import { bytes, number, plural, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
 import { Badge, Card, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -79,11 +79,12 @@ function Summary({ overview }: { overview: Overview }) {
 }
 
 /** Problems that do not stop the service. */
-function warningsIn({ events, mails, backup, rates, jobs }: Overview): string[] {
+function warningsIn({ events, mails, backup, rates, jobs, webhooks }: Overview): string[] {
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)
   const warnings: [applies: boolean, text: string][] = [
     [events.failed > 0, `${failed} failed billing ${events.failed === 1 ? 'event' : 'events'}`],
+    [webhooks.failed > 0, `${plural(webhooks.failed, 'webhook endpoint')} disabled`],
     [!events.isConfigured, 'billing events are rejected'],
     [!backup.latest, 'no backup yet'],
     [!mails.isConfigured, 'e-mails are not sent'],

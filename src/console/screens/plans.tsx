@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { read } from '../api.ts'
+import { CustomLimits } from '../editing/custom-limits.tsx'
 import { Publishing } from '../editing/publishing.tsx'
 import { Records } from '../editing/records.tsx'
 import { TextField } from '../ui/fields.tsx'
@@ -22,7 +23,8 @@ export function PlansScreen() {
             schema={schema}
             noun="plan"
             removeVerb="Archive"
-            hidden={['_id']}
+            hidden={['_id', 'limits', 'limitPeriods']}
+            more={(plan, onChange) => <CustomLimits plan={plan} onChange={onChange} />}
             nameOf={({ code }) => String(code ?? '')}
           />
           <Preview />

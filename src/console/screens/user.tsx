@@ -8,6 +8,8 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../ui/remote.tsx'
 import { TimelineScreen } from './timeline.tsx'
+import { UserUsage } from './usage.tsx'
+import { UserData } from './user-data.tsx'
 import { UserFiles } from './user-files.tsx'
 
 type UserDetails = {
@@ -28,7 +30,9 @@ const LIMITS: Record<string, string> = {
 const TABS: [path: string, name: string][] = [
   ['', 'Account'],
   ['subscription', 'Subscription'],
+  ['usage', 'Usage'],
   ['files', 'Files'],
+  ['data', 'Data'],
 ]
 
 /** A user's account, purchases and files. */
@@ -53,7 +57,9 @@ export function UserScreen({ id }: { id: string }) {
               ])}
             />
             {current === 'subscription' && <TimelineScreen id={_id} />}
+            {current === 'usage' && <UserUsage id={_id} />}
             {current === 'files' && <UserFiles id={_id} />}
+            {current === 'data' && <UserData id={_id} />}
             {current === '' && <Account details={data} reload={details.reload} />}
           </>
         )

@@ -95,7 +95,7 @@ export function userAdmin(deps: UsersAdminDeps) {
       '/:id/verify',
       async ({ request, params: { id } }) => {
         const account = await directory.find(id)
-        await directory.verifyEmail(account)
+        await directory.setEmailVerified(account, true)
         const before = { verified: account.emailVerifiedAt !== null }
         const after = { verified: true }
         await record(request, { action: 'user.verify', target: account.id, before, after })

@@ -1,6 +1,7 @@
 import { dataCommand, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Page } from './accounts/directory.ts'
+import { userImport } from './import/command.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
 
@@ -70,7 +71,7 @@ const userCreate = dataCommand({
     isGenerated: !passwordStdin,
   }),
   work: async ({ users }: Needs, { isGenerated, ...login }) => {
-    const defaults = { locale: 'en', timezone: 'utc' }
+    const defaults = { locale: 'en', timezone: 'utc', emailVerified: false }
     const { id, email } = await users.passwordLogin
       .create({ ...login, ...defaults })
       .catch(rethrowForOperator)
@@ -98,7 +99,7 @@ const userVerify = dataCommand({
   input: readUserArgument,
   work: async ({ users }: Needs, user: string) => {
     const account = await users.directory.find(user)
-    await users.directory.verifyEmail(account)
+    await users.directory.setEmailVerified(account, true)
     return { verified: account.id, email: account.email }
   },
   print: ({ verified, email }) => `The address ${email} of ${verified} is verified.`,
@@ -208,6 +209,7 @@ export const userCommands = [
   userList,
   userShow,
   userCreate,
+  userImport,
   userVerify,
   userSendVerification,
   userSignOut,

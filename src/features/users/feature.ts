@@ -1,7 +1,13 @@
 import type { TSchema } from 'elysia'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import type {
+  ConsoleContext,
+  Feature,
+  Platform,
+  RouteContext,
+  ServerContext,
+} from '../../platform/feature.ts'
 import type { SendMail } from '../../platform/outbox/mailer.ts'
 import { createOutbox } from '../../platform/outbox/outbox.ts'
 import type { OutboxDb } from '../../platform/outbox/schema.ts'
@@ -20,6 +26,10 @@ import { profileRoutes } from './profile/routes.ts'
 import { createProfile } from './profile/service.ts'
 import { userRoutes } from './routes.ts'
 import { type UsersDb, userTables } from './schema.ts'
+import { serverUserTags } from './server/model.ts'
+import { serverUserRoutes } from './server/routes.ts'
+import { createServerUsers } from './server/service.ts'
+import { createIntrospection } from './sessions/introspection.ts'
 import { createTokens } from './sessions/tokens.ts'
 import { APPLE_URL, createAppleGrants } from './social/apple-grants.ts'
 import { createIdentities } from './social/identities.ts'
@@ -45,6 +55,8 @@ type Needs = {
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   customerIdsOf: (text: string) => Promise<string[]>
   isEvent: (id: string) => Promise<boolean>
+  /** Called in the transaction that ends sessions before they expire. */
+  onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
   /** Overridden only in tests. */
   providers?: IdentityProviders | undefined
   appleUrl?: string | undefined
@@ -58,6 +70,7 @@ export const usersFeature = {
   commands: userCommands,
   translations: { de: userGerman },
   tags: userTags,
+  serverTags: serverUserTags,
   exportMembers: userExport,
   plainPaths: userPlainPaths,
   create(platform: Platform<UsersDb & OutboxDb>, needs: Needs) {
@@ -66,7 +79,12 @@ export const usersFeature = {
     const { sealKey, recoveryKey, refreshKey } = secrets
     const outbox: UserOutbox = createOutbox({ ...platform, key: sealKey })
     const identities = createIdentities({ db, outbox, sealKey })
-    const profile = createProfile({ db, ownsPublicPicture, now })
+    const profile = createProfile({
+      db,
+      ownsPublicPicture,
+      updateAccount: accounts.update,
+      limits: platform.limits,
+    })
     const tokens = createTokens({
       keys: signingKeys,
       refreshKey,
@@ -84,6 +102,7 @@ export const usersFeature = {
       sealKey,
       recoveryKey,
       passwordMinLength: config.passwordMinLength,
+      alertEmail: config.alertEmail,
       links: linksOf(config),
       verifyIdToken: createIdTokenVerifier(providers, now),
       appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
@@ -92,6 +111,11 @@ export const usersFeature = {
     const { directory, devices, oneTimeTokens } = users
     const findUsers = createFindUsers({ ...needs, ...directory })
     const { limits } = platform
+    const serverUsers = createServerUsers({ ...users, profile })
+    const introspect = createIntrospection({
+      checkSession: users.sessions.check,
+      describeToken: tokens.describe,
+    })
     return {
       services: {
         users,
@@ -108,6 +132,8 @@ export const usersFeature = {
         userRoutes({ users, deleteAccount, appName, ...context }).use(
           profileRoutes({ ...needs, profile, ...context }),
         ),
+      serverRoutes: (context: ServerContext) =>
+        serverUserRoutes({ users, serverUsers, introspect, deleteAccount, ...context }),
       consoleRoutes: ({ record }: ConsoleContext) =>
         userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }),
       jobs: userJobs({ users, outbox }),

@@ -135,5 +135,17 @@ export function userTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.userId, t.device] })],
   )
 
-  return { users, sessions, refreshTokens, identities, oneTimeTokens, recoveryCodes, knownDevices }
+  /** The kinds of imported password hashes, such as `$2b$10$`. */
+  const importedHashKinds = table('imported_hash_kinds', { kind: text().primaryKey() })
+
+  return {
+    users,
+    sessions,
+    refreshTokens,
+    identities,
+    oneTimeTokens,
+    recoveryCodes,
+    knownDevices,
+    importedHashKinds,
+  }
 }

@@ -12,9 +12,11 @@ import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
 import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
-import { renderMail } from './email/mail-texts.ts'
+import { alertMail, renderMail } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
-import type { UserOutbox } from './email/outbox-messages.ts'
+import { PRIORITY, type UserOutbox } from './email/outbox-messages.ts'
+import { createHashKinds } from './import/hash-kinds.ts'
+import { createImporter } from './import/importer.ts'
 import type { UserProfile } from './profile/model.ts'
 import type { UsersDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
@@ -41,6 +43,8 @@ type UsersDeps = {
   passwords: Passwords
   /** The name of the app in mails and authenticator apps. */
   appName: string
+  /** The operators' address for alerts; null without one. */
+  alertEmail: string | null
   links: MailLinks
   sendMail: SendMail
   verifyIdToken: VerifyIdToken
@@ -49,6 +53,7 @@ type UsersDeps = {
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: (userId: string) => Promise<void>
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
+  onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
   now: () => Date
   newId: () => string
   log: Log
@@ -59,14 +64,15 @@ export type Users = ReturnType<typeof createUsers>
 /** Creates the services of this feature. */
 export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
-  const { sealKey, recoveryKey, passwordMinLength, passwords, appName, links } = deps
+  const { sealKey, recoveryKey, passwordMinLength, passwords, appName, alertEmail, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
-  const { hasRecentAssets } = deps
-  const endings = createSessionEndings({ db, log })
+  const { hasRecentAssets, onSessionsEnded } = deps
+  const endings = createSessionEndings({ db, onSessionsEnded, log })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
   const notices = createNotices({ limits, outbox })
-  const proof = createPasswordProof({ db, accounts, passwords, limits })
+  const hashKinds = createHashKinds({ db })
+  const proof = createPasswordProof({ db, accounts, passwords, limits, hashKinds })
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
   const isLimited = limits.isOn
   const sessions = createSessions({ isLimited, db, tokens, endings, now, newId, onTokenReuse })
@@ -114,6 +120,7 @@ export function createUsers(deps: UsersDeps) {
     signIn,
     limits,
     passwordMinLength,
+    now,
   })
   const guests = createGuests({
     db,
@@ -141,8 +148,10 @@ export function createUsers(deps: UsersDeps) {
     log,
   })
   const directory = createDirectory({ db, accounts, now })
+  const importer = createImporter({ db, hashKinds, now })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })
+    else if (message.kind === 'alert') await sendMail(alertMail(message, appName))
     else if (message.kind === 'forgotten-password')
       await addresses.sendReset(message.email, message.ip ?? null)
     else await appleGrants?.revoke(message.token, message.clientId)
@@ -154,6 +163,7 @@ export function createUsers(deps: UsersDeps) {
     directory,
     guests,
     identities,
+    importer,
     oneTimeTokens,
     outbox,
     passwordLogin,
@@ -165,6 +175,7 @@ export function createUsers(deps: UsersDeps) {
     twoFactor,
     clearUnreadableSecrets,
     notifyOfMovedPurchase,
+    alertOperators,
   }
 
   /** Clears data that was sealed with lost secrets and can no longer be unsealed. */
@@ -190,6 +201,13 @@ export function createUsers(deps: UsersDeps) {
   async function notifyOfMovedPurchase(tx: Tx, userId: string, productId: string) {
     const user = await accounts.find(tx, userId)
     await notices.enqueueNotice(tx, user, 'purchase-moved', { detail: productId })
+  }
+
+  /** Queues an e-mail to the operators, if ALERT_EMAIL is set. */
+  async function alertOperators(tx: Tx, subject: string, text: string) {
+    if (alertEmail === null) return
+    const handling = { priority: PRIORITY.notice, userId: null, source: 'alert' }
+    await outbox.add(tx, { kind: 'alert', to: alertEmail, subject, text }, handling)
   }
 
   async function onTokenReuse(

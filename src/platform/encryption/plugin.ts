@@ -30,8 +30,9 @@ type Handle = (request: Request) => Response | Promise<Response>
 const ENV_VALUES =
   'For plain JSON, send test or omit the header; any other value means a sealed request.'
 const PLAIN_WORD = /^[\w-]{1,32}$/
-/** Paths without secrets, which always accept plain requests. Features declare more of them. */
-const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|\.well-known\/.*)$/
+/** Paths that always accept plain requests: those without secrets, and the server API. Features declare more. */
+const OPEN_PATHS =
+  /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|api\/server\/.*|\.well-known\/.*)$/
 /** Never sealed: files are large, and their URL is all that is needed to read them. */
 const FILES = /^\/files\//
 /** Collecting garbage is worthwhile after a request with a larger body. */
@@ -118,6 +119,10 @@ export function encryption(deps: EncryptionDeps) {
     }
     if (plain.status < 400) failures.release(request)
     const { status, headers } = plain
+    if (headers.get('content-type')?.startsWith('text/event-stream')) {
+      logExchange(request, { result: 'ok', kid, message: sha256(head.jti) })
+      return plain
+    }
     const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
     const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())
     const sizes = { bytesIn: opened.body.byteLength, bytesOut: reply.body.byteLength }

@@ -17,9 +17,28 @@ export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
   return { parse: [({ request }: { request: Request }) => parseJson(request, limit)], body }
 }
 
+/** The route options for a small form, as browsers and OAuth clients send it. */
+export function form<T extends TSchema>(body: T) {
+  return { parse: [({ request }: { request: Request }) => parseForm(request)], body }
+}
+
+async function parseForm(request: Request): Promise<unknown> {
+  if (mediaTypeOf(request) !== 'application/x-www-form-urlencoded') {
+    throw new AppError(
+      'unsupported_media_type',
+      'Send the body as Content-Type: application/x-www-form-urlencoded.',
+    )
+  }
+  const text = new TextDecoder().decode(await readBody(request, JSON_LIMIT))
+  return Object.fromEntries(new URLSearchParams(text))
+}
+
+function mediaTypeOf(request: Request): string | undefined {
+  return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+}
+
 async function parseJson(request: Request, limit: number): Promise<unknown> {
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/json') {
+  if (mediaTypeOf(request) !== 'application/json') {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }
   const value = readJson(await readBody(request, limit))

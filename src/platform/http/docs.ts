@@ -6,7 +6,7 @@ import { normalizeOpenApi, type OpenApi } from './openapi.ts'
 const CSP =
   "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-const PAGE = `<!doctype html>
+const page = (path: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -18,23 +18,31 @@ const PAGE = `<!doctype html>
 <body>
 <div id="docs"></div>
 <script src="/docs/script.js"></script>
-<script src="/docs/start.js"></script>
+<script src="${path}/start.js"></script>
 </body>
 </html>
 `
 /** The page can send test requests; the browser keeps a token for the next visit. */
-const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
+const start = (path: string) =>
+  `SwaggerUIBundle({ url: '${path}/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
+
+/** The files of the documentation pages. Nothing is loaded from other origins. */
+export function docsFiles() {
+  return new Elysia({ name: 'docs-files' })
+    .get('/docs/script.js', () => send(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
+    .get('/docs/style.css', () => send(Bun.file(style), 'text/css; charset=utf-8'), hidden)
+}
 
 /**
- * `/docs` is the documentation page and `/docs/json` the OpenAPI 3.0.3 document, with `?simple` for generators without
- * `oneOf`. Nothing is loaded from other origins.
+ * A documentation page at `path`, and its OpenAPI 3.0.3 document at `<path>/json`, with `?simple` for generators
+ * without `oneOf`.
  */
-export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
+export function docs(path: string, readDocument: (isSimple: boolean) => Promise<OpenApi>) {
   const documents = new Map<boolean, Promise<OpenApi>>()
-  return new Elysia({ name: 'docs' })
-    .get('/docs', () => send(PAGE, 'text/html; charset=utf-8'), hidden)
+  return new Elysia({ name: `docs ${path}` })
+    .get(path, () => send(page(path), 'text/html; charset=utf-8'), hidden)
     .get(
-      '/docs/json',
+      `${path}/json`,
       async ({ request }) => {
         const isSimple = new URL(request.url).searchParams.has('simple')
         const document = documents.get(isSimple) ?? readDocument(isSimple)
@@ -43,16 +51,15 @@ export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
       },
       hidden,
     )
-    .get('/docs/start.js', () => send(START, 'text/javascript; charset=utf-8'), hidden)
-    .get('/docs/script.js', () => send(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
-    .get('/docs/style.css', () => send(Bun.file(style), 'text/css; charset=utf-8'), hidden)
+    .get(`${path}/start.js`, () => send(start(path), 'text/javascript; charset=utf-8'), hidden)
 }
 
 /** The OpenAPI 3.0.3 document of an app. The plugin's own page and document are never served. */
 export async function describeApi(
   app: AnyElysia,
-  version: string,
   about: {
+    title?: string
+    version: string
     description: string
     tags: Record<string, string>
     server: string
@@ -61,7 +68,8 @@ export async function describeApi(
 ): Promise<OpenApi> {
   // Loading the plugin takes half as long as the whole startup, and only this function needs it.
   const { swagger } = await import('@elysiajs/swagger')
-  const documentation = { info: { title: 'Homeport', version, description: about.description } }
+  const { title = 'Homeport', version, description } = about
+  const documentation = { info: { title, version, description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
   const described = new Elysia().use(plugin).use(app)
   const response = await described.handle(new Request('http://localhost/raw'))

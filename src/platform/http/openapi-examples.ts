@@ -8,6 +8,10 @@ const FAILURES: Record<string, [code: string, message: string]> = {
   '403': ['forbidden', 'This is not allowed.'],
   '404': ['not_found', 'Not found.'],
   '409': ['conflict', 'There is no address to confirm.'],
+  '412': [
+    'precondition_failed',
+    'The data has changed in the meantime. Load it again, then repeat the change.',
+  ],
   '413': ['payload_too_large', 'The body must not exceed 65536 bytes.'],
   '415': ['unsupported_media_type', 'Send the body as Content-Type: application/json.'],
   '422': ['validation_failed', 'Some fields are invalid.'],

@@ -68,6 +68,20 @@ const REQUEST_HEADERS: Record<string, Node> = {
     name: 'X-File-Name',
     ...optional('the name of a file that is sent as the raw body; percent-encoded', 'photo.jpg'),
   },
+  IfMatch: {
+    name: 'If-Match',
+    ...optional(
+      'the `ETag` of the reply that a change is based on, or `*`: the server answers 412 if the content has changed since',
+      '"RBNvo1WzZ4oRRq0W9-hknp.RBNvo1WzZ4oRRq0W9-hknp"',
+    ),
+  },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    ...optional(
+      'the id of the last event that the app has received: the events since then are sent first',
+      '01a1fecb-4162-75f8-b13e-d84fd1f88be2',
+    ),
+  },
   IfNoneMatch: {
     name: 'If-None-Match',
     ...optional(
@@ -113,12 +127,16 @@ export function headerParameters(names: string[]): Node[] {
 }
 
 /** The headers of a reply with `status`. `isCached`: whether the endpoint is public and cached. */
-export function responseHeaders(status: string, isCached: boolean): Node {
+export function responseHeaders(
+  status: string,
+  { isCached, hasEntityTag }: { isCached: boolean; hasEntityTag: boolean },
+): Node {
   const names = [['X-Request-Id', 'XRequestId']]
   if (status === '401') names.push(['WWW-Authenticate', 'WwwAuthenticate'])
   if (status === '429' || status === '503') names.push(['Retry-After', 'RetryAfter'])
-  if (isCached && (status === '200' || status === '304')) {
-    names.push(['ETag', 'ETag'], ['Cache-Control', 'CacheControl'])
+  if (status === '200' || status === '304') {
+    if (hasEntityTag) names.push(['ETag', 'ETag'])
+    if (isCached) names.push(['Cache-Control', 'CacheControl'])
   }
   if (isCached && status === '200') names.push(['Content-Language', 'ContentLanguage'])
   return Object.fromEntries(

@@ -6,6 +6,8 @@ import {
   responseHeaders,
 } from './openapi-headers.ts'
 
+import { SERVER_API } from './server-api.ts'
+
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
 /** The plugin puts the title and description of a reply's schema next to its content. */
@@ -30,12 +32,34 @@ const DESCRIPTIONS: Record<string, string> = {
   '403': 'Not allowed',
   '404': 'Not found',
   '409': 'Conflict',
+  '412': 'Changed in the meantime',
   '413': 'Too large',
   '415': 'Unsupported media type',
   '422': 'Some fields are invalid',
   '429': 'Too many requests',
   '503': 'Temporarily unavailable',
   '507': 'Insufficient storage',
+}
+
+const APP_SECURITY = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'the `accessToken` of a session',
+  },
+  webhook: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'the `WEBHOOK_TOKEN` of the server',
+  },
+}
+const SERVER_SECURITY = {
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'a key from `homeport api-keys create`, which begins with `hp_`',
+  },
 }
 
 /**
@@ -57,6 +81,7 @@ export function normalizeOpenApi(
     }
   }
   const { info } = document
+  const isForApps = !Object.keys(paths).every(isForServers)
   return {
     openapi: '3.0.3',
     info: {
@@ -67,24 +92,12 @@ export function normalizeOpenApi(
     servers: [{ url: server, description: 'The server that serves this document' }],
     tags: tagsOf(paths, tags),
     security: [],
-    'x-common-headers': commonHeaders,
+    ...(isForApps ? { 'x-common-headers': commonHeaders } : {}),
     paths,
     components: {
       ...headerComponents,
       schemas: Object.fromEntries(Object.entries(schemas).toSorted()),
-      securitySchemes: {
-        bearer: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'the `accessToken` of a session',
-        },
-        webhook: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'the `WEBHOOK_TOKEN` of the server',
-        },
-      },
+      securitySchemes: isForApps ? APP_SECURITY : SERVER_SECURITY,
     },
   }
 }
@@ -99,11 +112,15 @@ function simplify(document: OpenApi): OpenApi {
   })
 }
 
+function isForServers(path: string): boolean {
+  return path.startsWith(SERVER_API)
+}
+
 /** Adds the errors that payload encryption can return before the route is reached. */
 function withSealingFailures(operation: Operation, path: string, method: string): Operation {
   const { responses } = operation
   const failure = responses['400']
-  if (!failure || !path.startsWith('/api/')) return operation
+  if (!failure || !path.startsWith('/api/') || isForServers(path)) return operation
   const statuses = method === 'get' ? ['403'] : ['403', '409']
   const sealingFailures = Object.fromEntries(statuses.map((status) => [status, failure]))
   return { ...operation, responses: { ...sealingFailures, ...responses } }
@@ -111,11 +128,15 @@ function withSealingFailures(operation: Operation, path: string, method: string)
 
 /** Adds an operation's own request headers and its response headers. */
 function withHeaders(operation: Operation): Operation {
-  const { 'x-request-headers': named, 'x-cached': isCached, parameters = [], ...rest } = operation
+  const { 'x-request-headers': named, 'x-cached': isCached, ...others } = operation
+  const { 'x-entity-tag': hasEntityTag = isCached, parameters = [], ...rest } = others
   const names = [...((named as string[] | undefined) ?? []), ...(isCached ? ['IfNoneMatch'] : [])]
+  const kinds = { isCached: isCached === true, hasEntityTag: hasEntityTag === true }
   const responses = {
     ...rest.responses,
-    ...(isCached ? { '304': { description: DESCRIPTIONS['304'] as string } } : {}),
+    ...(names.includes('IfNoneMatch')
+      ? { '304': { description: DESCRIPTIONS['304'] as string } }
+      : {}),
   }
   return {
     ...rest,
@@ -123,7 +144,7 @@ function withHeaders(operation: Operation): Operation {
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, response]) => [
         status,
-        { ...response, headers: responseHeaders(status, isCached === true) },
+        { ...response, headers: responseHeaders(status, kinds) },
       ]),
     ),
   } as Operation
@@ -131,12 +152,15 @@ function withHeaders(operation: Operation): Operation {
 
 function normalizeOperation(operation: Operation, schemas: Record<string, unknown>): Operation {
   const name = operation.operationId.charAt(0).toUpperCase() + operation.operationId.slice(1)
-  const { requestBody, responses, ...rest } = operation
+  const { requestBody, responses, 'x-form': isForm, ...rest } = operation
   const normalized: Node = { ...rest }
   if (requestBody) {
+    const jsonBody = jsonOnly(requestBody.content, `${name}Body`)
     normalized['requestBody'] = {
       required: true,
-      content: jsonOnly(requestBody.content, `${name}Body`),
+      content: isForm
+        ? { 'application/x-www-form-urlencoded': jsonBody['application/json'] as Node }
+        : jsonBody,
     }
   }
   normalized['responses'] = Object.fromEntries(

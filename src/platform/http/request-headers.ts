@@ -80,6 +80,8 @@ export function initialLocaleOf(headers: Headers): string {
 export function matchLanguage(wanted: string[], available: string[], fallback: string): string {
   // The language tables are large, so they are loaded only when there is something to match.
   if (wanted.length === 0 || available.length === 1) return fallback
+  const [best = ''] = wanted
+  if (available.includes(best)) return best
   const { match } =
     require('@formatjs/intl-localematcher') as typeof import('@formatjs/intl-localematcher')
   return match(wanted.flatMap(matchable), available, fallback)

@@ -6,6 +6,8 @@ type RequestInfo = {
   startedAt: number
   userId?: string
   session?: { userId: string; sessionId: string }
+  /** The name of the API key of a request to the server API. */
+  apiKey?: string
   failure?: string
   denial?: Denial
 }

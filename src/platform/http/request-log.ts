@@ -33,7 +33,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
     .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const status =
         responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
-      const { id, startedAt, userId, failure, denial } = requestInfo(request)
+      const { id, startedAt, userId, apiKey, failure, denial } = requestInfo(request)
       const ms = performance.now() - startedAt
       const { method } = request
       // Never the URL, which may contain keys of files and other secrets.
@@ -42,6 +42,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
         requestId: id,
         userId: denial?.userId ?? userId,
         sessionId: denial?.sessionId,
+        apiKey,
         method,
         route: pattern,
         status,

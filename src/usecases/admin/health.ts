@@ -21,6 +21,7 @@ type HealthAdminDeps = {
   eventSearch: EventSearch
   rates: { read: () => Promise<{ updatedAt: string }>; isRefreshed: boolean }
   outbox: { count: () => Promise<number> }
+  webhooks: { health: { countFailed: () => Promise<number> } }
   recorder: Recorder
   backups: Backups | null
   jobRuns: Map<string, JobRun | null>
@@ -77,6 +78,7 @@ async function overview(deps: HealthAdminDeps) {
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },
     mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },
+    webhooks: { failed: await deps.webhooks.health.countFailed() },
     backup: {
       latest: newest && { at: newest.at.toISOString(), bytes: newest.bytes, name: newest.name },
       schedule: config.backupSchedule,

@@ -27,6 +27,15 @@ export type MonitoringDeps = {
     }
   }
   outbox: { count: () => Promise<number> }
+  webhooks: {
+    health: {
+      /** Attempts since the start, by outcome. */
+      attempts: () => Record<string, number>
+      queueAge: () => Promise<number>
+      countFailed: () => Promise<number>
+      listFailed: () => Promise<{ id: string; host: string; reason: string | null }[]>
+    }
+  }
   /** `updatedAt`: when the rates in use were published; `isStale` is null when they are not refreshed. */
   rates: {
     read: () => Promise<{ updatedAt: string }>
@@ -35,6 +44,7 @@ export type MonitoringDeps = {
   /** Throws an error that gives the reason when nothing can be stored. */
   probeStorage: () => Promise<void>
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
+  changes: { countStreams: () => number }
   host: HostState
   now: () => Date
   log: Log

@@ -79,6 +79,11 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
 
   /** The state that `doctor` requests from a running server. */
   async function serverState() {
-    return { ready: await readiness(), ...(await host.backup()), delivery: deliveries }
+    return {
+      ready: await readiness(),
+      ...(await host.backup()),
+      delivery: deliveries,
+      failedWebhooks: await deps.webhooks.health.listFailed(),
+    }
   }
 }

@@ -53,6 +53,11 @@ export function createReadings(
       read: deps.imageQueue.countUnfinished,
     },
     {
+      name: 'homeport_open_streams',
+      help: 'Open streams of changes',
+      read: deps.changes.countStreams,
+    },
+    {
       name: 'homeport_billing_events_failed',
       help: 'Billing events that could not be applied: see "homeport events list --failed"',
       read: deps.billing.countFailed,
@@ -105,6 +110,23 @@ export function createReadings(
       name: 'homeport_mails_waiting',
       help: 'Queued e-mails',
       read: deps.outbox.count,
+    },
+    {
+      name: 'homeport_webhook_attempts_total',
+      help: 'Attempts to deliver a webhook, by outcome',
+      label: 'outcome',
+      isCounter: true,
+      read: deps.webhooks.health.attempts,
+    },
+    {
+      name: 'homeport_webhook_queue_age_seconds',
+      help: 'How long the oldest webhook delivery has been due',
+      read: deps.webhooks.health.queueAge,
+    },
+    {
+      name: 'homeport_webhook_endpoints_failed',
+      help: 'Webhook endpoints that were disabled because they failed',
+      read: deps.webhooks.health.countFailed,
     },
     {
       name: 'homeport_rates_age_seconds',

@@ -219,12 +219,15 @@ test('the export contains all of the user’s data and nobody else’s', async (
     'sessions',
     'devices',
     'pending',
+    'changes',
+    'data',
     'attachments',
     'idempotencyKeys',
     'subscription',
     'sandboxSubscription',
     'billingIds',
     'billingEvents',
+    'usage',
   ])
   expect(response.user).toEqual(user)
   expect(response.identities).toMatchObject([{ provider: 'google', subject: 'g-1' }])

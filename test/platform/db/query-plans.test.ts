@@ -3,19 +3,22 @@ import { expect } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
+import { emit, sampleEvents } from '../../support/webhook-receiver.ts'
 
 /** The tables that grow with users and events. */
 const GROWING = [
   ...['users', 'sessions', 'refresh_tokens', 'known_devices', 'identities', 'attachments'],
   ...['billing_events', 'billing_aliases', 'subscriptions', 'line_holders', 'line_checkpoints'],
-  ...['transfer_ids'],
+  ...['transfer_ids', 'user_documents', 'user_changes', 'access_states', 'usage_counters'],
+  ...['webhook_messages', 'webhook_deliveries', 'webhook_attempts'],
 ]
 
 onSqlite('query plans are specific to SQLite')(
   'no statement in normal operation scans a growing table',
   async () => {
     using statements = captureStatements()
-    await using app = await createTestApp()
+    const webhookSending = { timeoutMs: 100 }
+    await using app = await createTestApp({}, { webhookSending })
     await runTypicalWorkload(app)
     const client = sqliteClientOf(app)
     const scans = [...statements.seen].filter((sql) => scansOf(client, sql).length > 0)
@@ -27,13 +30,13 @@ onSqlite('query plans are specific to SQLite')(
 /** Runs requests, commands and jobs of every kind that read these tables. */
 async function runTypicalWorkload(app: TestApp) {
   const { services } = app
-  const { users, billing } = services
+  const { users, billing, webhooks } = services
   const { accessToken: token, refreshToken, user } = await app.register()
   const { accessToken: other, user: recipient } = await app.register()
   await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
   await deliver(app, purchase(user._id, { id: 'first' }))
   await deliver(app, { event: { id: 'late', type: 'PAYWALL_CLOSE' } })
-  const asked = ['profile', 'subscription', 'attachments', 'export']
+  const asked = ['profile', 'subscription', 'attachments', 'data', 'export']
   for (const name of asked) await app.ask('GET', `/api/user/${name}/v1`, { token })
   await app.ask('GET', '/api/auth/sessions/v1', { token })
   const transfer = { transferred_from: [user._id], transferred_to: [recipient._id] }
@@ -43,6 +46,15 @@ async function runTypicalWorkload(app: TestApp) {
   await billing.replay('first')
   await billing.count()
   await users.directory.count()
+  const { endpoint } = await webhooks.endpoints.add({ url: 'https://8.8.8.8/', events: ['all'] })
+  await emit(app, ...sampleEvents(user._id))
+  await webhooks.deliveries.list({})
+  await webhooks.deliveries.list({ state: 'failed' })
+  const { deliveries } = await webhooks.deliveries.list({ endpoint: endpoint.id })
+  await webhooks.deliveries.show(deliveries[0]?.id ?? '')
+  await webhooks.deliveries.resend(deliveries[0]?.id ?? '')
+  await webhooks.health.queueAge()
+  await webhooks.endpoints.remove(endpoint.id)
   for (const { run } of services.jobs) await run(AbortSignal.timeout(5_000))
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
 }

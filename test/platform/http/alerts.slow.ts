@@ -96,6 +96,18 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
   ['HomeportClockDiffers', gauge('clock_skew_seconds', -1_137), gauge('clock_skew_seconds', 2)],
   ['HomeportMailsWaiting', gauge('mails_waiting', 1), gauge('mails_waiting', 0)],
   [
+    'HomeportWebhooksLate',
+    gauge('webhook_queue_age_seconds', 600),
+    gauge('webhook_queue_age_seconds', 60),
+  ],
+  [
+    'HomeportWebhookDisabled',
+    gauge('webhook_endpoints_failed', 1),
+    gauge('webhook_endpoints_failed', 0),
+  ],
+  ['HomeportWebhooksFailing', webhooks('0x120', '0+1x120'), webhooks('0+1x120', '0+5x120')],
+  ['HomeportWebhooksFailing', webhooks('0x120', '0+1x120'), webhooks('0x120', '0x120')],
+  [
     'HomeportBillingEventsFailed',
     gauge('billing_events_failed', 1),
     gauge('billing_events_failed', 0),
@@ -183,6 +195,11 @@ function gauge(name: string, value: number): Record<string, string> {
 
 function build(version: string): Record<string, string> {
   return { [`homeport_build_info{version="${version}"}`]: '1x120' }
+}
+
+function webhooks(delivered: string, refused: string): Record<string, string> {
+  const name = 'homeport_webhook_attempts_total'
+  return { [`${name}{outcome="delivered"}`]: delivered, [`${name}{outcome="refused"}`]: refused }
 }
 
 function replies(bad: string, good: string): Record<string, string> {

@@ -22,7 +22,7 @@ describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     )
     const tested = routes.map(({ method, path }) => `${method} ${path.split('?')[0]}`)
-    const elsewhere = ['GET /files/{key}', 'GET /.well-known/jwks.json']
+    const elsewhere = ['GET /files/{key}', 'GET /.well-known/jwks.json', 'GET /api/user/changes/v1']
     expect(inDocument.toSorted()).toEqual([...tested, ...elsewhere].toSorted())
   })
 

@@ -89,7 +89,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       const hasPassword = user.passwordHash !== null && user.emailKey !== null
       const loginType = hasPassword ? 'email' : other?.provider
       if (loginType === undefined) throw onlySignInMethod()
-      await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
+      await accounts.update(tx, userId, { loginType })
       await accountSecurity.secure(tx, userId, sessionId)
     })
   }

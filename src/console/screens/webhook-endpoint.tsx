@@ -1,0 +1,148 @@
+import { useState } from 'preact/hooks'
+import type { Deliveries } from '../../features/webhooks/deliveries.ts'
+import type { Webhooks } from '../../features/webhooks/webhooks.ts'
+import { type ReplyOf, send } from '../api.ts'
+import { plural } from '../format.ts'
+import { canEdit } from '../operator.ts'
+import { filtersIn, go, linkTo } from '../router.ts'
+import { Confirm } from '../ui/dialog.tsx'
+import { SelectField } from '../ui/fields.tsx'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Card, type Fact, Facts, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
+import { DeliveryState, type Endpoint, EndpointState, Secret } from './webhook-parts.tsx'
+
+type DeliveryPage = ReplyOf<Deliveries['list']>
+type Delivery = DeliveryPage['deliveries'][number]
+type TestResult = ReplyOf<Webhooks['test']>
+
+const STATES: [value: string, name: string][] = [
+  ['', 'Any'],
+  ['waiting', 'Waiting'],
+  ['delivered', 'Delivered'],
+  ['failed', 'Failed'],
+]
+
+/** One endpoint with its deliveries. */
+export function EndpointScreen({ id }: { id: string }) {
+  const path = `webhooks/${id}`
+  const endpoint = useRemote<Endpoint>(path)
+  const [secret, setSecret] = useState('')
+  const { filter } = filtersIn(['state'])
+  const state = filter['state'] ?? ''
+  const page = usePages(
+    `deliveries?endpoint=${id}${state === '' ? '' : `&state=${state}`}`,
+    ({ deliveries }: DeliveryPage) => deliveries,
+  )
+  const reload = async () => {
+    await Promise.all([endpoint.reload(), page.first.reload()])
+  }
+  const test = async () => {
+    const { status, duration, fault } = await send<TestResult>(`${path}/test`)
+    await reload()
+    if (fault === null) showMessage(`Delivered: status ${status} in ${duration} ms.`)
+    else showMessage(fault, 'bad')
+  }
+  const change = (action: string) => async () => {
+    await send(`${path}/${action}`)
+    await reload()
+  }
+  const rotate = async () => {
+    const rotated = await send<{ secret: string }>(`${path}/rotate`)
+    setSecret(rotated.secret)
+    await reload()
+  }
+  const remove = async () => {
+    await send(`${path}/remove`)
+    go(linkTo('webhooks'))
+  }
+  return (
+    <Loaded from={endpoint}>
+      {(data) => (
+        <>
+          <Title actions={canEdit.value && <Action run={test}>Send test event</Action>}>
+            Webhook endpoint
+          </Title>
+          {secret !== '' && <Secret secret={secret} />}
+          <Card>
+            <Facts items={factsOf(data)} />
+            {canEdit.value && (
+              <div class="actions">
+                {data.disabledAt === null ? (
+                  <Action run={change('disable')} done="Endpoint disabled.">
+                    Disable
+                  </Action>
+                ) : (
+                  <Action run={change('enable')} done="Endpoint enabled.">
+                    Enable
+                  </Action>
+                )}
+                <Confirm label="Rotate secret" run={rotate} done="The new secret is in use.">
+                  <p>Both secrets sign for 24 hours. Enter the new one in your receiver by then.</p>
+                </Confirm>
+                <Confirm label="Remove endpoint" run={remove} done="Endpoint removed.">
+                  <p>This removes its secret and its deliveries, including waiting ones.</p>
+                </Confirm>
+              </div>
+            )}
+          </Card>
+          <Card title="Deliveries">
+            <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+              <SelectField
+                label="State"
+                value={state}
+                options={STATES}
+                onChange={(chosen) => go(linkTo(path, { state: chosen }))}
+              />
+              <Action run={reload}>Reload</Action>
+            </form>
+            <Loaded from={page.first}>
+              {() => (
+                <>
+                  <List items={page.rows} empty="No deliveries match.">
+                    {(delivery) => <DeliveryRow key={delivery.id} delivery={delivery} />}
+                  </List>
+                  {page.next !== null && <Action run={page.loadMore}>Load older</Action>}
+                </>
+              )}
+            </Loaded>
+          </Card>
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function factsOf(endpoint: Endpoint): Fact[] {
+  const { id, url, events, description, createdAt, rotatingUntil } = endpoint
+  const isRotating = rotatingUntil !== null && Date.parse(rotatingUntil) > Date.now()
+  const rotation: Fact = ['Former secret signs until', <Time key="until" at={rotatingUntil} />]
+  return [
+    ['URL', <code key="url">{url}</code>],
+    ['State', <EndpointState key="state" endpoint={endpoint} />],
+    ['Events', events.join(', ')],
+    ['Description', description || '–'],
+    ['Id', <code key="id">{id}</code>],
+    ['Added', <Time key="added" at={createdAt} />],
+    ...(isRotating ? [rotation] : []),
+  ]
+}
+
+function DeliveryRow({ delivery }: { delivery: Delivery }) {
+  const { id, type, createdAt, attempts, nextAttemptAt } = delivery
+  return (
+    <li>
+      <a href={linkTo(`webhooks/deliveries/${id}`)}>{type}</a>
+      <DeliveryState delivery={delivery} />
+      <span class="soft">{plural(attempts, 'attempt')}</span>
+      <span class="soft">
+        <TimeAgo at={createdAt} />
+      </span>
+      {nextAttemptAt !== null && (
+        <span class="soft">
+          next attempt <TimeAgo at={nextAttemptAt} />
+        </span>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,26 @@
+import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import { apiKeysAdmin } from './admin.ts'
+import { apiKeyCommands } from './commands.ts'
+import { type ApiKeysDb, apiKeyTables } from './schema.ts'
+import { createApiKeys } from './service.ts'
+
+/** The keys with which the app's other servers call the server API. */
+export const apiKeysFeature = {
+  tables: apiKeyTables,
+  commands: apiKeyCommands,
+  create(platform: Platform<ApiKeysDb>) {
+    const apiKeys = createApiKeys(platform)
+    return {
+      services: { apiKeys },
+      consoleRoutes: ({ record }: ConsoleContext) => apiKeysAdmin({ apiKeys, record }),
+      jobs: [
+        {
+          name: 'last use of API keys',
+          schedule: ['* * * * *'],
+          run: apiKeys.flushUses,
+          runsOnEveryInstance: true,
+        },
+      ],
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,58 @@
+import { AppError } from '../../../lib/errors.ts'
+import { asLocale, asTimezone } from '../../../lib/locale.ts'
+import type { Account } from '../accounts/accounts.ts'
+import { type Directory, requireAddress } from '../accounts/directory.ts'
+import type { PasswordLogin } from '../credentials/password-login.ts'
+import type { ProfilePatch } from '../profile/model.ts'
+import type { Profile } from '../profile/service.ts'
+
+type ServerUsersDeps = {
+  directory: Pick<Directory, 'findById' | 'setEmailVerified'>
+  passwordLogin: Pick<PasswordLogin, 'create'>
+  profile: Pick<Profile, 'change'>
+}
+
+type NewUser = {
+  email: string
+  password?: string
+  emailVerified?: boolean
+  name?: string
+  locale?: string
+  timezone?: string
+}
+
+export type ServerUsers = ReturnType<typeof createServerUsers>
+
+const DEFAULTS = { locale: 'en', timezone: 'utc' }
+
+/** Creates and changes users for the app's other servers. */
+export function createServerUsers({ directory, passwordLogin, profile }: ServerUsersDeps) {
+  return { create, change }
+
+  /** Without a password, the user sets one with “forgot password”. Sends no e-mail. */
+  async function create(user: NewUser): Promise<Account> {
+    const { email, password = null, emailVerified = false, name = '' } = user
+    const locale = asLocale(user.locale ?? DEFAULTS.locale)
+    const timezone = asTimezone(user.timezone ?? DEFAULTS.timezone)
+    if (locale === null) throw invalid('locale', 'must be a BCP 47 language tag such as en')
+    if (timezone === null) throw invalid('timezone', 'must be an IANA time zone such as utc')
+    return passwordLogin.create({ email, password, emailVerified, name, locale, timezone })
+  }
+
+  /** Applies a merge patch. Throws `not_found` for an unknown user. */
+  async function change(id: string, patch: ProfilePatch & { emailVerified?: boolean }) {
+    const { emailVerified, ...profilePatch } = patch
+    const account = await directory.findById(id)
+    if (emailVerified !== undefined) requireAddress(account)
+    const before = { emailVerified: account.emailVerifiedAt !== null }
+    await profile.change(id, profilePatch, DEFAULTS, '')
+    if (emailVerified !== undefined) await directory.setEmailVerified(account, emailVerified)
+    return { before, account: await directory.findById(id) }
+  }
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path, message }],
+  })
+}

@@ -1,0 +1,115 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import { isApiKey } from '../../lib/api-key.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
+import { AppError, type DenialReason } from '../../lib/errors.ts'
+import type { Scope } from '../../lib/scopes.ts'
+import { tooManyAttempts } from '../limits/limits.ts'
+import { tokenIn } from './authenticate.ts'
+import type { IpOf, RequestCheck } from './client-ip.ts'
+import { requestInfo } from './request-id.ts'
+
+/** The prefix of the routes that the app's other servers call with an API key. */
+export const SERVER_API = '/api/server'
+
+type ApiKey = {
+  id: string
+  name: string
+  scopes: Scope[]
+  networks: string[]
+  requestsPerMinute: number | null
+  expiresAt: Date | null
+  revokedAt: Date | null
+}
+
+type ServerApiDeps = {
+  /** The key with a secret, revoked and expired ones included. */
+  findKey: (secret: string) => Promise<ApiKey | undefined>
+  /** Creates the check whether a request comes from one of the networks. */
+  networkCheck: (networks: string[]) => RequestCheck
+  ipOf: IpOf
+  now: () => Date
+}
+
+/** The key and the address of a request's sender, for the audit log. */
+type Caller = { key: string; readIp: () => string }
+
+/** Records an action of an API key in the audit log. */
+export type RecordByKey = (
+  request: Request,
+  entry: {
+    action: string
+    target: string
+    before?: Record<string, unknown>
+    after?: Record<string, unknown>
+  },
+) => Promise<void>
+
+const callers = new WeakMap<Request, Caller>()
+
+export type ScopeGuard = ReturnType<typeof requireKey>
+
+/** Adds the route option `scope`, which requires an API key that has it. */
+export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) {
+  const checks = new Map<string, RequestCheck>()
+  const windows = new Map<string, { until: number; count: number }>()
+  return new Elysia({ name: 'api-key', seed: findKey }).macro({
+    scope: (scope: Scope) => ({
+      detail: { security: [{ apiKey: [] }], 'x-scope': scope },
+      // Before validation, so that callers without a key learn nothing about a route's fields.
+      transform: ({ request, server }) => authorize(request, server, scope),
+    }),
+  })
+
+  async function authorize(request: Request, server: Server<unknown> | null, scope: Scope) {
+    const { headers } = request
+    // A key in a web page would be public.
+    if (headers.has('origin')) throw forbidden('API keys are for servers, not for browsers.')
+    const secret = tokenIn(headers.get('authorization'))
+    if (secret === null) throw denied(headers.has('authorization') ? 'malformed' : 'missing')
+    const key = isApiKey(secret) ? await findKey(secret) : undefined
+    if (!key) throw denied('unknown_token')
+    if (key.revokedAt !== null) throw denied('revoked')
+    if (key.expiresAt !== null && key.expiresAt <= now()) throw denied('expired')
+    if (!isInNetwork(key, request, server))
+      throw forbidden('This API key is not allowed from this address.')
+    if (!key.scopes.includes(scope)) throw forbidden(`This API key lacks the scope ${scope}.`)
+    countRequest(key)
+    // Finding the address is costly, and only changes need it.
+    callers.set(request, { key: key.name, readIp: () => ipOf(request, server) })
+    requestInfo(request).apiKey = key.name
+  }
+
+  function isInNetwork({ networks }: ApiKey, request: Request, server: Server<unknown> | null) {
+    if (networks.length === 0) return true
+    const name = networks.join()
+    const check = checks.get(name) ?? networkCheck(networks)
+    checks.set(name, check)
+    return check(request, server)
+  }
+
+  /** Counts in the memory of this process: a window is short, and each instance has its own. */
+  function countRequest({ id, requestsPerMinute }: ApiKey) {
+    if (requestsPerMinute === null) return
+    const at = now()
+    const known = windows.get(id)
+    const isCurrent = known !== undefined && known.until > at.getTime()
+    const window = isCurrent ? known : { until: at.getTime() + MINUTE_MS, count: 0 }
+    windows.set(id, window)
+    if (window.count >= requestsPerMinute) throw tooManyAttempts(new Date(window.until), at)
+    window.count++
+  }
+}
+
+export function callerOf(request: Request): Caller {
+  return callers.get(request) as Caller
+}
+
+function denied(reason: DenialReason): AppError {
+  const text = 'A valid API key is required: send Authorization: Bearer hp_….'
+  return new AppError('unauthenticated', text, { denial: { reason } })
+}
+
+function forbidden(text: string): AppError {
+  return new AppError('forbidden', text)
+}

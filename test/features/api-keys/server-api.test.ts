@@ -1,0 +1,163 @@
+import { expect, test } from 'bun:test'
+import { SCOPES, type Scope } from '../../../src/lib/scopes.ts'
+import { createKey } from '../../support/api-keys.ts'
+import { type Ask, createTestApp, type TestApp } from '../../support/app.ts'
+
+type Case = {
+  good: (userId: string, accessToken: string, endpointId: string) => Ask & { path?: string }
+}
+
+/** A good request to each route of the server API, by method and path. */
+const CASES: Record<string, Case> = {
+  'GET /api/server/users/v1': { good: () => ({}) },
+  'GET /api/server/users/v1/{id}': { good: (id) => ({ path: `/api/server/users/v1/${id}` }) },
+  'POST /api/server/users/v1': { good: () => ({ json: { email: 'new@example.com' } }) },
+  'PATCH /api/server/users/v1/{id}': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}`, json: { emailVerified: true } }),
+  },
+  'POST /api/server/users/v1/{id}/sign_out': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}/sign_out` }),
+  },
+  'DELETE /api/server/users/v1/{id}': { good: (id) => ({ path: `/api/server/users/v1/${id}` }) },
+  'GET /api/server/users/v1/{id}/data': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}/data` }),
+  },
+  'PUT /api/server/users/v1/{id}/data': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}/data`, json: { score: 12 } }),
+  },
+  'PATCH /api/server/users/v1/{id}/data': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}/data`, json: { score: null } }),
+  },
+  'POST /api/server/tokens/v1/introspect': {
+    good: (_id, token) => ({
+      body: new URLSearchParams({ token }),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    }),
+  },
+  'GET /api/server/subscriptions/v1': {
+    good: (id) => ({ path: `/api/server/subscriptions/v1?userIds=${id}` }),
+  },
+  'GET /api/server/subscriptions/v1/{userId}': {
+    good: (id) => ({ path: `/api/server/subscriptions/v1/${id}` }),
+  },
+  'GET /api/server/webhooks/v1': { good: () => ({}) },
+  'POST /api/server/webhooks/v1': {
+    good: () => ({ json: { url: 'https://example.com/hooks', events: ['all'] } }),
+  },
+  'POST /api/server/webhooks/v1/{id}/test': {
+    good: (_id, _token, endpoint) => ({ path: `/api/server/webhooks/v1/${endpoint}/test` }),
+  },
+  'DELETE /api/server/webhooks/v1/{id}': {
+    good: (_id, _token, endpoint) => ({ path: `/api/server/webhooks/v1/${endpoint}` }),
+  },
+  'GET /api/server/usage/v1': { good: (id) => ({ path: `/api/server/usage/v1?userId=${id}` }) },
+  'POST /api/server/usage/v1': {
+    good: (userId) => ({ json: { userId, limit: 'appLimit', amount: 1 } }),
+  },
+}
+
+const routes = await describedRoutes()
+
+test('every documented route of the server API has a case here', () => {
+  expect(routes.map(({ name }) => name).toSorted()).toEqual(Object.keys(CASES).toSorted())
+  for (const { scope } of routes) expect(SCOPES).toContain(scope)
+})
+
+test.each(routes)('$name answers a key with the scope $scope only', async ({ name, scope }) => {
+  await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
+  const { user, accessToken } = await app.register()
+  const [method = '', pattern = ''] = name.split(' ')
+  const { endpoint } = await app.services.webhooks.endpoints.add({
+    url: 'https://127.0.0.1:9/hooks',
+    events: ['test'],
+  })
+  const { path = pattern, ...request } = CASES[name]?.good(user._id, accessToken, endpoint.id) ?? {}
+  const ask = (more: Ask) =>
+    app.ask(method, path, { ...request, ...more, headers: { ...request.headers, ...more.headers } })
+  const others = SCOPES.filter((other) => other !== scope)
+  const { secret: right, name: rightName } = await createKey(app, { scopes: [scope] })
+  const keyFor = async (wanted: Parameters<typeof createKey>[1]) =>
+    (await createKey(app, wanted)).secret
+  const revoked = await keyFor({ name: 'revoked' })
+  await app.services.apiKeys.revoke('revoked')
+  const expired = await keyFor({ expiresInMs: 1_000 })
+  app.clock.advance(1_000)
+  const elsewhere = await keyFor({ networks: ['192.0.2.0/24'] })
+  const refusals: [Ask, number, string][] = [
+    [{}, 401, 'unauthenticated'],
+    [{ token: `${right.slice(0, -1)}${right.endsWith('0') ? '1' : '0'}` }, 401, 'unauthenticated'],
+    [{ token: accessToken }, 401, 'unauthenticated'],
+    [{ token: revoked }, 401, 'unauthenticated'],
+    [{ token: expired }, 401, 'unauthenticated'],
+    [{ token: elsewhere }, 403, 'forbidden'],
+    [{ token: await keyFor({ scopes: others }) }, 403, 'forbidden'],
+    [{ token: right, headers: { origin: 'https://app.example.com' } }, 403, 'forbidden'],
+  ]
+  for (const [refused, status, code] of refusals) {
+    const answer = await ask(refused)
+    expect([answer.status, answer.json.code]).toEqual([status, code])
+  }
+  expect(await app.services.operators.audit.list({ operator: `API key ${rightName}` })).toEqual({
+    entries: [],
+    next: null,
+  })
+  const { status, text } = await ask({ token: right })
+  expect([status, text]).toEqual([200, expect.any(String)])
+  const { entries } = await app.services.operators.audit.list({
+    operator: `API key ${rightName}`,
+  })
+  // The user's data and uses of limits are not in the audit log.
+  const isRecorded = /:write$/.test(scope) && !/^GET|\/data$|\/usage\//.test(name)
+  expect(entries.length).toBe(isRecorded ? 1 : 0)
+})
+
+test('refuses a key beyond its rate limit until the minute ends', async () => {
+  await using app = await createTestApp()
+  const { secret: token } = await createKey(app, { requestsPerMinute: 2 })
+  const ask = () => app.ask('GET', '/api/server/users/v1', { token })
+  expect([(await ask()).status, (await ask()).status]).toEqual([200, 200])
+  const refused = await ask()
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+  app.clock.advance(60_000)
+  expect((await ask()).status).toBe(200)
+})
+
+test('stores a key only as a hash, shows it once and records its last use', async () => {
+  await using app = await createTestApp({ LOG_LEVEL: 'debug' })
+  const { secret, prefix } = await createKey(app, { name: 'web' })
+  expect(secret).toMatch(/^hp_[0-9A-Za-z]{38}$/)
+  await app.ask('GET', '/api/server/users/v1', { token: secret })
+  expect((await app.services.apiKeys.list())[0]?.lastUsedAt).toBeNull()
+  await app.services.apiKeys.flushUses()
+  const [listed] = await app.services.apiKeys.list()
+  expect(listed).toMatchObject({ name: 'web', prefix, status: 'active' })
+  expect(listed?.lastUsedAt).toBe(app.clock.now.toISOString())
+  // The log line follows the reply.
+  await Bun.sleep(20)
+  const { db } = app.services
+  const stored = JSON.stringify(await db.read.select().from(db.tables.apiKeys))
+  expect(secret.startsWith(prefix)).toBe(true)
+  for (const place of [stored, JSON.stringify(listed), app.lines.join()])
+    expect(place).not.toContain(secret.slice(prefix.length))
+  expect(app.lines.join()).toContain('"apiKey":"web"')
+})
+
+test('the server API accepts plain requests where payloads must be encrypted', async () => {
+  await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
+  const { secret: token } = await createKey(app)
+  expect((await app.ask('GET', '/api/server/users/v1', { token })).status).toBe(200)
+  expect((await app.ask('GET', '/api/user/profile/v1')).status).toBe(403)
+})
+
+async function describedRoutes(): Promise<{ name: string; scope: Scope }[]> {
+  await using app: TestApp = await createTestApp()
+  const { paths } = (await app.ask('GET', '/docs/server/json')).json as {
+    paths: Record<string, Record<string, { 'x-scope': Scope }>>
+  }
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      scope: operation['x-scope'],
+    })),
+  )
+}
