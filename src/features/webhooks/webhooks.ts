@@ -49,6 +49,7 @@ export function createWebhooks(deps: WebhooksDeps) {
   const deliverSoon = dispatcher.flushSoon
   const { emit, addMessage } = createEmitter({ db, now, newId, deliverSoon })
   const endpoints = createEndpoints({ ...deps, targets, deliverSoon })
+  const endpointsInTest = new Set<string>()
   const deliveries = createDeliveries({ db, now, deliverSoon })
   return {
     emit,
@@ -62,8 +63,21 @@ export function createWebhooks(deps: WebhooksDeps) {
     stop: dispatcher.stop,
   }
 
-  /** Sends a test message at once, also to a disabled endpoint. A failed one is retried like any other. */
+  /**
+   * Sends a test message at once, also to a disabled endpoint. A failed one is retried like any other. Throws
+   * `rate_limited` during another test of the endpoint: tests must not occupy all outgoing requests.
+   */
   async function test(id: string) {
+    if (endpointsInTest.has(id)) throw testUnderWay()
+    endpointsInTest.add(id)
+    try {
+      return await sendTest(id)
+    } finally {
+      endpointsInTest.delete(id)
+    }
+  }
+
+  async function sendTest(id: string) {
     const claimed = await db.write(async (tx) => {
       await endpoints.findOrThrow(tx, id)
       const leasedUntil = queue.leaseEnd()
@@ -77,4 +91,14 @@ export function createWebhooks(deps: WebhooksDeps) {
     const { duration, status, fault, reply } = result
     return { delivery: claimed.id, duration, status, fault, reply }
   }
+}
+
+function testUnderWay(): AppError {
+  return new AppError(
+    'rate_limited',
+    'A test of this endpoint is under way. Wait for its result.',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
 }

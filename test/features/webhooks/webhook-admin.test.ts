@@ -158,3 +158,19 @@ test('a refused URL is explained in the console', async () => {
     [{ path: 'url', message: '127.0.0.1 is not a public address' }],
   ])
 })
+
+test('an endpoint is tested once at a time', async () => {
+  const { promise: replied, resolve } = Promise.withResolvers<void>()
+  using receiver = startReceiver(async () => {
+    await replied
+    return new Response()
+  })
+  await using app = await createTestApp(ALLOWED)
+  const { webhooks } = app.services
+  const { endpoint } = await webhooks.endpoints.add({ url: receiver.url, events: ['test'] })
+  const first = webhooks.test(endpoint.id)
+  await expect(webhooks.test(endpoint.id)).rejects.toThrow('under way')
+  resolve()
+  expect((await first).status).toBe(200)
+  expect((await webhooks.test(endpoint.id)).status).toBe(200)
+})
