@@ -1,7 +1,7 @@
 import { test } from 'bun:test'
 import { killEmitters } from '../support/webhook-kills.ts'
 
-const KILLS = 100
+const KILLS = 200
 
 test(`1a: ${KILLS} kills lose no event of a committed change`, async () => {
   const { acknowledged, repeated } = await killEmitters(KILLS)
