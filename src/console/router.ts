@@ -65,7 +65,7 @@ export function startRouter() {
     const isPlain =
       !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey
     if (!link || !isPlain || link.origin !== location.origin || link.target || link.hash) return
-    if (!link.pathname.startsWith(BASE) || link.pathname.startsWith(`${BASE}/api`)) return
+    if (!link.pathname.startsWith(BASE) || link.pathname.startsWith(`${BASE}/api/`)) return
     event.preventDefault()
     go(link.pathname + link.search)
   })
