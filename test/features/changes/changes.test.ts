@@ -58,7 +58,7 @@ test('an app that connects again gets the kinds that have changed, before anythi
   const next = await open(app, token, id)
   await next.next('ready')
   expect(next.events.map((event) => event.name)).toEqual(['data', 'settings', 'ready'])
-  // An event without an id of its own keeps the id that the app came with.
+  // An event without an id leaves the app's last event id unchanged.
   expect(next.events.map((event) => event.id === id)).toEqual([true, true, false])
   await next.close()
 })
@@ -154,7 +154,7 @@ test('a stream ends when the account is deleted, secured or signed out by an ope
   }
 })
 
-test('a guest’s stream ends when an account takes over the data, and the account is told', async () => {
+test('a guest’s stream ends in a merge, and the account’s stream gets the changes', async () => {
   await using app = await createTestApp()
   const email = 'ann@example.com'
   const account = await app.register(email)
