@@ -72,6 +72,11 @@ export function parseLimitOption(text: string, option = '--limit'): number {
   return Number(text)
 }
 
+/** The parts of an option that takes a list, such as `--scope a,b`; none if it is absent. */
+export function parseListOption(option: string | boolean | undefined): string[] {
+  return typeof option === 'string' ? option.split(',').map((part) => part.trim()) : []
+}
+
 /** The JSON of a file named on the command line; `-` is standard input. */
 export async function readJsonFile(path: string | undefined): Promise<unknown> {
   if (path === undefined) throw new UsageError('Specify the file to read.')

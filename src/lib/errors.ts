@@ -96,6 +96,13 @@ export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }
 
+/** One field of the request is invalid. `message` says what it must be, never its value. */
+export function invalidField(path: string, message: string): AppError {
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path, message }],
+  })
+}
+
 export function accountDeleted(userId: string): AppError {
   return new AppError('unauthenticated', 'This account no longer exists.', {
     denial: { reason: 'account_deleted', userId },

@@ -1,4 +1,4 @@
-import { dataCommand, parseLimitOption, UsageError } from '../../lib/command.ts'
+import { dataCommand, parseLimitOption, parseListOption, UsageError } from '../../lib/command.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { SCOPES, type Scope } from '../../lib/scopes.ts'
 import type { ApiKeys, NewKey } from './service.ts'
@@ -18,7 +18,7 @@ const create = dataCommand({
   input: ([name = ''], options): NewKey => ({
     name,
     scopes: readScopes(options['scope']),
-    networks: partsOf(options['network']),
+    networks: parseListOption(options['network']),
     expiresInMs: readDays(options['expires']),
     requestsPerMinute: readRate(options['requestsPerMinute']),
   }),
@@ -63,8 +63,8 @@ const revoke = dataCommand({
 })
 
 function readScopes(option: string | boolean | undefined): Scope[] {
-  const unknown = partsOf(option).find((part) => !SCOPES.some((scope) => scope === part))
-  if (option !== undefined && unknown === undefined) return partsOf(option) as Scope[]
+  const unknown = parseListOption(option).find((part) => !SCOPES.some((scope) => scope === part))
+  if (option !== undefined && unknown === undefined) return parseListOption(option) as Scope[]
   throw new UsageError(`--scope takes one or more of ${SCOPES.join(', ')}.`)
 }
 
@@ -78,11 +78,6 @@ function readDays(option: string | boolean | undefined): number | null {
 function readRate(option: string | boolean | undefined): number | null {
   if (option === undefined) return null
   return parseLimitOption(String(option), '--requests-per-minute')
-}
-
-function partsOf(option: string | boolean | undefined): string[] {
-  if (typeof option !== 'string') return []
-  return option.split(',').map((part) => part.trim())
 }
 
 export const apiKeyCommands = [create, list, revoke]

@@ -126,7 +126,10 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
 function validate({ name, scopes, networks }: NewKey) {
   const details: ErrorDetail[] = []
   if (name.trim() !== name || name === '' || name.length > MAX_NAME_LENGTH || /\p{C}/u.test(name)) {
-    details.push({ path: 'name', message: `must have 1 to ${MAX_NAME_LENGTH} characters` })
+    details.push({
+      path: 'name',
+      message: `must be one line of 1 to ${MAX_NAME_LENGTH} characters`,
+    })
   }
   if (scopes.length === 0) details.push({ path: 'scopes', message: 'must name at least one scope' })
   for (const [at, network] of networks.entries()) {

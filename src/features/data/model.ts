@@ -44,14 +44,6 @@ export const DataReply = closedObject(
   'the documents of the app and its servers for the signed-in user',
 )
 
-export const UserParams = closedObject({
-  id: t.String({
-    maxLength: 100,
-    description: 'the `_id` of the user',
-    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
-  }),
-})
-
 export const ServerDataReply = closedObject(
   {
     serverData: document('the document that servers write', { score: 12 }),

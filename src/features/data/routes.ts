@@ -19,6 +19,14 @@ const PATH = '/api/user/data/v1'
 export const BODY_LIMIT = 256 * 1024
 const tags = ['Data']
 
+/** What both changes of the document have in common. */
+const CHANGE = {
+  query: DataQuery,
+  signedIn: true,
+  response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 503, 507),
+} as const
+const CHANGE_DETAIL = { 'x-entity-tag': true, 'x-request-headers': ['IfMatch'], tags }
+
 type Reply = Awaited<ReturnType<DataService['read']>>
 
 export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
@@ -53,13 +61,9 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
       },
       {
         ...json(DataBody, BODY_LIMIT),
-        query: DataQuery,
-        signedIn: true,
-        response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 503, 507),
+        ...CHANGE,
         detail: {
-          'x-entity-tag': true,
-          'x-request-headers': ['IfMatch'],
-          tags,
+          ...CHANGE_DETAIL,
           operationId: 'replaceData',
           summary: 'Replace the app’s data',
           description:
@@ -75,13 +79,9 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
       },
       {
         ...json(DataPatch, BODY_LIMIT),
-        query: DataQuery,
-        signedIn: true,
-        response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 503, 507),
+        ...CHANGE,
         detail: {
-          'x-entity-tag': true,
-          'x-request-headers': ['IfMatch'],
-          tags,
+          ...CHANGE_DETAIL,
           operationId: 'patchData',
           summary: 'Change the app’s data',
           description:

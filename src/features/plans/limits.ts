@@ -1,31 +1,19 @@
-import type { LimitPeriod } from '../../lib/limit-periods.ts'
+import {
+  type LimitPeriod,
+  STANDARD_PERIODS,
+  type StandardLimits,
+  standardLimitsOf,
+} from '../../lib/plan-limits.ts'
 
-/** The standard limits, which every plan has, with their periods. */
-const STANDARD_PERIODS = {
-  seatLimit: 'total',
-  appLimit: 'total',
-  keywordLimit: 'total',
-  apiRequestLimit: 'month',
-  competitorLimitPerApp: 'total',
-  aiMonthlyCreditLimit: 'month',
-  storefrontLimit: 'total',
-} as const satisfies Record<string, LimitPeriod>
-
-type StandardLimit = keyof typeof STANDARD_PERIODS
 /** The limits of a plan, standard and custom. */
-type PlanWithLimits = Record<StandardLimit, number> & {
+type PlanWithLimits = StandardLimits & {
   limits?: Record<string, number | null>
   limitPeriods?: Record<string, LimitPeriod>
 }
 
-export const STANDARD_LIMITS = Object.keys(STANDARD_PERIODS) as StandardLimit[]
-
 /** All limits of a plan by name, standard and custom; null: unlimited. */
 export function limitsByName(plan: PlanWithLimits): Record<string, number | null> {
-  return {
-    ...Object.fromEntries(STANDARD_LIMITS.map((name) => [name, plan[name]])),
-    ...plan.limits,
-  }
+  return { ...standardLimitsOf(plan), ...plan.limits }
 }
 
 /** All limits of a plan with their periods. */

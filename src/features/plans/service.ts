@@ -1,7 +1,7 @@
 import { asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
-import type { LimitPeriod } from '../../lib/limit-periods.ts'
 import { asCurrency } from '../../lib/locale.ts'
+import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/plan-limits.ts'
 import { check } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type Publishing,
 } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
-import { periodsByName, STANDARD_LIMITS } from './limits.ts'
+import { periodsByName } from './limits.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 

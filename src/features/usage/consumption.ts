@@ -109,7 +109,7 @@ export function createConsumption(deps: ConsumptionDeps) {
   async function consumeIn(tx: Tx, request: Consumption, current: CurrentLimit) {
     const { userId, limit: name, amount, idempotencyKey: key, dryRun = false } = request
     const { bounds } = current
-    const hash = sha256(JSON.stringify([name, amount]))
+    const hash = key === undefined ? '' : sha256(JSON.stringify([name, amount]))
     const earlier = key === undefined ? null : await findEarlierOutcome(tx, userId, key, hash)
     if (earlier) return earlier
     const counter = await counters.find(tx, { userId, name, startsAt: bounds.startsAt })

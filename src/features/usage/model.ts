@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { LIMIT_PERIODS } from '../../lib/limit-periods.ts'
+import { LIMIT_PERIODS } from '../../lib/plan-limits.ts'
 import {
   closedObject,
   DataOf,

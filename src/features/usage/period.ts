@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../lib/durations.ts'
-import type { LimitPeriod } from '../../lib/limit-periods.ts'
+import type { LimitPeriod } from '../../lib/plan-limits.ts'
 
 /** The current period of a limit; `endsAt` null: never. Periods begin at midnight UTC. */
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }

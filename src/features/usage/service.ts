@@ -1,7 +1,8 @@
 import { and, asc, desc, eq, gt, isNull, lt, lte, or } from 'drizzle-orm'
-import { AppError, notFound } from '../../lib/errors.ts'
-import type { LimitPeriod } from '../../lib/limit-periods.ts'
+import { type AppError, invalidField, notFound } from '../../lib/errors.ts'
+import type { LimitPeriod } from '../../lib/plan-limits.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { repeatInBatches } from '../../platform/db/repeat-in-batches.ts'
 import {
   type Consumption,
   createConsumption,
@@ -121,7 +122,9 @@ export function createUsage(deps: UsageDeps) {
     const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
     const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
     const isTooOld = lt(usageHistory.month, monthOf(oldest))
-    await repeatInBatches(signal, async (tx) => {
+    const repeat = (work: (tx: Tx) => Promise<number>) =>
+      repeatInBatches(db, ROWS_PER_CHANGE, work, signal)
+    await repeat(async (tx) => {
       const rows = await tx.select().from(usageCounters).where(isOver).limit(ROWS_PER_CHANGE)
       for (const row of rows) {
         await counters.archive(tx, row)
@@ -129,14 +132,14 @@ export function createUsage(deps: UsageDeps) {
       }
       return rows.length
     })
-    await repeatInBatches(signal, async (tx) => {
+    await repeat(async (tx) => {
       const { userId, key } = usageRequests
       const rows = await tx.select().from(usageRequests).where(isForgotten).limit(ROWS_PER_CHANGE)
       for (const row of rows)
         await tx.delete(usageRequests).where(and(eq(userId, row.userId), eq(key, row.key)))
       return rows.length
     })
-    await repeatInBatches(signal, async (tx) => {
+    await repeat(async (tx) => {
       const { userId, name, month } = usageHistory
       const rows = await tx.select().from(usageHistory).where(isTooOld).limit(ROWS_PER_CHANGE)
       for (const row of rows) {
@@ -146,11 +149,6 @@ export function createUsage(deps: UsageDeps) {
       return rows.length
     })
   }
-
-  /** Repeats `work`, each time as a change of its own, until it finds less than a full slice of rows. */
-  async function repeatInBatches(signal: AbortSignal, work: (tx: Tx) => Promise<number>) {
-    while (!signal.aborted && (await db.write(work)) === ROWS_PER_CHANGE) await Bun.sleep(0)
-  }
 }
 
 function dayOf(time: Date): string {
@@ -158,7 +156,5 @@ function dayOf(time: Date): string {
 }
 
 function unknownLimit(): AppError {
-  return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path: 'limit', message: 'must be the name of a limit of a plan on sale' }],
-  })
+  return invalidField('limit', 'must be the name of a limit of a plan on sale')
 }

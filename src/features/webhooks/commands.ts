@@ -1,4 +1,10 @@
-import { dataCommand, type Options, parseLimitOption, UsageError } from '../../lib/command.ts'
+import {
+  dataCommand,
+  type Options,
+  parseLimitOption,
+  parseListOption,
+  UsageError,
+} from '../../lib/command.ts'
 import { DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
 import type { Endpoint } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
@@ -151,7 +157,7 @@ const resend = dataCommand({
 
 function readEvents(text: string | boolean | undefined): string[] {
   if (typeof text !== 'string') throw new UsageError('Specify --events: all, or a list of types.')
-  return text.split(',').map((name) => name.trim())
+  return parseListOption(text)
 }
 
 function readFilter({ endpoint, state, after, limit }: Options): DeliveryFilter {

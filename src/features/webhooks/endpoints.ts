@@ -3,6 +3,7 @@ import { DAY_MS } from '../../lib/durations.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import { seal } from '../../lib/seal.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { repeatInBatches } from '../../platform/db/repeat-in-batches.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 import { newSecret } from './sending/signature.ts'
@@ -121,9 +122,7 @@ export function createEndpoints(deps: EndpointsDeps) {
   async function remove(id: string): Promise<Endpoint> {
     const endpoint = await disable(id)
     const ofEndpoint = eq(webhookDeliveries.endpointId, id)
-    for (let count = REMOVED_AT_ONCE; count === REMOVED_AT_ONCE; ) {
-      count = await db.write((tx) => removeDeliveries(tx, ofEndpoint))
-    }
+    await repeatInBatches(db, REMOVED_AT_ONCE, (tx) => removeDeliveries(tx, ofEndpoint))
     await db.write(async (tx) => {
       await tx.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id))
     })

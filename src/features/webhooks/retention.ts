@@ -1,6 +1,7 @@
 import { and, eq, inArray, lt, ne } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { repeatInBatches } from '../../platform/db/repeat-in-batches.ts'
 import type { WebhooksDb } from './schema.ts'
 
 type RetentionDeps = { db: WebhooksDb; now: () => Date }
@@ -49,18 +50,14 @@ export function createRetention({ db, now }: RetentionDeps) {
     const at = now()
     const oldest = new Date(at.getTime() - KEPT_MS)
     const isOld = lt(webhookMessages.createdAt, oldest)
-    for (let count = ROWS_AT_ONCE; count === ROWS_AT_ONCE && !signal?.aborted; ) {
-      const rows = await db.read
-        .select({ id: webhookMessages.id })
-        .from(webhookMessages)
-        .where(isOld)
-        .limit(ROWS_AT_ONCE)
-      const ids = rows.map(({ id }) => id)
-      await db.write(async (tx) => {
-        if (ids.length > 0) await tx.delete(webhookMessages).where(inArray(webhookMessages.id, ids))
-      })
-      count = ids.length
+    const { id } = webhookMessages
+    const deleteSome = async (tx: Tx) => {
+      const rows = await tx.select({ id }).from(webhookMessages).where(isOld).limit(ROWS_AT_ONCE)
+      const ids = rows.map((row) => row.id)
+      if (ids.length > 0) await tx.delete(webhookMessages).where(inArray(id, ids))
+      return ids.length
     }
+    await repeatInBatches(db, ROWS_AT_ONCE, deleteSome, signal)
     await db.write(async (tx) => {
       await tx
         .update(webhookEndpoints)

@@ -19,3 +19,8 @@ export async function runToEnd<T>(tx: Tx, work: Work<T>, finalWork: FinalWork): 
   }
   return result
 }
+
+/** The error for a statement that runs after its change was committed or rolled back. */
+export function changeEndedError(): Error {
+  return new Error('this transaction is over: await its statements inside write()')
+}

@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { Elysia } from 'elysia'
+import { Elysia, t } from 'elysia'
 import { isApiKey } from '../../lib/api-key.ts'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError, type DenialReason } from '../../lib/errors.ts'
@@ -7,10 +7,20 @@ import type { Scope } from '../../lib/scopes.ts'
 import { tooManyAttempts } from '../limits/limits.ts'
 import { tokenIn } from './authenticate.ts'
 import type { IpOf, RequestCheck } from './client-ip.ts'
+import { closedObject } from './envelope.ts'
 import { requestInfo } from './request-id.ts'
 
 /** The prefix of the routes that the app's other servers call with an API key. */
 export const SERVER_API = '/api/server'
+
+/** The user in the path of a route. */
+export const UserParams = closedObject({
+  id: t.String({
+    maxLength: 100,
+    description: 'the `_id` of the user',
+    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
+  }),
+})
 
 type ApiKey = {
   id: string

@@ -16,18 +16,14 @@ export type AccessState = {
   expiresAt: string | null
 }
 
-/** Summarizes purchases, which are sorted best first. `freePlan`: the plan of users without an active purchase. */
-export function accessStateOf(
-  purchases: PurchaseAccess[],
-  planCodeOf: (purchase: PurchaseAccess) => string | null,
-  freePlan: string | null,
-): AccessState {
+/** Summarizes purchases, which are sorted best first, and the plan that they give. */
+export function accessStateOf(purchases: PurchaseAccess[], plan: string | null): AccessState {
   const [best] = purchases
   const active = best?.active ?? false
   const end = best?.effectiveEnd ?? null
   return {
     active,
-    plan: (best && active ? planCodeOf(best) : null) ?? freePlan,
+    plan,
     entitlements: entitlementsOf(purchases).flatMap(({ id, active }) => (active ? [id] : [])),
     productId: best?.productId ?? null,
     store: best?.store ?? null,

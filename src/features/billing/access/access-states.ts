@@ -1,5 +1,6 @@
 import { and, asc, eq, lte, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -8,7 +9,7 @@ import { explainAccess } from './access-sentence.ts'
 import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { planOf } from './plan-matching.ts'
+import { planGivenBy, planOf } from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
 /** A change of what a user has access to. `explain` says why, in one sentence. */
@@ -22,7 +23,7 @@ export type AccessChange = {
 
 type AccessStatesDeps = {
   db: BillingDb
-  holders: Pick<Holders, 'latestOf'>
+  holders: Pick<Holders, 'holderAmong'>
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[]; language: string }>
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
@@ -102,27 +103,27 @@ export function createAccessStates(deps: AccessStatesDeps) {
 
   /** Announces the changes that time alone has caused. */
   async function announceDue(signal: AbortSignal) {
-    for (let found = DUE_PER_CHANGE; found === DUE_PER_CHANGE && !signal.aborted; ) {
-      found = await db.write(async (tx) => {
-        const due = await tx
-          .select({ userId: accessStates.userId })
-          .from(accessStates)
-          .where(lte(accessStates.changesAt, now()))
-          .orderBy(asc(accessStates.changesAt))
-          .limit(DUE_PER_CHANGE)
-        for (const { userId } of due) {
-          // A user without a customer has no further change.
-          const isTheirs = eq(accessStates.userId, userId)
-          await tx.update(accessStates).set({ changesAt: null }).where(isTheirs)
-          const [alias] = await tx
-            .select()
-            .from(billingAliases)
-            .where(eq(billingAliases.appUserId, userId))
-          if (alias) await updateCustomer(tx, alias.customerId, onAccessChange)
-        }
-        return due.length
-      })
+    await repeatInBatches(db, DUE_PER_CHANGE, announceSomeDue, signal)
+  }
+
+  async function announceSomeDue(tx: Tx): Promise<number> {
+    const due = await tx
+      .select({ userId: accessStates.userId })
+      .from(accessStates)
+      .where(lte(accessStates.changesAt, now()))
+      .orderBy(asc(accessStates.changesAt))
+      .limit(DUE_PER_CHANGE)
+    for (const { userId } of due) {
+      // A user without a customer has no further change.
+      const isTheirs = eq(accessStates.userId, userId)
+      await tx.update(accessStates).set({ changesAt: null }).where(isTheirs)
+      const [alias] = await tx
+        .select()
+        .from(billingAliases)
+        .where(eq(billingAliases.appUserId, userId))
+      if (alias) await updateCustomer(tx, alias.customerId, onAccessChange)
     }
+    return due.length
   }
 
   /** Stores, without announcing it, the access of customers from before this table existed. */
@@ -160,9 +161,9 @@ export function createAccessStates(deps: AccessStatesDeps) {
     if (users.length === 0) return
     const rows = await purchasesOf(tx).execute({ customerId })
     const purchases = rows.map(({ state }) => purchaseIn(state as StoredPurchase))
-    const holder = users.length > 1 ? await holders.latestOf(tx, users) : users[0]
+    const holder = await holders.holderAmong(tx, users)
     for (const userId of users) {
-      const heldBy = userId === holder ? null : (holder ?? null)
+      const heldBy = userId === holder ? null : holder
       for (const environment of environmentsOf(purchases)) {
         const change = await storeIfChanged(tx, userId, environment, purchases, heldBy)
         if (change) await announce(tx, change)
@@ -196,20 +197,26 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const isCounted = (purchase: Purchase) => counted.includes(purchase.environment)
     const own = heldBy === null ? all.filter(isCounted) : []
     const purchases = assessWithPlans(own, plans, at, accessSettings)
-    const planCodeOf = (purchase: PurchaseAccess) => planOf(purchase, plans)?.code ?? null
-    const freePlan = plans.find(({ code }) => code === 'free')?.code ?? null
-    const current = accessStateOf(purchases, planCodeOf, freePlan)
+    const summarize = (list: PurchaseAccess[]) =>
+      accessStateOf(list, planGivenBy(list, plans)?.code ?? null)
+    const current = summarize(purchases)
     const changesAt = nextChangeOf(purchases, at)
     const [row] = await findState(tx).execute({ userId, environment })
     if (!row && own.length === 0) return null
-    const previous =
-      (row?.state as AccessState | undefined) ?? accessStateOf([], planCodeOf, freePlan)
+    const previous = (row?.state as AccessState | undefined) ?? summarize([])
     const isSame = JSON.stringify(previous) === JSON.stringify(current)
     if (row && isSame && row.changesAt?.getTime() === changesAt?.getTime()) return null
     await storeState(tx).execute({ userId, environment, state: current, changesAt })
     if (isSame) return null
-    const facts = { environment, isUnknown: false, heldBy, purchases, planOf: planCodeOf }
-    const explain = () => explainAccess({ ...facts, hasOtherPurchases: own.length < all.length })
+    const explain = () =>
+      explainAccess({
+        environment,
+        isUnknown: false,
+        heldBy,
+        purchases,
+        hasOtherPurchases: own.length < all.length,
+        planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
+      })
     return { userId, environment, previous, current, explain }
   }
 }

@@ -13,7 +13,7 @@ export type Holders = ReturnType<typeof createHolders>
 /** Finds which of a customer's users the purchases count for. */
 export function createHolders({ db, existingUsers }: HoldersDeps) {
   const { billingAliases, billingEvents } = db.tables
-  return { holderOf, latestOf }
+  return { holderOf, holderAmong, latestOf }
 
   /** The user for whom a customer's purchases count; null for none. */
   async function holderOf(from: Reader, customerId: string): Promise<string | null> {
@@ -25,6 +25,11 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
       from,
       rows.map(({ id }) => id),
     )
+    return holderAmong(from, users)
+  }
+
+  /** The one of a customer's `users` for whom the purchases count; null for none. */
+  async function holderAmong(from: Reader, users: string[]): Promise<string | null> {
     return users.length > 1 ? latestOf(from, users) : (users[0] ?? null)
   }
 

@@ -47,6 +47,15 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
+/** The plan of the best active purchase, else the plan `free`, else null. `purchases`: best first. */
+export function planGivenBy<Plan extends PurchasablePlan>(
+  purchases: PurchaseAccess[],
+  plans: Plan[],
+): Plan | null {
+  const best = purchases.find(({ active }) => active)
+  return (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
+}
+
 /** Whether a purchase gives access but belongs to no plan. */
 function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
   return (

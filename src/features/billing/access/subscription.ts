@@ -1,4 +1,5 @@
 import { asc, eq, sql } from 'drizzle-orm'
+import { type StandardLimits, standardLimitsOf } from '../../../lib/plan-limits.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { Projection } from '../projection/projection.ts'
 import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
@@ -7,13 +8,10 @@ import type { BillingDb } from '../schema.ts'
 import { isEffectivelyForever } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { type PurchasablePlan, planOf } from './plan-matching.ts'
+import { type PurchasablePlan, planGivenBy } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
-export type PlanLike = PurchasablePlan & { price: number; duration: string } & Record<
-    LimitName,
-    number
-  >
+export type PlanLike = PurchasablePlan & { price: number; duration: string } & StandardLimits
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -33,16 +31,6 @@ export type Environment = 'production' | 'sandbox'
 
 /** Only a corrupt history has more. */
 const MAX_PURCHASES_SHOWN = 100
-const LIMIT_NAMES = [
-  'seatLimit',
-  'appLimit',
-  'keywordLimit',
-  'apiRequestLimit',
-  'competitorLimitPerApp',
-  'aiMonthlyCreditLimit',
-  'storefrontLimit',
-] as const
-type LimitName = (typeof LIMIT_NAMES)[number]
 
 /** Reads a user's current subscription and purchases. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
@@ -83,15 +71,15 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         ...(purchase.environment.toLowerCase() === environment ? {} : { isSandbox: true }),
       })),
       plan,
-      limits: plan && limitsOf(plan),
+      limits: plan && standardLimitsOf(plan),
     }
     return { subscription, language }
   }
 
   /** A user's plan in production, and the best active purchase; null for none. */
   async function readPlan(userId: string) {
-    const { plan, best } = await assess(userId, 'production', [])
-    return { plan, purchase: best }
+    const { plan, purchases } = await assess(userId, 'production', [])
+    return { plan, purchase: purchases.find(({ active }) => active) ?? null }
   }
 
   /** A user's purchases, best first, and the plan that they give. */
@@ -100,9 +88,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const found = await purchasesOf(userId, environmentsFor(userId, environment, accessSettings))
     const purchases = assessWithPlans(found, plans, now().getTime(), accessSettings)
     reportUnmatched(purchases, plans)
-    const best = purchases.find(({ active }) => active) ?? null
-    const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
-    return { purchases, best, plan, language }
+    return { purchases, plan: planGivenBy(purchases, plans), language }
   }
 
   /** In English, for the data export. */
@@ -167,11 +153,6 @@ function toReply(purchase: PurchaseAccess) {
     ...optionalField('refundedAt', iso(purchase.refundedAt)),
     ...optionalField('autoResumeAt', iso(purchase.autoResumeAt)),
   }
-}
-
-function limitsOf(plan: PlanLike) {
-  const entries = LIMIT_NAMES.map((name) => [name, plan[name]])
-  return Object.fromEntries(entries) as Pick<PlanLike, LimitName>
 }
 
 function optionalField<K extends string>(name: K, value: string | null): { [key in K]?: string } {

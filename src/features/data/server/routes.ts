@@ -1,15 +1,26 @@
 import { type Context, Elysia } from 'elysia'
 import { json } from '../../../platform/http/body.ts'
 import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
-import { type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
-import { DataBody, DataPatch, DataQuery, ServerDataReply, UserParams } from '../model.ts'
+import { type ScopeGuard, SERVER_API, UserParams } from '../../../platform/http/server-api.ts'
+import { DataBody, DataPatch, DataQuery, ServerDataReply } from '../model.ts'
 import { acceptedVersions, BODY_LIMIT } from '../routes.ts'
 import type { JsonObject } from '../schema.ts'
 import type { DataService } from '../service.ts'
 
 const PATH = `${SERVER_API}/users/v1/:id/data`
 const tags = ['Data']
-const WRITES = [400, 401, 403, 404, 412, 413, 415, 422, 429, 503, 507] as const
+
+/** What both changes of the document have in common. */
+const CHANGE = {
+  scope: 'users:write',
+  params: UserParams,
+  query: DataQuery,
+  response: responses(
+    DataOf(ServerDataReply),
+    ...([400, 401, 403, 404, 412, 413, 415, 422, 429, 503, 507] as const),
+  ),
+} as const
+const CHANGE_DETAIL = { 'x-request-headers': ['IfMatch'], tags }
 
 type Reply = Awaited<ReturnType<DataService['readServerData']>>
 
@@ -41,14 +52,10 @@ export function serverDataRoutes({
         return send(await documents.replaceServerData(params.id, body as JsonObject, versions), set)
       },
       {
-        scope: 'users:write',
-        params: UserParams,
-        query: DataQuery,
+        ...CHANGE,
         ...json(DataBody, BODY_LIMIT),
-        response: responses(DataOf(ServerDataReply), ...WRITES),
         detail: {
-          'x-request-headers': ['IfMatch'],
-          tags,
+          ...CHANGE_DETAIL,
           operationId: 'replaceServerData',
           summary: 'Replace a user’s server data',
           description:
@@ -63,14 +70,10 @@ export function serverDataRoutes({
         return send(await documents.patchServerData(params.id, body as JsonObject, versions), set)
       },
       {
-        scope: 'users:write',
-        params: UserParams,
-        query: DataQuery,
+        ...CHANGE,
         ...json(DataPatch, BODY_LIMIT),
-        response: responses(DataOf(ServerDataReply), ...WRITES),
         detail: {
-          'x-request-headers': ['IfMatch'],
-          tags,
+          ...CHANGE_DETAIL,
           operationId: 'patchServerData',
           summary: 'Change a user’s server data',
           description: 'A merge patch (RFC 7396): absent members stay, `null` removes a member.',

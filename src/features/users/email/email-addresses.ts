@@ -1,5 +1,5 @@
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
@@ -215,9 +215,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 /** Throws `validation_failed` unless `email` is a plain address that mail can be sent to. */
 export function requireMailbox(email: string) {
   if (mailboxOf(email) !== null) return
-  throw new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path: 'email', message: 'must be an e-mail address' }],
-  })
+  throw invalidField('email', 'must be an e-mail address')
 }
 
 function tooManyChanges(): AppError {

@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { AppError, accountDeleted, type ErrorDetail } from '../../../lib/errors.ts'
+import { AppError, accountDeleted, type ErrorDetail, invalidField } from '../../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
@@ -120,9 +120,5 @@ function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults:
 }
 
 function notOwnPicture(): AppError {
-  return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [
-      { path: 'profile.avatarKey', message: 'must be the key of one of your public pictures' },
-    ],
-  })
+  return invalidField('profile.avatarKey', 'must be the key of one of your public pictures')
 }

@@ -50,10 +50,6 @@ const verified = t.Boolean({
   examples: [true],
 })
 
-export const UserParams = closedObject({
-  id: t.String({ maxLength: 100, description: 'the `_id` of the user', examples: [USER_ID] }),
-})
-
 export const UsersQuery = closedObject({
   email: t.Optional(
     t.String({

@@ -1,7 +1,12 @@
 import { Elysia } from 'elysia'
 import { form, json } from '../../../platform/http/body.ts'
 import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
-import { type RecordByKey, type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
+import {
+  type RecordByKey,
+  type ScopeGuard,
+  SERVER_API,
+  UserParams,
+} from '../../../platform/http/server-api.ts'
 import type { Introspect } from '../sessions/introspection.ts'
 import type { Users } from '../users.ts'
 import {
@@ -13,7 +18,6 @@ import {
   ServerUsersReply,
   SignedOutReply,
   serverUserOf,
-  UserParams,
   UsersQuery,
 } from './model.ts'
 import type { ServerUsers } from './service.ts'

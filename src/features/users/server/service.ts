@@ -1,4 +1,4 @@
-import { AppError } from '../../../lib/errors.ts'
+import { invalidField } from '../../../lib/errors.ts'
 import { asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { type Directory, requireAddress } from '../accounts/directory.ts'
@@ -34,8 +34,8 @@ export function createServerUsers({ directory, passwordLogin, profile }: ServerU
     const { email, password = null, emailVerified = false, name = '' } = user
     const locale = asLocale(user.locale ?? DEFAULTS.locale)
     const timezone = asTimezone(user.timezone ?? DEFAULTS.timezone)
-    if (locale === null) throw invalid('locale', 'must be a BCP 47 language tag such as en')
-    if (timezone === null) throw invalid('timezone', 'must be an IANA time zone such as utc')
+    if (locale === null) throw invalidField('locale', 'must be a BCP 47 language tag such as en')
+    if (timezone === null) throw invalidField('timezone', 'must be an IANA time zone such as utc')
     return passwordLogin.create({ email, password, emailVerified, name, locale, timezone })
   }
 
@@ -49,10 +49,4 @@ export function createServerUsers({ directory, passwordLogin, profile }: ServerU
     if (emailVerified !== undefined) await directory.setEmailVerified(account, emailVerified)
     return { before, account: await directory.findById(id) }
   }
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path, message }],
-  })
 }
