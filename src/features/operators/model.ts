@@ -1,9 +1,9 @@
 import { t } from 'elysia'
 import { closedObject, oneOf } from '../../platform/http/envelope.ts'
+import { PasskeyAssertion, PasskeyAttestation } from '../../platform/http/passkey-models.ts'
 import { ROLES } from './accounts.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })
-const bytes = t.String({ maxLength: 20_000, pattern: '^[A-Za-z0-9_-]*$' })
 
 export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
@@ -12,39 +12,8 @@ export const NewOperator = closedObject({
   role: oneOf(ROLES, { description: 'the role of the operator' }),
 })
 
-const passkeyParts = {
-  id: bytes,
-  rawId: bytes,
-  type: t.Literal('public-key'),
-  authenticatorAttachment: t.Optional(text(40)),
-  clientExtensionResults: t.Object({}, { additionalProperties: true }),
-}
-
-/** The result of `navigator.credentials.create` (WebAuthn level 3, §5.1). */
-const NewPasskey = t.Object({
-  ...passkeyParts,
-  response: t.Object(
-    { clientDataJSON: bytes, attestationObject: bytes },
-    { additionalProperties: true },
-  ),
-})
-
-/** The result of `navigator.credentials.get`. */
-const PasskeyAssertion = t.Object({
-  ...passkeyParts,
-  response: t.Object(
-    {
-      clientDataJSON: bytes,
-      authenticatorData: bytes,
-      signature: bytes,
-      userHandle: t.Optional(t.Union([bytes, t.Null()])),
-    },
-    { additionalProperties: true },
-  ),
-})
-
 export const SetUp = t.Union([
-  closedObject({ token: text(100), passkey: NewPasskey, passkeyName: text(100) }),
+  closedObject({ token: text(100), passkey: PasskeyAttestation, passkeyName: text(100) }),
   closedObject({ token: text(100), password: text(256), code: text(6), sealed: text(1_000) }),
 ])
 export const SignIn = t.Union([
@@ -55,7 +24,7 @@ export const Proof = t.Union([
   closedObject({ passkey: PasskeyAssertion }),
   closedObject({ code: text(40) }),
 ])
-export const AddPasskey = closedObject({ passkey: NewPasskey, passkeyName: text(100) })
+export const AddPasskey = closedObject({ passkey: PasskeyAttestation, passkeyName: text(100) })
 export const IdParam = closedObject({ id: text(200) })
 export const AuditQuery = closedObject({
   action: t.Optional(text(100)),

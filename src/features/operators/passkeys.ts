@@ -2,6 +2,13 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { and, asc, eq, lt } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
+import {
+  fromBase64url,
+  loadWebAuthn,
+  passkeyRefused,
+  verifyNewPasskey,
+  verifyPasskey,
+} from '../../lib/webauthn.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type OperatorRow } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
@@ -42,17 +49,13 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     origin: string,
     name: string,
   ) {
-    const { verifyRegistrationResponse } = await loadWebAuthn()
     const host = hostOf(origin)
-    const verified = await verifyRegistrationResponse({
-      response,
-      expectedChallenge: (challenge) => consumeChallenge(challenge, 'register', operatorId),
-      expectedOrigin: origin,
-      expectedRPID: host,
-      requireUserVerification: true,
-    }).catch(throwRefusal)
-    if (!verified.registrationInfo) throw refusal()
-    const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
+    const passkey = await verifyNewPasskey(response, {
+      rpId: host,
+      origins: [origin],
+      consumeChallenge: (challenge) => consumeChallenge(challenge, 'register', operatorId),
+    })
+    const { id } = passkey
     const store = async (tx: Tx) => {
       if ((await countOf(tx, operatorId)) >= MAX_PASSKEYS) {
         throw new AppError('conflict', 'You already have 20 passkeys. Remove one first.')
@@ -60,11 +63,8 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       const [known] = await tx.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
       if (known) throw new AppError('conflict', 'This passkey is already registered.')
       await tx.insert(operatorPasskeys).values({
-        id,
+        ...passkey,
         operatorId,
-        publicKey: Buffer.from(publicKey).toString('base64url'),
-        counter,
-        transports,
         host,
         name: name || 'Passkey',
         createdAt: now(),
@@ -94,34 +94,25 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     origin: string,
     operatorId: string | null,
   ) {
-    const { verifyAuthenticationResponse } = await loadWebAuthn()
     const [row] = await db.read
       .select()
       .from(operatorPasskeys)
       .where(eq(operatorPasskeys.id, response.id))
     const isTheirs = operatorId === null || row?.operatorId === operatorId
-    if (!row || !isTheirs || row.host !== hostOf(origin)) throw refusal()
-    const { authenticationInfo, verified } = await verifyAuthenticationResponse({
-      response,
-      expectedChallenge: (challenge) => consumeChallenge(challenge, 'sign-in', operatorId),
-      expectedOrigin: origin,
-      expectedRPID: row.host,
-      credential: {
-        id: row.id,
-        publicKey: new Uint8Array(Buffer.from(row.publicKey, 'base64url')),
-        counter: row.counter,
-      },
-      requireUserVerification: true,
-    }).catch(throwRefusal)
-    if (!verified) throw refusal()
+    if (!row || !isTheirs || row.host !== hostOf(origin)) throw passkeyRefused()
+    const counter = await verifyPasskey(response, row, {
+      rpId: row.host,
+      origins: [origin],
+      consumeChallenge: (challenge) => consumeChallenge(challenge, 'sign-in', operatorId),
+    })
     const complete = async (tx: Tx) => {
-      const used = { counter: authenticationInfo.newCounter, lastUsedAt: now() }
+      const used = { counter, lastUsedAt: now() }
       const updated = await tx
         .update(operatorPasskeys)
         .set(used)
         .where(eq(operatorPasskeys.id, row.id))
         .returning({ id: operatorPasskeys.id })
-      if (updated.length === 0) throw refusal()
+      if (updated.length === 0) throw passkeyRefused()
     }
     return { operatorId: row.operatorId, credential: row.id, complete }
   }
@@ -181,7 +172,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       const hash = sha256(challenge)
       await tx.insert(operatorTokens).values({ hash, purpose, operatorId, expiresAt })
     })
-    return new Uint8Array(Buffer.from(challenge, 'base64url'))
+    return fromBase64url(challenge)
   }
 
   /** Consumes a challenge. False unless it was issued for this purpose and operator. */
@@ -196,28 +187,6 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   }
 }
 
-/**
- * Loads the WebAuthn library on first use. One of its dependencies expects metadata on `Reflect`, which only this
- * import provides inside the executable.
- */
-async function loadWebAuthn() {
-  await import('reflect-metadata')
-  return import('@simplewebauthn/server')
-}
-
 function hostOf(origin: string): string {
   return new URL(origin).hostname
-}
-
-/** Replaces the library's error for an invalid passkey with a refusal. */
-function throwRefusal(error: unknown): never {
-  if (error instanceof AppError) throw error
-  throw refusal(error)
-}
-
-function refusal(cause?: unknown): AppError {
-  return new AppError('invalid_credentials', 'This passkey was not accepted.', {
-    cause,
-    denial: { reason: 'wrong_passkey' },
-  })
 }

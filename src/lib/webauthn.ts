@@ -1,0 +1,79 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { AppError } from './errors.ts'
+
+/** What a passkey is checked against. `consumeChallenge` returns false unless the challenge is valid. */
+type Expectations = {
+  rpId: string
+  origins: string[]
+  consumeChallenge: (challenge: string) => Promise<boolean>
+}
+
+/** A stored passkey. `id` and `publicKey` (COSE): base64url. */
+type StoredPasskey = { id: string; publicKey: string; counter: number }
+
+/**
+ * Loads the WebAuthn library on first use. One of its dependencies expects metadata on `Reflect`, which only this
+ * import provides inside the executable.
+ */
+export async function loadWebAuthn() {
+  await import('reflect-metadata')
+  return import('@simplewebauthn/server')
+}
+
+/** Verifies a new passkey and returns what to store. Throws `invalid_credentials`. */
+export async function verifyNewPasskey(
+  response: RegistrationResponseJSON,
+  expected: Expectations,
+): Promise<StoredPasskey & { transports: string[] }> {
+  const { verifyRegistrationResponse } = await loadWebAuthn()
+  const { registrationInfo } = await verifyRegistrationResponse({
+    response,
+    ...libraryOptions(expected),
+  }).catch(throwRefusal)
+  if (!registrationInfo) throw passkeyRefused()
+  const { id, publicKey, counter, transports = [] } = registrationInfo.credential
+  return { id, publicKey: Buffer.from(publicKey).toString('base64url'), counter, transports }
+}
+
+/** Verifies a signature of `passkey` and returns its new counter. Throws `invalid_credentials`. */
+export async function verifyPasskey(
+  response: AuthenticationResponseJSON,
+  { id, publicKey, counter }: StoredPasskey,
+  expected: Expectations,
+): Promise<number> {
+  const { verifyAuthenticationResponse } = await loadWebAuthn()
+  const credential = { id, counter, publicKey: fromBase64url(publicKey) }
+  const { authenticationInfo, verified } = await verifyAuthenticationResponse({
+    response,
+    credential,
+    ...libraryOptions(expected),
+  }).catch(throwRefusal)
+  if (!verified) throw passkeyRefused()
+  return authenticationInfo.newCounter
+}
+
+function libraryOptions({ rpId, origins, consumeChallenge }: Expectations) {
+  return {
+    expectedChallenge: consumeChallenge,
+    expectedOrigin: origins,
+    expectedRPID: rpId,
+    requireUserVerification: true,
+  }
+}
+
+export function fromBase64url(text: string) {
+  return new Uint8Array(Buffer.from(text, 'base64url'))
+}
+
+/** Replaces the library's error for an invalid passkey with a refusal. */
+function throwRefusal(error: unknown): never {
+  if (error instanceof AppError) throw error
+  throw passkeyRefused(error)
+}
+
+export function passkeyRefused(cause?: unknown): AppError {
+  return new AppError('invalid_credentials', 'This passkey was not accepted.', {
+    cause,
+    denial: { reason: 'wrong_passkey' },
+  })
+}

@@ -1,0 +1,57 @@
+import { t } from 'elysia'
+import { oneOf } from './envelope.ts'
+
+const bytes = (description: string) =>
+  t.String({
+    maxLength: 20_000,
+    pattern: '^[A-Za-z0-9_-]*$',
+    description: `${description}, base64url`,
+    examples: ['oWNmbXRkbm9uZQ'],
+  })
+
+const passkeyParts = {
+  id: bytes('the id of the passkey'),
+  rawId: bytes('the same id'),
+  type: oneOf(['public-key'], { description: 'the kind of credential' }),
+  authenticatorAttachment: t.Optional(
+    t.String({ maxLength: 40, description: 'where the passkey is', examples: ['platform'] }),
+  ),
+  clientExtensionResults: t.Record(t.String(), t.Unknown(), {
+    description: 'the results of extensions',
+    examples: [{}],
+  }),
+}
+const clientDataJSON = bytes('what the device has signed')
+
+/** The result of `navigator.credentials.create` as JSON (WebAuthn level 3, §5.1). */
+export const PasskeyAttestation = t.Object(
+  {
+    ...passkeyParts,
+    response: t.Object(
+      { clientDataJSON, attestationObject: bytes('the new public key') },
+      { additionalProperties: true, description: 'the answer of the device' },
+    ),
+  },
+  { description: 'the result of `navigator.credentials.create`, as JSON' },
+)
+
+/** The result of `navigator.credentials.get` as JSON. */
+export const PasskeyAssertion = t.Object(
+  {
+    ...passkeyParts,
+    response: t.Object(
+      {
+        clientDataJSON,
+        authenticatorData: bytes('what the device says about itself'),
+        signature: bytes('the signature'),
+        userHandle: t.Optional(
+          t.Union([bytes('the id of the user'), t.Null()], {
+            description: 'the id of the user; null if the device does not name it',
+          }),
+        ),
+      },
+      { additionalProperties: true, description: 'the answer of the device' },
+    ),
+  },
+  { description: 'the result of `navigator.credentials.get`, as JSON' },
+)
