@@ -179,6 +179,8 @@ function readApp({ read, optional, choice }: SettingsReader) {
 
 function readSignIn({ optional, all, choice, integer }: SettingsReader) {
   return {
+    /** Who may create an account: everyone, users with an invitation, or only operators and servers. */
+    signUp: choice('SIGN_UP', ['on', 'invite', 'off'], 'on'),
     googleClientIds: all('GOOGLE_CLIENT_IDS', 'client ids, separated by commas', isWord),
     appleClientIds: all('APPLE_CLIENT_IDS', 'client ids, separated by commas', isWord),
     appleTeamId: optional('APPLE_TEAM_ID', 'a team id', anyText),

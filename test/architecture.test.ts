@@ -33,7 +33,7 @@ const DIRECTORIES = `
   features/data/server features/webhooks/server
   features/usage/server
   features/users/accounts features/users/credentials features/users/email features/users/import
-    features/users/import/formats features/users/pages
+    features/users/import/formats features/users/pages features/users/passkeys
     features/users/profile features/users/routes features/users/server features/users/sessions
     features/users/social
     features/users/two-factor

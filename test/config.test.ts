@@ -129,6 +129,7 @@ const VARIABLES: Record<string, Variable> = {
     ['AuthKey.p8'],
   ],
   ...APP_LINK_VARIABLES,
+  SIGN_UP: ['invite', { signUp: 'invite' }, ['sometimes']],
   PASSWORD_MIN_LENGTH: ['256', { passwordMinLength: 256 }, ['7', '257', '8.5']],
   PASSWORD_HASHING: ['strong', { passwordHashing: 'strong' }, ['weak']],
   WEBHOOK_TOKEN: [

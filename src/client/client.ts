@@ -10,6 +10,7 @@ import { type AppContext, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { formOf } from './form.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
+import type { PasskeyExport, PasskeyFunctions } from './passkeys.ts'
 import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
@@ -32,6 +33,7 @@ export type * from './app-data.ts'
 export type * from './attachments.ts'
 export type * from './billing.ts'
 export type { Progress } from './deadline.ts'
+export type * from './passkeys.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
 export type { AuthChange, AuthChangeReason } from './tabs.ts'
@@ -64,6 +66,7 @@ export type ClientOptions = {
 }
 
 const ATTACHMENTS = '/api/user/attachments/v1'
+const PASSKEYS = '/api/auth/passkey/v1'
 const DATA = '/api/user/data/v1'
 
 /** The query of an upload, and the options that only the client uses. */
@@ -72,6 +75,7 @@ type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
 
 /** All data that the server stores about a user. */
 export type UserExport = AccountExport &
+  PasskeyExport &
   AttachmentExport &
   BillingExport &
   UsageExport &
@@ -85,6 +89,7 @@ export type UserExport = AccountExport &
  * whether the session has ended.
  */
 export type Client = UserFunctions &
+  PasskeyFunctions &
   AttachmentFunctions &
   DataFunctions &
   BillingFunctions &
@@ -153,6 +158,15 @@ export function createClient(options: ClientOptions): Client {
     // The challenge remembers the guest of the first step.
     passTwoFactor: signInAt('/api/auth/login/v1/two_factor'),
     signInSocially: signInWithGuestAt('/api/auth/social/v1'),
+    requestEmailCode: withoutToken('post', '/api/auth/email_code/v1', 'json'),
+    signInWithEmailCode: signInWithGuestAt('/api/auth/email_code/v1/verify'),
+    startPasskeySignIn: withoutToken('post', `${PASSKEYS}/sign_in/options`),
+    signInWithPasskey: signInWithGuestAt(`${PASSKEYS}/sign_in`, { guestsOnly: true }),
+    listPasskeys: asUser('get', PASSKEYS),
+    startPasskeyRegistration: asUser('post', `${PASSKEYS}/options`, 'json'),
+    addPasskey: asUser('post', PASSKEYS, 'json'),
+    renamePasskey: asUser('patch', PASSKEYS, 'json'),
+    removePasskey: asUser('delete', PASSKEYS, 'query'),
     startAsGuest,
     refresh: (options?: CallOptions) =>
       runCall(options, async () => {

@@ -15,6 +15,25 @@ export type NewAccount = {
   password: string
   /** The user's name, up to 100 characters. */
   name?: string
+  /** The token from an invitation, if the server accepts only invited users. */
+  invitation?: string
+}
+
+/** A code is on its way, if the address can receive one. */
+export type EmailCodeRequest = {
+  /** Send it with the code. */
+  requestToken: string
+  /** Seconds until the code expires. */
+  expiresIn: number
+}
+
+/** The code that the user has entered. */
+export type EmailCodeAnswer = {
+  requestToken: string
+  /** Six digits. */
+  code: string
+  /** The name for a new account. */
+  name?: string
 }
 
 /** The data for a sign-in with Google or Apple. */
@@ -57,7 +76,7 @@ export type SignInResult = Session | TwoFactorChallenge
 /** A user. Pass `_id` to the billing SDK as the app user id. */
 export type UserProfile = {
   _id: string
-  /** `email`, `google`, `apple` or `guest`; later server versions may add others. */
+  /** `email`, `google`, `apple`, `passkey` or `guest`; later server versions may add others. */
   loginType: string
   /** As typed; empty for a guest. */
   email: string
@@ -174,6 +193,10 @@ export type UserFunctions = {
   register: (account: NewAccount, options?: CallOptions) => Promise<Session>
   /** Signs in, or returns a challenge if two-factor is on; the account takes over a guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
   login: (credentials: Credentials, options?: CallOptions) => Promise<SignInResult>
+  /** Sends a code of six digits by e-mail. Keep `requestToken` until the user has entered the code. */
+  requestEmailCode: (account: { email: string }, options?: CallOptions) => Promise<EmailCodeRequest>
+  /** Signs in with the code from the e-mail, on the device that asked for it; creates the account if there is none. A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
+  signInWithEmailCode: (answer: EmailCodeAnswer, options?: CallOptions) => Promise<SignInResult>
   /** Completes a two-factor sign-in. `code`: from the authenticator app, or a recovery code. Throws `invalid_credentials`. */
   passTwoFactor: (
     answer: { challengeToken: string; code: string },
@@ -210,9 +233,9 @@ export type UserFunctions = {
   verifyEmail: (link: { token: string }, options?: CallOptions) => Promise<Message>
   /** Sends the verification e-mail again. Throws `conflict` if there is nothing to verify. */
   resendVerification: (options?: CallOptions) => Promise<Message>
-  /** Sends an e-mail to the new address; nothing changes until its link is opened. Throws `email_taken`, `invalid_credentials`. */
+  /** Sends an e-mail to the new address; nothing changes until its link is opened. Throws `email_taken`, `invalid_credentials`, `recent_sign_in_required` for users without a password. */
   changeEmail: (
-    change: { password: string; email: string },
+    change: { password?: string; email: string },
     options?: CallOptions,
   ) => Promise<Message>
   /** Cancels a change of address with the token sent to the old address. */
@@ -222,18 +245,18 @@ export type UserFunctions = {
     link: { provider: 'google' | 'apple' },
     options?: CallOptions,
   ) => Promise<Message>
-  /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `conflict` if two-factor is on. */
-  setUpTwoFactor: (proof: { password: string }, options?: CallOptions) => Promise<TwoFactorSetup>
+  /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `recent_sign_in_required` for users without a password, `conflict` if two-factor is on. */
+  setUpTwoFactor: (proof: { password?: string }, options?: CallOptions) => Promise<TwoFactorSetup>
   /** Turns two-factor on with a first code; the same code may be sent again for five minutes. Throws `invalid_credentials`. */
   confirmTwoFactor: (proof: { code: string }, options?: CallOptions) => Promise<RecoveryCodes>
   /** Replaces the recovery codes. Throws `invalid_credentials`, `conflict` if two-factor is off. */
   renewRecoveryCodes: (
-    proof: { password: string; code: string },
+    proof: { password?: string; code: string },
     options?: CallOptions,
   ) => Promise<RecoveryCodes>
   /** Turns two-factor off. Throws `invalid_credentials`. */
   disableTwoFactor: (
-    proof: { password: string; code: string },
+    proof: { password?: string; code: string },
     options?: CallOptions,
   ) => Promise<Message>
 

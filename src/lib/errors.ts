@@ -8,6 +8,8 @@ export type ErrorCode =
   | 'token_expired'
   | 'invalid_credentials'
   | 'forbidden'
+  | 'recent_sign_in_required'
+  | 'sign_up_closed'
   | 'encryption_required'
   | 'quota_exceeded'
   | 'not_found'

@@ -20,6 +20,8 @@ const NUMBER = /\d[\d,.]*\d|\d/g
 
 /** Texts that a user sees only if an app or a server is misconfigured; `…` stands for a value. */
 const FOR_DEVELOPERS = [
+  // Only the command reports it.
+  'No invitation was sent: …. Set SIGN_UP=invite first.',
   'Another process of the app has just refreshed this session: use the tokens that it stored.',
   'This Idempotency-Key was used for another upload. Use a new key for each upload.',
   'Send the body as Content-Type: application/json.',

@@ -4,7 +4,7 @@ type CaseModule = { routes: RouteCase[]; environment?: Record<string, string> }
 
 const modules = await loadCases()
 
-/** Every route of the API. The cases of a feature are in `routes.cases.ts` beside its tests. */
+/** Every route of the API. The cases of a feature are in `*.cases.ts` beside its tests. */
 export const routes = modules.flatMap((module) => module.routes)
 
 /** The configuration that the route cases need. */
@@ -14,6 +14,6 @@ export const routeEnvironment: Record<string, string> = Object.assign(
 )
 
 async function loadCases(): Promise<CaseModule[]> {
-  const found = new Bun.Glob('../features/*/routes.cases.ts').scanSync(import.meta.dir)
+  const found = new Bun.Glob('../features/*/*.cases.ts').scanSync(import.meta.dir)
   return Promise.all([...found].toSorted().map((path) => import(`./${path}`)))
 }

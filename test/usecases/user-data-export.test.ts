@@ -23,6 +23,10 @@ test('the export contains everything that deleting the account removes', async (
   await db.write(async (tx) => {
     const row = { provider: 'google', subject: 's', userId: user._id, createdAt: app.clock.now }
     await tx.insert(db.tables.identities).values(row)
+    const key = { publicKey: 'k', counter: 0, transports: [], rpId: 'localhost', name: 'Phone' }
+    await tx
+      .insert(db.tables.passkeys)
+      .values({ id: 'p', userId: user._id, createdAt: app.clock.now, ...key })
   })
   await deliver(app, { ...purchase('$anonymous'), id: 'E-anonymous' })
   await deliver(app, { ...purchase(user._id, { aliases: ['$anonymous'] }), id: 'E-own' })
@@ -64,6 +68,7 @@ test('the export contains everything that deleting the account removes', async (
     // The refresh tokens of the exported sessions.
     refreshTokens: 1,
     identities: exported.identities.length,
+    passkeys: exported.passkeys.length,
     oneTimeTokens: exported.pending.length,
     knownDevices: exported.devices.length,
     // What the exported subscription gives access to.

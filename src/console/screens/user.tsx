@@ -16,6 +16,7 @@ type UserDetails = {
   user: ReplyOf<Profile['read']>
   account: ReplyOf<Users['accounts']['describe']>
   identities: ReplyOf<Users['identities']['list']>
+  passkeys: ReplyOf<Users['passkeys']['list']>
   sessions: ReplyOf<Users['devices']['list']>
   limits: { name: string; until: string }[]
 }
@@ -26,6 +27,8 @@ const LIMITS: Record<string, string> = {
   'sign-in': 'Sign-in',
   'own-password': 'Password confirmation',
   'two-factor': 'Two-factor codes',
+  'email-code': 'Sign-in codes',
+  mail: 'Requested e-mails',
 }
 const TABS: [path: string, name: string][] = [
   ['', 'Account'],
@@ -82,7 +85,7 @@ function UnknownUser() {
 }
 
 function Account({ details, reload }: AccountProps) {
-  const { user, sessions, identities } = details
+  const { user, sessions, identities, passkeys } = details
   const { _id: id, email, profile } = user
   const displayName = profile.name || email || 'this guest'
   const sendAndReload = (path: string) => async () => {
@@ -156,6 +159,25 @@ function Account({ details, reload }: AccountProps) {
             <li key={identity.provider}>
               <span>{identity.provider}</span>
               <span class="soft">{identity.email ?? ''}</span>
+            </li>
+          )}
+        </List>
+      </Card>
+      <Card title="Passkeys">
+        <List items={passkeys} empty="No passkeys.">
+          {({ _id, name, createdAt, lastUsedAt }) => (
+            <li key={_id}>
+              <span>{name}</span>
+              <span class="soft">
+                Added <Time at={createdAt} />,{' '}
+                {lastUsedAt === null ? (
+                  'never used'
+                ) : (
+                  <>
+                    last used <Time at={lastUsedAt} />
+                  </>
+                )}
+              </span>
             </li>
           )}
         </List>

@@ -48,12 +48,17 @@ export function userAdmin(deps: UsersAdminDeps) {
       '/:id',
       async ({ params: { id } }) => {
         const account = await directory.find(id)
-        const claims = [...users.proof.claimsOf(account), ...twoFactor.claimsOf(account.id)]
+        const claims = [
+          ...users.proof.claimsOf(account),
+          ...users.emailCodes.claimsOf(account),
+          ...twoFactor.claimsOf(account.id),
+        ]
         const activeLimits = await limits.activeLimits(claims)
         return data({
           user: await profile.read(account.id, ''),
           account: await accounts.describe(account.id),
           identities: await identities.list(account.id),
+          passkeys: await users.passkeys.list(account.id),
           sessions: await devices.list(account.id, ''),
           limits: activeLimits.map(({ name, until }) => ({ name, until: until.toISOString() })),
         })

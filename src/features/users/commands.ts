@@ -41,7 +41,7 @@ const userList = dataCommand({
 
 const userShow = dataCommand({
   name: 'user show',
-  summary: 'Show an account: profile, linked providers, devices',
+  summary: 'Show an account: profile, linked providers, passkeys, devices',
   arguments: USER,
   input: readUserArgument,
   work: async ({ users, profile }: Needs, user: string) => {
@@ -50,6 +50,7 @@ const userShow = dataCommand({
       user: await profile.read(id, ''),
       account: await users.accounts.describe(id),
       identities: await users.identities.list(id),
+      passkeys: await users.passkeys.list(id),
       sessions: await users.devices.list(id, ''),
     }
   },
@@ -91,6 +92,24 @@ function rethrowForOperator(error: unknown): never {
     'An account with this e-mail address already exists: see "homeport user show <email>".',
   )
 }
+
+const userInvite = dataCommand({
+  name: 'user invite',
+  summary: 'Invite someone to create an account, with SIGN_UP=invite',
+  arguments: '<email>',
+  options: [['--locale <locale>', 'language of the e-mail (default: en)']],
+  input: ([email = ''], { locale }) => ({
+    email,
+    locale: typeof locale === 'string' ? locale : 'en',
+  }),
+  work: async ({ users }: Needs, { email, locale }) => {
+    await users.signUp.invite(email, locale).catch(rethrowForOperator)
+    return { invited: email }
+  },
+  print: ({ invited }) => `The invitation to ${invited} is on its way. It works for 7 days.`,
+  changes: ({ invited }) => ({ email: invited }),
+  target: ({ invited }) => invited,
+})
 
 const userVerify = dataCommand({
   name: 'user verify',
@@ -209,6 +228,7 @@ export const userCommands = [
   userList,
   userShow,
   userCreate,
+  userInvite,
   userImport,
   userVerify,
   userSendVerification,

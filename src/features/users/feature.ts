@@ -1,5 +1,6 @@
 import type { TSchema } from 'elysia'
 import type { KeyRing } from '../../lib/key-ring.ts'
+import { passkeyRelyingParty } from '../../platform/app-links.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type {
   ConsoleContext,
@@ -102,6 +103,8 @@ export const usersFeature = {
       sealKey,
       recoveryKey,
       passwordMinLength: config.passwordMinLength,
+      signUpMode: config.signUp,
+      relyingParty: passkeyRelyingParty(config),
       alertEmail: config.alertEmail,
       links: linksOf(config),
       verifyIdToken: createIdTokenVerifier(providers, now),
@@ -162,8 +165,13 @@ export const usersFeature = {
           merging: nothing('the owner of the account is notified of the new device'),
         },
         oneTimeTokens: {
-          deletion: byForeignKey,
+          deletion: oneTimeTokens.removeAll,
           export: { pending: oneTimeTokens.list },
+          merging: accountsOnly,
+        },
+        passkeys: {
+          deletion: byForeignKey,
+          export: { passkeys: users.passkeys.list },
           merging: accountsOnly,
         },
         recoveryCodes: {

@@ -36,6 +36,10 @@ const password = (description: string, example = 'correct horse battery') =>
     examples: [example],
   })
 const Password = password('used exactly as typed')
+/** Users without a password must have signed in recently instead. */
+const OwnPassword = t.Optional(
+  password('used exactly as typed; users without one must have signed in in the last ten minutes'),
+)
 const NewPassword = password('8 to 256 characters, and not a common one', 'a better one of mine')
 const mailToken = t.String({
   maxLength: 100,
@@ -75,8 +79,25 @@ export const RegisterBody = closedObject({
   email: NewEmail,
   password: password('8 to 256 characters, and not a common one'),
   name: t.Optional(Name),
+  invitation: t.Optional(
+    t.String({
+      maxLength: 100,
+      description: 'the `token` from the link in an invitation; needed with `SIGN_UP=invite`',
+      examples: ['b2k0b5s1h4v9d3z7p6q8c1x2m4n5j6f7'],
+    }),
+  ),
 })
 export const LoginBody = closedObject({ email: Email, password: Password })
+export const EmailCodeBody = closedObject({ email: Email })
+export const EmailCodeAnswerBody = closedObject({
+  requestToken: t.String({
+    maxLength: 100,
+    description: 'from the reply to the request for the code',
+    examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
+  }),
+  code: t.String({ maxLength: 40, description: 'six digits', examples: ['123456'] }),
+  name: t.Optional(Name),
+})
 export const ChallengeBody = closedObject({ challengeToken: ChallengeToken, code: Code })
 export const SocialBody = closedObject({
   provider,
@@ -108,11 +129,11 @@ export const ResetBody = closedObject({ token: mailToken, newPassword: NewPasswo
 export const VerifyBody = closedObject({ token: mailToken })
 export const CancelChangeBody = closedObject({ token: mailToken })
 export const ProviderQuery = t.Object({ provider })
-export const ChangeEmailBody = closedObject({ password: Password, email: Email })
-export const TwoFactorBody = closedObject({ password: Password })
+export const ChangeEmailBody = closedObject({ password: OwnPassword, email: Email })
+export const TwoFactorBody = closedObject({ password: OwnPassword })
 export const ConfirmBody = closedObject({ code: Code })
-export const RenewCodesBody = closedObject({ password: Password, code: Code })
-export const DisableBody = closedObject({ password: Password, code: Code })
+export const RenewCodesBody = closedObject({ password: OwnPassword, code: Code })
+export const DisableBody = closedObject({ password: OwnPassword, code: Code })
 export const SessionQuery = t.Object({
   id: t.String({
     maxLength: 100,
@@ -182,6 +203,18 @@ export const SignInReply = oneModelOf(
     ),
   },
   { title: 'SignInReply', description: 'told apart by `code`', simple: SimpleSignInReply },
+)
+
+export const EmailCodeReply = closedObject(
+  {
+    requestToken: t.String({
+      description: 'send it with the code, which works only on this device',
+      examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
+    }),
+    expiresIn: integer({ description: 'seconds until the code expires', examples: [600] }),
+  },
+  'EmailCodeRequest',
+  'a code is on its way, if the address can receive one',
 )
 
 export const DevicesReply = t.Array(

@@ -5,7 +5,7 @@ export type UsersDb = Db<ReturnType<typeof userTables>>
 
 /** User accounts, their credentials and their sessions. */
 export function userTables(columns: Columns) {
-  const { table, text, int, bool, ms, index, uniqueIndex, primaryKey } = columns
+  const { table, text, int, bool, ms, json, index, uniqueIndex, primaryKey } = columns
 
   const users = table(
     'users',
@@ -93,22 +93,47 @@ export function userTables(columns: Columns) {
     ],
   )
 
-  /** Tokens for links in mails and for pending sign-ins. Only the hash is stored. */
+  /** Tokens for links in mails, pending sign-ins, passkey challenges and invitations. Only the hash is stored. */
   const oneTimeTokens = table(
     'one_time_tokens',
     {
       hash: text().primaryKey(),
       purpose: text().notNull(),
-      userId: text()
-        .notNull()
-        .references(() => users.id, { onDelete: 'cascade' }),
+      /** Null while the account is unknown. */
+      userId: text().references(() => users.id, { onDelete: 'cascade' }),
       /** The address that the mail was sent to; null for tokens that are not tied to an address. */
       email: text(),
+      /** The normalized address of a token without an account. */
+      emailKey: text(),
       /** The number of wrong codes so far. */
       failures: int().notNull(),
       expiresAt: ms().notNull(),
     },
-    (t) => [index('one_time_tokens_user').on(t.userId)],
+    (t) => [
+      index('one_time_tokens_user').on(t.userId),
+      index('one_time_tokens_email_key').on(t.emailKey),
+    ],
+  )
+
+  const passkeys = table(
+    'passkeys',
+    {
+      /** The credential id, base64url. */
+      id: text().primaryKey(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      /** COSE key, base64url. */
+      publicKey: text().notNull(),
+      counter: int().notNull(),
+      transports: json<string[]>().notNull(),
+      /** The relying party that the passkey was created for, and the only one where it works. */
+      rpId: text().notNull(),
+      name: text().notNull(),
+      createdAt: ms().notNull(),
+      lastUsedAt: ms(),
+    },
+    (t) => [index('passkeys_user').on(t.userId)],
   )
 
   const recoveryCodes = table(
@@ -144,6 +169,7 @@ export function userTables(columns: Columns) {
     refreshTokens,
     identities,
     oneTimeTokens,
+    passkeys,
     recoveryCodes,
     knownDevices,
     importedHashKinds,

@@ -37,8 +37,19 @@ export const userGerman: Sentences = {
   'The access token has expired: refresh it.': 'Die Anmeldung ist abgelaufen.',
   'The token is invalid or has expired: sign in again.':
     'Die Anmeldung ist nicht mehr gültig: Melde dich neu an.',
-  'This is the only way to sign in: set a password by e-mail first.':
-    'Du könntest dich nicht mehr anmelden: Lege erst per E-Mail ein Passwort fest.',
+  'This is the only way to sign in: add another one first.':
+    'Du könntest dich nicht mehr anmelden: Füge erst eine andere Möglichkeit hinzu.',
+  'The code is wrong or has expired. Check it, or request a new one.':
+    'Der Code ist falsch oder zu alt. Prüfe ihn oder fordere einen neuen an.',
+  'This passkey was not accepted.': 'Dieser Passkey gilt hier nicht.',
+  'This passkey is already registered.': 'Diesen Passkey gibt es schon.',
+  'You already have # passkeys. Remove one first.':
+    'Du hast schon # Passkeys. Entferne erst einen.',
+  'The passkey is removed. Other devices are signed out.':
+    'Der Passkey ist entfernt. Andere Geräte sind abgemeldet.',
+  'Sign in again to confirm that it is you.': 'Melde dich neu an, um zu zeigen, dass du es bist.',
+  'New accounts need an invitation.': 'Für ein neues Konto brauchst du eine Einladung.',
+  'New accounts are not accepted.': 'Neue Konten sind zurzeit nicht möglich.',
   'The id token was not accepted: sign in with the provider again.':
     'Die Anmeldung beim Anbieter ist hier nicht gültig: Melde dich dort noch einmal an.',
   'The identity provider is unavailable. Try again in a moment.':
@@ -62,6 +73,7 @@ export const userGerman: Sentences = {
   'must be true, false or null': 'muss true, false oder null sein',
   'must be the key of one of your public pictures':
     'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
+  'must have # to # characters': 'muss # bis # Zeichen haben',
   'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
   'must not repeat a single character': 'darf nicht aus nur einem Zeichen bestehen',
   'is too common': 'gehört zu den häufigsten',

@@ -8,7 +8,11 @@ import { createAccountSecurity } from './accounts/account-security.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { createDirectory } from './accounts/directory.ts'
 import { createGuests } from './accounts/guests.ts'
+import { createSignInMethods } from './accounts/sign-in-methods.ts'
+import { createSignUp, type SignUpMode } from './accounts/sign-up.ts'
+import { createEmailCodes } from './credentials/email-codes.ts'
 import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
+import { createOwnerProof } from './credentials/owner-proof.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
 import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
@@ -17,6 +21,8 @@ import { createNotices } from './email/notices.ts'
 import { PRIORITY, type UserOutbox } from './email/outbox-messages.ts'
 import { createHashKinds } from './import/hash-kinds.ts'
 import { createImporter } from './import/importer.ts'
+import { createPasskeyLogin } from './passkeys/passkey-login.ts'
+import { createUserPasskeys, type RelyingParty } from './passkeys/passkeys.ts'
 import type { UserProfile } from './profile/model.ts'
 import type { UsersDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
@@ -40,6 +46,8 @@ type UsersDeps = {
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   passwordMinLength: number
+  signUpMode: SignUpMode
+  relyingParty: RelyingParty
   passwords: Passwords
   /** The name of the app in mails and authenticator apps. */
   appName: string
@@ -66,7 +74,7 @@ export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
   const { sealKey, recoveryKey, passwordMinLength, passwords, appName, alertEmail, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
-  const { hasRecentAssets, onSessionsEnded } = deps
+  const { hasRecentAssets, onSessionsEnded, signUpMode, relyingParty } = deps
   const endings = createSessionEndings({ db, onSessionsEnded, log })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
@@ -74,6 +82,16 @@ export function createUsers(deps: UsersDeps) {
   const hashKinds = createHashKinds({ db })
   const proof = createPasswordProof({ db, accounts, passwords, limits, hashKinds })
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
+  const ownerProof = createOwnerProof({ db, accounts, proof, now })
+  const signInMethods = createSignInMethods({ db, accounts })
+  const signUp = createSignUp({
+    mode: signUpMode,
+    db,
+    accounts,
+    oneTimeTokens,
+    outbox,
+    appLink: links.app,
+  })
   const isLimited = limits.isOn
   const sessions = createSessions({ isLimited, db, tokens, endings, now, newId, onTokenReuse })
   const twoFactor = createTwoFactor({
@@ -83,7 +101,7 @@ export function createUsers(deps: UsersDeps) {
     limits,
     issuer: appName,
     now,
-    proof,
+    ownerProof,
     accountSecurity,
   })
   const signIn = createSignIn({
@@ -119,13 +137,51 @@ export function createUsers(deps: UsersDeps) {
     proof,
     signIn,
     limits,
+    signUp,
     passwordMinLength,
+    now,
+  })
+  const emailCodes = createEmailCodes({
+    db,
+    accounts,
+    accountSecurity,
+    addresses,
+    oneTimeTokens,
+    signIn,
+    signUp,
+    outbox,
+    limits,
+    key: recoveryKey,
+    now,
+  })
+  const passkeys = createUserPasskeys({
+    db,
+    accounts,
+    accountSecurity,
+    signInMethods,
+    signUp,
+    oneTimeTokens,
+    proof,
+    ownerProof,
+    notices,
+    relyingParty,
+    appName,
+    now,
+  })
+  const passkeyLogin = createPasskeyLogin({
+    db,
+    accounts,
+    oneTimeTokens,
+    signIn,
+    limits,
+    relyingParty,
     now,
   })
   const guests = createGuests({
     db,
     accounts,
     signIn,
+    signUp,
     limits,
     now,
     checkSession: sessions.check,
@@ -137,6 +193,8 @@ export function createUsers(deps: UsersDeps) {
     accounts,
     addresses,
     signIn,
+    signUp,
+    signInMethods,
     identities,
     accountSecurity,
     notices,
@@ -152,7 +210,10 @@ export function createUsers(deps: UsersDeps) {
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })
     else if (message.kind === 'alert') await sendMail(alertMail(message, appName))
-    else if (message.kind === 'forgotten-password')
+    else if (message.kind === 'email-code') {
+      const mail = await emailCodes.mailFor(message)
+      if (mail) await sendMail({ to: mail.to, ...renderMail(mail, appName) })
+    } else if (message.kind === 'forgotten-password')
       await addresses.sendReset(message.email, message.ip ?? null)
     else await appleGrants?.revoke(message.token, message.clientId)
   })
@@ -161,16 +222,21 @@ export function createUsers(deps: UsersDeps) {
     addresses,
     devices,
     directory,
+    emailCodes,
     guests,
     identities,
     importer,
     oneTimeTokens,
     outbox,
+    ownerProof,
+    passkeyLogin,
+    passkeys,
     passwordLogin,
     proof,
     accountSecurity,
     sessions,
     signIn,
+    signUp,
     socialLogin,
     twoFactor,
     clearUnreadableSecrets,

@@ -17,6 +17,8 @@ export const STATUS: Record<ErrorCode, number> = {
   token_expired: 401,
   invalid_credentials: 401,
   forbidden: 403,
+  recent_sign_in_required: 403,
+  sign_up_closed: 403,
   encryption_required: 403,
   quota_exceeded: 403,
   not_found: 404,

@@ -219,6 +219,7 @@ test('the export contains all of the user’s data and nobody else’s', async (
     'sessions',
     'devices',
     'pending',
+    'passkeys',
     'changes',
     'data',
     'attachments',

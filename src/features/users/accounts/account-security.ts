@@ -22,7 +22,7 @@ export function createAccountSecurity({
   identities,
   oneTimeTokens,
 }: AccountSecurityDeps) {
-  const { users, recoveryCodes, knownDevices } = db.tables
+  const { users, passkeys, recoveryCodes, knownDevices } = db.tables
   return { secure, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
@@ -56,13 +56,14 @@ export function createAccountSecurity({
 
   /**
    * Removes every sign-in method that a stranger may have set up before the owner of the mailbox claimed the
-   * account: all of them if the address was never verified, else linked providers that do not own the
-   * address. The caller sets a new password and secures the account.
+   * account: all of them if the address was never verified, else passkeys, and linked providers that do not
+   * own the address. The caller replaces the password and secures the account.
    */
   async function removeUntrustedSignInMethods(
     tx: Tx,
     { id: userId, emailKey, emailVerifiedAt }: Account,
   ) {
+    await tx.delete(passkeys).where(eq(passkeys.userId, userId))
     if (emailVerifiedAt !== null) return identities.removeForeign(tx, userId, emailKey)
     const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
     await tx.update(users).set(off).where(eq(users.id, userId))

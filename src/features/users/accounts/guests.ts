@@ -7,11 +7,13 @@ import type { UsersDb } from '../schema.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
 import type { AccountDefaults, Accounts } from './accounts.ts'
+import type { SignUp } from './sign-up.ts'
 
 type GuestsDeps = {
   db: UsersDb
   accounts: Accounts
   signIn: SignIn
+  signUp: SignUp
   limits: Limits
   now: () => Date
   checkSession: Sessions['check']
@@ -26,13 +28,24 @@ const IDLE_DAYS = 90
 
 /** Guest accounts: users without credentials. */
 export function createGuests(deps: GuestsDeps) {
-  const { db, accounts, signIn, limits, now, deleteAccount, checkSession, hasRecentAssets } = deps
+  const {
+    db,
+    accounts,
+    signIn,
+    signUp,
+    limits,
+    now,
+    deleteAccount,
+    checkSession,
+    hasRecentAssets,
+  } = deps
   const { users, sessions, knownDevices } = db.tables
   return { create, bearerUserId, bearerUserIdIfValid, sweep }
 
   async function create(defaults: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
     const grant = await db.write(async (tx) => {
+      await signUp.requireOpen(tx, null)
       const guest = await accounts.create(tx, 'guest', defaults)
       return signIn.openSession(tx, guest, device)
     })

@@ -2,6 +2,7 @@ import { t } from 'elysia'
 import { closedObject, nullable, openEnum, time } from '../../../platform/http/envelope.ts'
 import { PURPOSES } from '../credentials/one-time-tokens.ts'
 import { DevicesReply } from '../model.ts'
+import { PasskeyReply } from '../passkeys/model.ts'
 import { UserProfile } from '../profile/model.ts'
 
 const device = t.String({ description: 'the name that the device sends', examples: ['Pixel 9'] })
@@ -45,6 +46,7 @@ export const userExport = {
     ),
     { description: 'linked Google and Apple accounts' },
   ),
+  passkeys: t.Array(PasskeyReply, { description: 'the passkeys, without their keys' }),
   sessions: DevicesReply,
   devices: t.Array(
     closedObject(

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { and, asc, eq, lt, ne } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt, ne, or } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
+import { emailKeyOf } from '../../../lib/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
@@ -11,16 +12,24 @@ export const PURPOSES = [
   'cancel-email-change',
   'reset-password',
   'two-factor',
+  'passkey-registration',
 ] as const
+/** For tokens of an account. */
 export type Purpose = (typeof PURPOSES)[number]
+/** For tokens of a device or an address whose account, if any, is not known yet. */
+type OpenPurpose = 'email-code' | 'invitation' | 'passkey-sign-in'
 
 /** How long a token for each purpose is valid. */
-export const LIFETIME_MS: Record<Purpose, number> = {
+export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {
   'verify-email': DAY_MS,
   'change-email': DAY_MS,
   'cancel-email-change': DAY_MS,
   'reset-password': 30 * MINUTE_MS,
   'two-factor': 5 * MINUTE_MS,
+  'passkey-registration': 5 * MINUTE_MS,
+  'passkey-sign-in': 5 * MINUTE_MS,
+  'email-code': 10 * MINUTE_MS,
+  invitation: 7 * DAY_MS,
 }
 
 /** A user may sign in on several devices at once, and each mail about an address change has its own token. */
@@ -30,8 +39,21 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 /** Single-use tokens of 256 bits. Only their hash is stored. */
 export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date }) {
-  const { oneTimeTokens } = db.tables
-  return { issue, find, consume, countFailure, list, revoke, sweep }
+  const { oneTimeTokens, users } = db.tables
+  type Row = typeof oneTimeTokens.$inferSelect
+  return {
+    issue,
+    issueOpen,
+    find,
+    findInvitation,
+    consume,
+    countFailure,
+    list,
+    revoke,
+    revokeOpen,
+    removeAll,
+    sweep,
+  }
 
   /** Creates a token and revokes earlier tokens for the same purpose, unless several are allowed. */
   async function issue(
@@ -49,23 +71,53 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     const secret = randomBytes(32).toString('base64url')
     // The hash also covers the id: a token with a changed id is invalid.
     const token = bearerId === null ? secret : `${secret}.${bearerId}`
+    return insert(tx, purpose, token, { userId, email, emailKey: null })
+  }
+
+  /** Creates a token without an account. At most one per purpose is valid for an address. */
+  async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string | null = null) {
+    const emailKey = email === null ? null : emailKeyOf(email)
+    if (emailKey !== null) await revokeOpen(tx, purpose, emailKey)
+    const token = randomBytes(32).toString('base64url')
+    return insert(tx, purpose, token, { userId: null, email, emailKey })
+  }
+
+  async function insert(
+    tx: Tx,
+    purpose: Purpose | OpenPurpose,
+    token: string,
+    owner: Pick<Row, 'userId' | 'email' | 'emailKey'>,
+  ) {
     const expiresAt = new Date(now().getTime() + LIFETIME_MS[purpose])
-    const row = { hash: sha256(token), purpose, userId, email, failures: 0, expiresAt }
+    const row = { hash: sha256(token), purpose, failures: 0, expiresAt, ...owner }
     await tx.insert(oneTimeTokens).values(row)
     return token
   }
 
   /** The token's row if the token is valid for `purpose`, else null. */
-  async function find(from: Reader, purpose: Purpose, token: string) {
+  async function find<P extends Purpose | OpenPurpose>(from: Reader, purpose: P, token: string) {
     const [row] = await from
       .select()
       .from(oneTimeTokens)
       .where(eq(oneTimeTokens.hash, sha256(token)))
-    return row?.purpose === purpose && row.expiresAt > now() ? row : null
+    return row?.purpose === purpose && row.expiresAt > now() ? (row as RowFor<P>) : null
+  }
+
+  /** Only tokens of an account have a user. */
+  type RowFor<P> = Row & { userId: P extends Purpose ? string : null }
+
+  /** Whether there is a valid invitation for an address. */
+  async function findInvitation(from: Reader, email: string) {
+    const isTheirs = eq(oneTimeTokens.emailKey, emailKeyOf(email))
+    const [row] = await from
+      .select()
+      .from(oneTimeTokens)
+      .where(and(isTheirs, eq(oneTimeTokens.purpose, 'invitation')))
+    return row !== undefined && row.expiresAt > now()
   }
 
   /** Consumes a token; null if it is not valid. */
-  async function consume(tx: Tx, purpose: Purpose, token: string) {
+  async function consume<P extends Purpose | OpenPurpose>(tx: Tx, purpose: P, token: string) {
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
     return row
@@ -101,12 +153,28 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * Revokes a user's tokens. Verification links stay: they only confirm the address that they were sent
-   * to, so a thief gains nothing by requesting one.
+   * Revokes a user's tokens and pending sign-in codes. Verification links stay: they only confirm the
+   * address that they were sent to, so a thief gains nothing by requesting one.
    */
   async function revoke(tx: Tx, userId: string) {
     const isRevocable = ne(oneTimeTokens.purpose, 'verify-email')
-    await tx.delete(oneTimeTokens).where(and(eq(oneTimeTokens.userId, userId), isRevocable))
+    await tx.delete(oneTimeTokens).where(and(isTokenOf(tx, userId), isRevocable))
+  }
+
+  async function revokeOpen(tx: Tx, purpose: OpenPurpose, emailKey: string) {
+    const isTheirs = eq(oneTimeTokens.emailKey, emailKey)
+    await tx.delete(oneTimeTokens).where(and(isTheirs, eq(oneTimeTokens.purpose, purpose)))
+  }
+
+  /** Deletes all tokens of an account that is being deleted. */
+  async function removeAll(tx: Tx, userId: string) {
+    await tx.delete(oneTimeTokens).where(isTokenOf(tx, userId))
+  }
+
+  /** Tokens of the account, or sent to its address. */
+  function isTokenOf(tx: Tx, userId: string) {
+    const emailKeys = tx.select({ key: users.emailKey }).from(users).where(eq(users.id, userId))
+    return or(eq(oneTimeTokens.userId, userId), inArray(oneTimeTokens.emailKey, emailKeys))
   }
 
   async function sweep() {

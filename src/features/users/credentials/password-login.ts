@@ -6,6 +6,7 @@ import type { Passwords } from '../../../lib/passwords.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { SignUp } from '../accounts/sign-up.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
@@ -20,6 +21,7 @@ type PasswordLoginDeps = {
   proof: PasswordProof
   signIn: SignIn
   limits: Limits
+  signUp: SignUp
   passwordMinLength: number
   now: () => Date
 }
@@ -29,6 +31,12 @@ type NewAccount = AccountDefaults & {
   email: string
   password: string | null
   emailVerified: boolean
+}
+
+type Registration = AccountDefaults & {
+  email: string
+  password: string
+  invitation?: string | undefined
 }
 
 export type PasswordLogin = ReturnType<typeof createPasswordLogin>
@@ -48,6 +56,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     proof,
     signIn,
     limits,
+    signUp,
     passwordMinLength,
     now,
   } = deps
@@ -56,10 +65,11 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
 
   /** Creates an account, or upgrades the guest to one. */
   async function register(
-    { email, password, ...defaults }: { email: string; password: string } & AccountDefaults,
+    { email, password, invitation, ...defaults }: Registration,
     { ip, device, baseUrl }: RequestOrigin,
     guestId: string | null,
   ) {
+    await signUp.requireInvitation(db.read, email, invitation)
     await checkNewLogin(email, password, defaults.name)
     const claims = [{ rule: REGISTRATIONS_PER_IP, key: ip }]
     await limits.check(claims)
@@ -71,14 +81,15 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     })
     const grant = await db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
-      const login = { email, emailKey: emailKeyOf(email), passwordHash }
+      const emailVerifiedAt = (await signUp.acceptInvitation(tx, email, invitation)) ? now() : null
+      const login = { email, emailKey: emailKeyOf(email), emailVerifiedAt, passwordHash }
       const guest = guestId === null ? null : await accounts.find(tx, guestId)
       const loginAndName = defaults.name === '' ? login : { ...login, name: defaults.name }
       const user =
         guest?.loginType === 'guest'
           ? await accounts.upgrade(tx, guest, 'email', loginAndName)
           : await accounts.create(tx, 'email', defaults, login)
-      await addresses.sendVerification(tx, user, ip)
+      if (emailVerifiedAt === null) await addresses.sendVerification(tx, user, ip)
       return signIn.openSession(tx, user, device)
     })
     return signIn.toSessionReply(grant, baseUrl)

@@ -1,7 +1,7 @@
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
@@ -49,6 +49,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     cancelChange,
     requestReset,
     sendReset,
+    reserveMailLimit,
+    releaseMailLimit,
     requireLink,
     findResetOwner,
     consumeResetToken,
@@ -204,12 +206,20 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await outbox.add(tx, mail, { priority, userId, source: ip })
   }
 
+  /** Counts a requested mail. Throws `rate_limited`. */
   async function reserveMailLimit(email: string, ip: string) {
-    await limits.reserve([
-      { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) },
-      { rule: PER_IP, key: ip },
-    ])
+    await limits.reserve([requestedMailClaim(email), { rule: PER_IP, key: ip }])
   }
+
+  /** Forgets the mails requested for an address, once its owner has used one of them. */
+  async function releaseMailLimit(tx: Tx, email: string) {
+    await limits.resetCounter(tx, requestedMailClaim(email))
+  }
+}
+
+/** The limit for mails that were requested to an address. */
+export function requestedMailClaim(email: string): Claim {
+  return { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) }
 }
 
 /** Throws `validation_failed` unless `email` is a plain address that mail can be sent to. */

@@ -9,6 +9,10 @@ export type MailKind =
   | 'new-device'
   | 'token-reused'
   | 'provider-linked'
+  | 'passkey-added'
+  | 'email-code'
+  | 'no-account'
+  | 'invitation'
   | 'purchase-moved'
 
 type Text = { subject: string; body: string; action?: string }
@@ -52,6 +56,23 @@ const ENGLISH: Record<MailKind, Text> = {
     subject: 'You can sign in with another provider',
     body: 'You can now also sign in to your account with %s. Your password still works, and your other devices stay signed in. If you did not choose that password yourself, choose a new one: that signs out every other device.',
   },
+  'passkey-added': {
+    subject: 'A passkey was added to your account',
+    body: 'You can now sign in with the passkey “%s”. If you did not add it, remove it in the app and choose a new password.',
+  },
+  'email-code': {
+    subject: 'Your sign-in code',
+    body: 'Your code is %s. It works for 10 minutes, and only on the device where you asked for it. Never share it: we will never ask you for it. If you did not ask for a code, ignore this e-mail.',
+  },
+  'no-account': {
+    subject: 'There is no account with this address',
+    body: 'Someone, hopefully you, wanted to sign in with the address %s, but it has no account. If you have an account, sign in with the address that you used then. If this was not you, ignore this e-mail.',
+  },
+  invitation: {
+    subject: 'You are invited',
+    body: 'You are invited to create an account. Open the app and sign in with this address: %s. The invitation works for 7 days.',
+    action: 'Accept the invitation',
+  },
   'purchase-moved': {
     subject: 'A purchase has moved to another account',
     body: 'Someone has restored your purchase %s in another account, so your account no longer has it. If this was you, you do not need to do anything. If it was not, reply to this e-mail.',
@@ -94,6 +115,23 @@ const GERMAN: Record<MailKind, Text> = {
   'provider-linked': {
     subject: 'Du kannst dich mit einem weiteren Anbieter anmelden',
     body: 'Bei deinem Konto kannst du dich jetzt auch mit %s anmelden. Sein Passwort und deine anderen Geräte funktionieren weiter. Hast du dieses Passwort nicht selbst gewählt, wähle ein neues: Das meldet alle anderen Geräte ab.',
+  },
+  'passkey-added': {
+    subject: 'Dein Konto hat einen neuen Passkey',
+    body: 'Du kannst dich jetzt mit dem Passkey „%s“ anmelden. Hast du ihn nicht selbst hinzugefügt, entferne ihn in der App und wähle ein neues Passwort.',
+  },
+  'email-code': {
+    subject: 'Dein Code für die Anmeldung',
+    body: 'Dein Code ist %s. Er gilt 10 Minuten und nur auf dem Gerät, auf dem du ihn angefordert hast. Gib ihn nie weiter: Wir fragen dich nie danach. Hast du keinen Code angefordert, ignoriere diese Mail.',
+  },
+  'no-account': {
+    subject: 'Zu dieser Adresse gibt es kein Konto',
+    body: 'Jemand, hoffentlich du, wollte sich mit der Adresse %s anmelden, aber sie hat kein Konto. Hast du ein Konto, melde dich mit der Adresse an, die du damals benutzt hast. Warst du es nicht, ignoriere diese Mail.',
+  },
+  invitation: {
+    subject: 'Du bist eingeladen',
+    body: 'Du kannst ein Konto anlegen. Öffne die App und melde dich mit dieser Adresse an: %s. Die Einladung gilt 7 Tage.',
+    action: 'Einladung annehmen',
   },
   'purchase-moved': {
     subject: 'Ein Kauf ist in ein anderes Konto gewechselt',

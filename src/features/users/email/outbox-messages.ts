@@ -3,8 +3,8 @@ import type { MailKind } from './mail-texts.ts'
 
 /**
  * Work to do after a commit: a mail to a user or to the operators (`alert`), a grant to revoke at Apple, or a forgotten
- * password, which is queued so that the reply takes as long for unknown addresses as for known ones. `link` and
- * `detail` fill in the mail; `page` is the same link for browsers.
+ * password or sign-in code, which is queued so that the reply takes as long for unknown addresses as for known ones.
+ * `link` and `detail` fill in the mail; `page` is the same link for browsers. `until`: when the code expires, in ms.
  */
 type UserMessage =
   | {
@@ -18,6 +18,7 @@ type UserMessage =
     }
   | { kind: 'alert'; to: string; subject: string; text: string }
   | { kind: 'forgotten-password'; email: string; ip?: string }
+  | { kind: 'email-code'; email: string; locale: string; code: string; until: number }
   | { kind: 'apple-revocation'; clientId: string; token: string }
 
 export type UserOutbox = Outbox<UserMessage>

@@ -20,7 +20,7 @@ const SESSIONS = '/api/auth/sessions/v1'
 
 /** Password, e-mail address and devices of an account. */
 export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
-  const { passwordLogin, proof, addresses, devices, accountSecurity } = users
+  const { passwordLogin, ownerProof, addresses, devices, accountSecurity } = users
   return new Elysia({ name: 'auth-account' })
     .use(signedIn)
     .get(
@@ -150,7 +150,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .post(
       `${EMAIL}/change`,
       async ({ session, body: { password, email }, request, server }) => {
-        const recheckPassword = await proof.verifyOwnPassword(session.userId, password)
+        const recheckPassword = await ownerProof.prove(session, password)
         await addresses.change(session.userId, email, ipOf(request, server), recheckPassword)
         return message(
           'An e-mail is on its way to the new address. Nothing changes until you open its link.',
@@ -159,7 +159,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       {
         ...json(ChangeEmailBody),
         signedIn: true,
-        response: responses(Message, 400, 401, 409, 413, 415, 422, 429, 503),
+        response: responses(Message, 400, 401, 403, 409, 413, 415, 422, 429, 503),
         detail: {
           tags,
           operationId: 'changeEmail',

@@ -2,6 +2,9 @@ import type { authenticate } from '../../../platform/http/authenticate.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
 import type { Users } from '../users.ts'
 
+/** The token is optional: guests who send one keep their data. */
+export const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
+
 /** The dependencies of all routes of this feature. */
 export type UserRoutesDeps = {
   users: Users

@@ -2,7 +2,6 @@ import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
 import { isSealed } from '../../../platform/http/opened-request.ts'
-import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
 import {
   ChallengeBody,
   LoginBody,
@@ -13,14 +12,14 @@ import {
   SignInReply,
   SocialBody,
 } from '../model.ts'
-import type { UserRoutesDeps } from './deps.ts'
+import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
+import { createOriginOf, localeOf } from './origin.ts'
 
 const tags = ['Signing in']
-/** The token is optional: guests who send one keep their data. */
-const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
 
 /** Signing in, refreshing and signing out. */
 export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
+  const originOf = createOriginOf({ ipOf, baseUrlOf })
   const { passwordLogin, signIn, socialLogin, guests, sessions } = users
   const { bearerUserId, bearerUserIdIfValid } = guests
   return new Elysia({ name: 'auth-sign-in' })
@@ -185,14 +184,4 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
         },
       },
     )
-
-  function originOf(request: Request, server: Bun.Server<unknown> | null) {
-    const ip = ipOf(request, server)
-    return { ip, device: deviceOf(request), baseUrl: baseUrlOf(request) }
-  }
-}
-
-/** The locale and time zone that the device reports. */
-function localeOf({ headers }: Request) {
-  return { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
 }

@@ -17,21 +17,17 @@ const tags = ['Signing in']
 export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDeps) {
   return new Elysia({ name: 'auth-two-factor' })
     .use(signedIn)
-    .post(
-      PATH,
-      async ({ session, body }) => data(await twoFactor.setUp(session.userId, body.password)),
-      {
-        ...json(TwoFactorBody),
-        signedIn: true,
-        response: responses(DataOf(TwoFactorReply), 400, 401, 409, 413, 415, 422, 429, 503),
-        detail: {
-          tags,
-          operationId: 'setUpTwoFactor',
-          summary: 'Create a two-factor secret',
-          description: 'Two-factor turns on when the first code confirms it.',
-        },
+    .post(PATH, async ({ session, body }) => data(await twoFactor.setUp(session, body.password)), {
+      ...json(TwoFactorBody),
+      signedIn: true,
+      response: responses(DataOf(TwoFactorReply), 400, 401, 403, 409, 413, 415, 422, 429, 503),
+      detail: {
+        tags,
+        operationId: 'setUpTwoFactor',
+        summary: 'Create a two-factor secret',
+        description: 'Two-factor turns on when the first code confirms it.',
       },
-    )
+    })
     .post(
       `${PATH}/confirm`,
       async ({ session: { userId, sessionId }, body }) =>
@@ -51,12 +47,23 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
     )
     .post(
       `${PATH}/recovery_codes`,
-      async ({ session: { userId }, body: { password, code } }) =>
-        data({ recoveryCodes: await twoFactor.renewRecoveryCodes(userId, password, code) }),
+      async ({ session, body: { password, code } }) =>
+        data({ recoveryCodes: await twoFactor.renewRecoveryCodes(session, password, code) }),
       {
         ...json(RenewCodesBody),
         signedIn: true,
-        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        response: responses(
+          DataOf(RecoveryCodesReply),
+          400,
+          401,
+          403,
+          409,
+          413,
+          415,
+          422,
+          429,
+          503,
+        ),
         detail: {
           tags,
           operationId: 'renewRecoveryCodes',
@@ -67,14 +74,14 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
     )
     .delete(
       PATH,
-      async ({ session: { userId, sessionId }, body }) => {
-        await twoFactor.disable(userId, sessionId, body.password, body.code)
+      async ({ session, body }) => {
+        await twoFactor.disable(session, body.password, body.code)
         return message('Two-factor is off. Other devices are signed out.')
       },
       {
         ...json(DisableBody),
         signedIn: true,
-        response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
+        response: responses(Message, 400, 401, 403, 413, 415, 422, 429, 503),
         detail: {
           tags,
           operationId: 'disableTwoFactor',

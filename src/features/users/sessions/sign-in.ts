@@ -43,7 +43,15 @@ export function createSignIn(deps: SignInDeps) {
     deps
   const { mergeGuest, readProfile } = deps
   const { users } = db.tables
-  return { finishSignIn, openSession, toSessionReply, toSignInReply, passChallenge, refresh }
+  return {
+    finishSignIn,
+    openSession,
+    openSessionFor,
+    toSessionReply,
+    toSignInReply,
+    passChallenge,
+    refresh,
+  }
 
   /**
    * Opens a session, or issues a challenge if two-factor is on. The guest whose token was sent is merged when
@@ -60,8 +68,13 @@ export function createSignIn(deps: SignInDeps) {
         challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id, null, bearerId),
       }
     }
+    return { grant: await openSessionFor(tx, user, device, bearerId) }
+  }
+
+  /** Opens a session for a user who has passed every step, and merges the guest whose token was sent. */
+  async function openSessionFor(tx: Tx, user: Account, device: Device, bearerId: string | null) {
     await mergeIfGuest(tx, bearerId, user.id)
-    return { grant: await openSession(tx, user, device) }
+    return openSession(tx, user, device)
   }
 
   async function mergeIfGuest(tx: Tx, bearerId: string | null, userId: string) {
@@ -100,8 +113,8 @@ export function createSignIn(deps: SignInDeps) {
       }
       await oneTimeTokens.consume(tx, 'two-factor', challengeToken)
       await reservation.release(tx)
-      await mergeIfGuest(tx, bearerId ?? bearerIdIn(challengeToken), pending.userId)
-      return openSession(tx, await accounts.find(tx, pending.userId), device)
+      const user = await accounts.find(tx, pending.userId)
+      return openSessionFor(tx, user, device, bearerId ?? bearerIdIn(challengeToken))
     })
     if (grant === null) throw wrongCode(challenge.userId)
     return toSessionReply(grant, baseUrl)
@@ -111,7 +124,7 @@ export function createSignIn(deps: SignInDeps) {
     return toSessionReply(await sessions.refresh(refreshToken, sealed), baseUrl)
   }
 
-  /** Opens a session for a user who has passed every step, in the caller's transaction. */
+  /** Opens a session for a new user, in the caller's transaction. */
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.remember(tx, user.id, device.name)

@@ -1,4 +1,4 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -7,6 +7,8 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { SignInMethods } from '../accounts/sign-in-methods.ts'
+import type { SignUp } from '../accounts/sign-up.ts'
 import type { EmailAddresses } from '../email/email-addresses.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UsersDb } from '../schema.ts'
@@ -20,6 +22,8 @@ type SocialLoginDeps = {
   accounts: Accounts
   addresses: EmailAddresses
   signIn: SignIn
+  signUp: SignUp
+  signInMethods: SignInMethods
   identities: Identities
   accountSecurity: AccountSecurity
   notices: Notices
@@ -45,7 +49,8 @@ const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 
 
 /** Signs users in with Google or Apple. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, addresses, signIn, identities, accountSecurity, verifyIdToken } = deps
+  const { db, accounts, addresses, signIn, signUp, signInMethods, identities } = deps
+  const { accountSecurity, verifyIdToken } = deps
   const { notices, limits, appleGrants, sealKey, now, log } = deps
   const { identities: links, users } = db.tables
   return { login, unlink }
@@ -78,18 +83,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   /** Unlinks a provider and secures the account. Throws `conflict` if it is the only way to sign in. */
   async function unlink(userId: string, sessionId: string, provider: ProviderName) {
     await db.write(async (tx) => {
-      const user = await accounts.find(tx, userId)
       if ((await identities.remove(tx, userId, provider)) === 0) throw notFound()
-      const [other] = await tx
-        .select()
-        .from(links)
-        .where(eq(links.userId, userId))
-        .orderBy(asc(links.createdAt), asc(links.provider))
-        .limit(1)
-      const hasPassword = user.passwordHash !== null && user.emailKey !== null
-      const loginType = hasPassword ? 'email' : other?.provider
-      if (loginType === undefined) throw onlySignInMethod()
-      await accounts.update(tx, userId, { loginType })
+      await signInMethods.requireOne(tx, userId)
       await accountSecurity.secure(tx, userId, sessionId)
     })
   }
@@ -106,6 +101,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   ): Promise<Account> {
     const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
     if (known) return known
+    await signUp.requireOpen(tx, identity.emailVerified ? identity.email : null)
     const guest = await guestOf(tx, bearerId)
     const login = await loginFieldsOf(tx, identity)
     const name = defaults.name || identity.name
@@ -187,11 +183,4 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       return null
     }
   }
-}
-
-function onlySignInMethod(): AppError {
-  return new AppError(
-    'conflict',
-    'This is the only way to sign in: set a password by e-mail first.',
-  )
 }

@@ -12,7 +12,7 @@ import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../.
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
-import type { PasswordProof } from '../credentials/password-proof.ts'
+import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
 import type { UsersDb } from '../schema.ts'
 
 type TwoFactorDeps = {
@@ -23,7 +23,7 @@ type TwoFactorDeps = {
   /** The issuer that authenticator apps show. */
   issuer: string
   now: () => Date
-  proof: PasswordProof
+  ownerProof: OwnerProof
   accountSecurity: AccountSecurity
 }
 
@@ -35,13 +35,14 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
-  const { db, sealKey, recoveryKey, limits, issuer, now, proof, accountSecurity } = deps
+  const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accountSecurity } = deps
   const { users, recoveryCodes } = db.tables
   return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, claimsOf }
 
   /** Creates a secret. Two-factor turns on once a code confirms it. */
-  async function setUp(userId: string, password: string) {
-    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+  async function setUp(owner: Owner, password: string | undefined) {
+    const { userId } = owner
+    const recheckPassword = await ownerProof.prove(owner, password)
     const secret = newTotpSecret()
     const email = await db.write(async (tx) => {
       await recheckPassword(tx)
@@ -98,8 +99,9 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** Replaces the recovery codes and returns the new ones. */
-  async function renewRecoveryCodes(userId: string, password: string, code: string) {
-    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+  async function renewRecoveryCodes(owner: Owner, password: string | undefined, code: string) {
+    const { userId } = owner
+    const recheckPassword = await ownerProof.prove(owner, password)
     const reservation = await reserve(userId)
     const codes = newRecoveryCodes()
     await db.write(async (tx) => {
@@ -119,8 +121,9 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     await tx.insert(recoveryCodes).values(rows)
   }
 
-  async function disable(userId: string, sessionId: string, password: string, code: string) {
-    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+  async function disable(owner: Owner, password: string | undefined, code: string) {
+    const { userId, sessionId } = owner
+    const recheckPassword = await ownerProof.prove(owner, password)
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
       await recheckPassword(tx)

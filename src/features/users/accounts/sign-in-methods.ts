@@ -1,0 +1,42 @@
+import { asc, eq } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { UsersDb } from '../schema.ts'
+import type { Accounts } from './accounts.ts'
+
+type SignInMethodsDeps = { db: UsersDb; accounts: Accounts }
+
+export type SignInMethods = ReturnType<typeof createSignInMethods>
+
+/** Keeps users from removing their last way to sign in. */
+export function createSignInMethods({ db, accounts }: SignInMethodsDeps) {
+  const { identities, passkeys } = db.tables
+  return { requireOne }
+
+  /**
+   * Updates the login type after a method was removed in the same transaction. Throws `conflict` if none is left.
+   * A verified address is one: codes are sent to it.
+   */
+  async function requireOne(tx: Tx, userId: string) {
+    const { emailKey, passwordHash, emailVerifiedAt, loginType } = await accounts.find(tx, userId)
+    const signsInByEmail = emailKey !== null && (passwordHash !== null || emailVerifiedAt !== null)
+    const linked = await tx
+      .select({ provider: identities.provider })
+      .from(identities)
+      .where(eq(identities.userId, userId))
+      .orderBy(asc(identities.createdAt), asc(identities.provider))
+    const hasPasskey = (await tx.$count(passkeys, eq(passkeys.userId, userId))) > 0
+    const left = [
+      ...(signsInByEmail ? ['email'] : []),
+      ...linked.map(({ provider }) => provider),
+      ...(hasPasskey ? ['passkey'] : []),
+    ]
+    const [first] = left
+    if (first === undefined) throw onlySignInMethod()
+    if (!left.includes(loginType)) await accounts.update(tx, userId, { loginType: first })
+  }
+}
+
+function onlySignInMethod(): AppError {
+  return new AppError('conflict', 'This is the only way to sign in: add another one first.')
+}

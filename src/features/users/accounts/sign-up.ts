@@ -1,0 +1,90 @@
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import { requireMailbox } from '../email/email-addresses.ts'
+import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
+import type { UsersDb } from '../schema.ts'
+import type { Accounts } from './accounts.ts'
+
+/** Who may create an account: everyone, users with an invitation, or only operators and servers. */
+export type SignUpMode = 'on' | 'invite' | 'off'
+
+type SignUpDeps = {
+  mode: SignUpMode
+  db: UsersDb
+  accounts: Accounts
+  oneTimeTokens: OneTimeTokens
+  outbox: UserOutbox
+  /** The base URL of links that open the app; null without one. */
+  appLink: string | null
+}
+
+export type SignUp = ReturnType<typeof createSignUp>
+
+/** Decides whether users may create accounts, and invites them. */
+export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLink }: SignUpDeps) {
+  return { isOpenTo, requireOpen, requireInvitation, acceptInvitation, invite }
+
+  /** Whether the user with this address may create an account. Null: a user without a proven address. */
+  async function isOpenTo(from: Reader, provenEmail: string | null): Promise<boolean> {
+    if (mode !== 'invite') return mode === 'on'
+    return provenEmail !== null && oneTimeTokens.findInvitation(from, provenEmail)
+  }
+
+  /** Throws `sign_up_closed` unless the user may create an account. Consumes the invitation. */
+  async function requireOpen(tx: Tx, provenEmail: string | null) {
+    if (!(await isOpenTo(tx, provenEmail))) throw signUpClosed(mode)
+    if (provenEmail !== null)
+      await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(provenEmail))
+  }
+
+  /** Throws `sign_up_closed` where a registration needs an invitation for `email` and `token` is not one. */
+  async function requireInvitation(from: Reader, email: string, token: string | undefined) {
+    if (mode === 'on' || (mode === 'invite' && (await isInvited(from, email, token)))) return
+    throw signUpClosed(mode)
+  }
+
+  /** Consumes the invitation of a registration. Returns whether there was one, which proves the address. */
+  async function acceptInvitation(tx: Tx, email: string, token: string | undefined) {
+    await requireInvitation(tx, email, token)
+    if (!(await isInvited(tx, email, token))) return false
+    await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(email))
+    return true
+  }
+
+  async function isInvited(from: Reader, email: string, token: string | undefined) {
+    if (token === undefined) return false
+    const invitation = await oneTimeTokens.find(from, 'invitation', token)
+    return invitation?.emailKey === emailKeyOf(email)
+  }
+
+  /** Sends an invitation, which replaces an earlier one. Throws `conflict` where it would be of no use. */
+  async function invite(email: string, locale: string) {
+    requireMailbox(email)
+    if (mode !== 'invite') throw notByInvitation(mode)
+    await db.write(async (tx) => {
+      if (await accounts.findByEmail(tx, email)) throw alreadyRegistered()
+      const token = await oneTimeTokens.issueOpen(tx, 'invitation', email)
+      const link = appLink === null ? {} : { link: `${appLink}/invitation?token=${token}` }
+      const mail = { mail: 'invitation', to: email, locale, detail: email, ...link } as const
+      const handling = { priority: PRIORITY.confirmation, userId: null, source: 'invitation' }
+      await outbox.add(tx, { kind: 'mail', ...mail }, handling)
+    })
+  }
+}
+
+function signUpClosed(mode: SignUpMode): AppError {
+  const message =
+    mode === 'invite' ? 'New accounts need an invitation.' : 'New accounts are not accepted.'
+  return new AppError('sign_up_closed', message)
+}
+
+function notByInvitation(mode: SignUpMode): AppError {
+  const reason = mode === 'on' ? 'everyone can sign up' : 'nobody can sign up'
+  return new AppError('conflict', `No invitation was sent: ${reason}. Set SIGN_UP=invite first.`)
+}
+
+function alreadyRegistered(): AppError {
+  return new AppError('email_taken', 'Another account has this e-mail address.')
+}

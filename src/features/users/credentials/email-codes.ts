@@ -1,0 +1,155 @@
+import { eq } from 'drizzle-orm'
+import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { SignUp } from '../accounts/sign-up.ts'
+import {
+  type EmailAddresses,
+  requestedMailClaim,
+  requireMailbox,
+} from '../email/email-addresses.ts'
+import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
+import type { UsersDb } from '../schema.ts'
+import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import { LIFETIME_MS, type OneTimeTokens } from './one-time-tokens.ts'
+
+type EmailCodesDeps = {
+  db: UsersDb
+  accounts: Accounts
+  accountSecurity: AccountSecurity
+  addresses: EmailAddresses
+  oneTimeTokens: OneTimeTokens
+  signIn: SignIn
+  signUp: SignUp
+  outbox: UserOutbox
+  limits: Limits
+  /** Derives the codes. */
+  key: Uint8Array
+  now: () => Date
+}
+
+type CodeAnswer = { requestToken: string; code: string }
+
+const MAX_ATTEMPTS = 5
+/** Keeps the chance of guessing a code of one account below 1 % in a year. */
+const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
+const PER_IP: WindowRule = { name: 'email-code-address', max: 100, seconds: 5 * 60 }
+
+/**
+ * Signs users in with a code of six digits, sent by e-mail. The device that asked holds a secret token, and the code
+ * is derived from it: a code is stored only in the queued mail, and is useless on other devices.
+ */
+export function createEmailCodes(deps: EmailCodesDeps) {
+  const { db, accounts, accountSecurity, addresses, oneTimeTokens, signIn, signUp } = deps
+  const { outbox, limits, key, now } = deps
+  const { users } = db.tables
+  return { request, mailFor, signInWith, claimsOf, codeOf }
+
+  /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
+  async function request(email: string, locale: string, ip: string) {
+    requireMailbox(email)
+    await addresses.reserveMailLimit(email, ip)
+    const requestToken = await db.write(async (tx) => {
+      const token = await oneTimeTokens.issueOpen(tx, 'email-code', email)
+      const until = now().getTime() + LIFETIME_MS['email-code']
+      const message = { kind: 'email-code', email, locale, code: codeOf(token), until } as const
+      await outbox.add(tx, message, { priority: PRIORITY.reset, userId: null, source: ip })
+      return token
+    })
+    return { requestToken, expiresIn: LIFETIME_MS['email-code'] / 1000 }
+  }
+
+  /** The mail for a request: the code, or that there is no account; null once the code has expired. */
+  async function mailFor(message: { email: string; locale: string; code: string; until: number }) {
+    const { email, locale, code, until } = message
+    if (until <= now().getTime()) return null
+    const user = await accounts.findByEmail(db.read, email)
+    if (user?.email)
+      return { mail: 'email-code', to: user.email, locale: user.locale, detail: code } as const
+    if (await signUp.isOpenTo(db.read, email))
+      return { mail: 'email-code', to: email, locale, detail: code } as const
+    return { mail: 'no-account', to: email, locale, detail: email } as const
+  }
+
+  /** Signs in with a code, or creates the account where sign-up is open. Throws `invalid_credentials`. */
+  async function signInWith(
+    { requestToken, code }: CodeAnswer,
+    defaults: AccountDefaults,
+    { ip, device, baseUrl }: RequestOrigin,
+    bearerId: string | null,
+  ) {
+    const found = await oneTimeTokens.find(db.read, 'email-code', requestToken)
+    const perAddress = found?.emailKey ? [{ rule: WRONG_PER_ADDRESS, key: found.emailKey }] : []
+    const { release } = await limits.reserve([...perAddress, { rule: PER_IP, key: ip }])
+    const result = await db.write(async (tx) => {
+      const pending = await oneTimeTokens.find(tx, 'email-code', requestToken)
+      if (!pending) return null
+      if (!equalInConstantTime(code, codeOf(requestToken))) {
+        await oneTimeTokens.countFailure(tx, pending, MAX_ATTEMPTS)
+        return null
+      }
+      await oneTimeTokens.consume(tx, 'email-code', requestToken)
+      const email = pending.email ?? ''
+      const user = await findOrCreateAccount(tx, email, defaults, bearerId)
+      if (!user) return null
+      await release(tx)
+      await addresses.releaseMailLimit(tx, email)
+      return signIn.finishSignIn(tx, user, device, bearerId)
+    })
+    if (result === null) throw wrongCode()
+    return signIn.toSignInReply(result, baseUrl)
+  }
+
+  /** The account with this address, else the guest's or a new one; null where sign-up is closed. */
+  async function findOrCreateAccount(
+    tx: Tx,
+    email: string,
+    defaults: AccountDefaults,
+    bearerId: string | null,
+  ): Promise<Account | null> {
+    const known = await accounts.findByEmail(tx, email)
+    if (known) return known.emailVerifiedAt === null ? claim(tx, known) : known
+    if (!(await signUp.isOpenTo(tx, email))) return null
+    await signUp.requireOpen(tx, email)
+    const login = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
+    const user = bearerId === null ? null : await accounts.find(tx, bearerId)
+    if (user?.loginType !== 'guest') return accounts.create(tx, 'email', defaults, login)
+    const name = defaults.name === '' ? {} : { name: defaults.name }
+    return accounts.upgrade(tx, user, 'email', { ...login, ...name })
+  }
+
+  /**
+   * Gives an account with an unverified address to the owner of the mailbox. A stranger may have set its password, so
+   * every earlier way in ends.
+   */
+  async function claim(tx: Tx, user: Account): Promise<Account> {
+    await accountSecurity.removeUntrustedSignInMethods(tx, user)
+    await tx.update(users).set({ passwordHash: null }).where(eq(users.id, user.id))
+    await accountSecurity.secure(tx, user.id, null)
+    return accounts.update(tx, user.id, { loginType: 'email', emailVerifiedAt: now() })
+  }
+
+  /** The rate limits for codes of an account. */
+  function claimsOf({ emailKey }: Account): Claim[] {
+    return emailKey === null
+      ? []
+      : [{ rule: WRONG_PER_ADDRESS, key: emailKey }, requestedMailClaim(emailKey)]
+  }
+
+  function codeOf(requestToken: string): string {
+    const digest = Buffer.from(hmac(key, `email-code.${requestToken}`), 'base64url')
+    return String(digest.readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
+  }
+}
+
+function wrongCode(): AppError {
+  return new AppError(
+    'invalid_credentials',
+    'The code is wrong or has expired. Check it, or request a new one.',
+    { denial: { reason: 'wrong_code' } },
+  )
+}

@@ -1,0 +1,46 @@
+import { eq } from 'drizzle-orm'
+import { MINUTE_MS } from '../../../lib/durations.ts'
+import { AppError, invalidField } from '../../../lib/errors.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { UsersDb } from '../schema.ts'
+import type { PasswordProof, RecheckPassword } from './password-proof.ts'
+
+type OwnerProofDeps = { db: UsersDb; accounts: Accounts; proof: PasswordProof; now: () => Date }
+
+/** The signed-in user and session. */
+export type Owner = { userId: string; sessionId: string }
+
+export type OwnerProof = ReturnType<typeof createOwnerProof>
+
+const RECENT_MS = 10 * MINUTE_MS
+
+/** Checks that a request comes from the owner of the account, and not from someone who holds the owner's tokens. */
+export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
+  const { sessions } = db.tables
+  return { prove, requireRecentSignIn }
+
+  /**
+   * Checks the password of an account that has one; other users must have signed in recently. Returns a check to
+   * repeat inside the transaction that follows.
+   */
+  async function prove(
+    { userId, sessionId }: Owner,
+    password: string | undefined,
+  ): Promise<RecheckPassword> {
+    const { passwordHash, loginType } = await accounts.find(db.read, userId)
+    if (passwordHash !== null || loginType === 'guest') {
+      if (password === undefined) throw invalidField('password', 'is required')
+      return proof.verifyOwnPassword(userId, password)
+    }
+    await requireRecentSignIn(sessionId)
+    return async () => {}
+  }
+
+  /** Throws `recent_sign_in_required` unless the session was opened in the last ten minutes. */
+  async function requireRecentSignIn(sessionId: string) {
+    const [session] = await db.read.select().from(sessions).where(eq(sessions.id, sessionId))
+    const age = now().getTime() - (session?.createdAt.getTime() ?? 0)
+    if (age >= 0 && age <= RECENT_MS) return
+    throw new AppError('recent_sign_in_required', 'Sign in again to confirm that it is you.')
+  }
+}

@@ -1,0 +1,67 @@
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import { eq } from 'drizzle-orm'
+import { passkeyRefused, verifyPasskey } from '../../../lib/webauthn.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import type { UsersDb } from '../schema.ts'
+import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import { type RelyingParty, TIMEOUT_MS } from './passkeys.ts'
+
+type PasskeyLoginDeps = {
+  db: UsersDb
+  accounts: Accounts
+  oneTimeTokens: OneTimeTokens
+  signIn: SignIn
+  limits: Limits
+  relyingParty: RelyingParty
+  now: () => Date
+}
+
+const STARTS_PER_IP: WindowRule = { name: 'passkey-start', max: 300, seconds: 5 * 60 }
+/** Limits refused passkeys. */
+const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 100, seconds: 5 * 60 }
+
+/** Signs users in with a passkey, without a name and without a second step. */
+export function createPasskeyLogin(deps: PasskeyLoginDeps) {
+  const { db, accounts, oneTimeTokens, signIn, limits, relyingParty, now } = deps
+  const { passkeys } = db.tables
+  return { start, login }
+
+  /** The options for any passkey of this app. */
+  async function start(ip: string) {
+    await limits.reserve([{ rule: STARTS_PER_IP, key: ip }])
+    const challenge = await db.write((tx) => oneTimeTokens.issueOpen(tx, 'passkey-sign-in'))
+    const { rpId } = relyingParty
+    return { challenge, rpId, timeout: TIMEOUT_MS, userVerification: 'required' as const }
+  }
+
+  /** Opens a session for the owner of the passkey. Throws `invalid_credentials`. */
+  async function login(
+    response: AuthenticationResponseJSON,
+    { ip, device, baseUrl }: RequestOrigin,
+    bearerId: string | null,
+  ) {
+    const { release } = await limits.reserve([{ rule: REFUSED_PER_IP, key: ip }])
+    const [passkey] = await db.read.select().from(passkeys).where(eq(passkeys.id, response.id))
+    if (passkey?.rpId !== relyingParty.rpId) throw passkeyRefused()
+    const counter = await verifyPasskey(response, passkey, {
+      ...relyingParty,
+      consumeChallenge: async (challenge) =>
+        (await db.write((tx) => oneTimeTokens.consume(tx, 'passkey-sign-in', challenge))) !== null,
+    })
+    const grant = await db.write(async (tx) => {
+      const [used] = await tx
+        .update(passkeys)
+        .set({ counter, lastUsedAt: now() })
+        .where(eq(passkeys.id, passkey.id))
+        .returning()
+      // It may have been removed while it was verified.
+      if (!used) throw passkeyRefused()
+      await release(tx)
+      const user = await accounts.find(tx, used.userId)
+      return signIn.openSessionFor(tx, user, device, bearerId)
+    })
+    return signIn.toSessionReply(grant, baseUrl)
+  }
+}

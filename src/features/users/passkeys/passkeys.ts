@@ -1,0 +1,152 @@
+import type { RegistrationResponseJSON } from '@simplewebauthn/server'
+import { and, asc, eq } from 'drizzle-orm'
+import { AppError, notFound } from '../../../lib/errors.ts'
+import { verifyNewPasskey } from '../../../lib/webauthn.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { SignInMethods } from '../accounts/sign-in-methods.ts'
+import type { SignUp } from '../accounts/sign-up.ts'
+import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
+import type { PasswordProof } from '../credentials/password-proof.ts'
+import type { Notices } from '../email/notices.ts'
+import type { UsersDb } from '../schema.ts'
+
+/** The relying party of users' passkeys: its id (a host name), and the origins that may use them. */
+export type RelyingParty = { rpId: string; origins: string[] }
+
+type PasskeysDeps = {
+  db: UsersDb
+  accounts: Accounts
+  accountSecurity: AccountSecurity
+  signInMethods: SignInMethods
+  signUp: SignUp
+  oneTimeTokens: OneTimeTokens
+  proof: PasswordProof
+  ownerProof: OwnerProof
+  notices: Notices
+  relyingParty: RelyingParty
+  appName: string
+  now: () => Date
+}
+
+type Row = UsersDb['tables']['passkeys']['$inferSelect']
+
+const MAX_PASSKEYS = 20
+/** Ed25519, ES256 and RS256, as COSE numbers (RFC 9053). */
+const ALGORITHMS = [-8, -7, -257]
+/** How long the device waits for the user. */
+export const TIMEOUT_MS = 60_000
+
+/** The passkeys of users (WebAuthn level 3). Each needs user verification, so it counts as two factors. */
+export function createUserPasskeys(deps: PasskeysDeps) {
+  const { db, accounts, accountSecurity, signInMethods, signUp, oneTimeTokens } = deps
+  const { proof, ownerProof, notices, relyingParty, appName, now } = deps
+  const { passkeys } = db.tables
+  return { startRegistration, add, list, rename, remove }
+
+  /**
+   * The options for creating a passkey. Needs the password or a recent sign-in: with a passkey, a thief could sign in
+   * for ever. A guest has neither, and nothing else to lose.
+   */
+  async function startRegistration({ userId, sessionId }: Owner, password: string | undefined) {
+    const user = await accounts.find(db.read, userId)
+    const recheckPassword =
+      password === undefined ? null : await proof.verifyOwnPassword(userId, password)
+    if (recheckPassword === null && user.loginType !== 'guest')
+      await ownerProof.requireRecentSignIn(sessionId)
+    const existing = await rowsOf(userId)
+    const challenge = await db.write(async (tx) => {
+      await recheckPassword?.(tx)
+      return oneTimeTokens.issue(tx, 'passkey-registration', userId)
+    })
+    const names = { name: user.email || user.name || appName, displayName: user.name }
+    return {
+      challenge,
+      rp: { id: relyingParty.rpId, name: appName },
+      user: { id: Buffer.from(userId).toString('base64url'), ...names },
+      pubKeyCredParams: ALGORITHMS.map((alg) => ({ alg, type: 'public-key' as const })),
+      timeout: TIMEOUT_MS,
+      attestation: 'none' as const,
+      excludeCredentials: existing.map(({ id }) => ({ id, type: 'public-key' as const })),
+      authenticatorSelection: {
+        residentKey: 'required' as const,
+        requireResidentKey: true,
+        userVerification: 'required' as const,
+      },
+    }
+  }
+
+  /** Stores a new passkey. A guest becomes an account that signs in with it. */
+  async function add({ userId }: Owner, response: RegistrationResponseJSON, name: string) {
+    const passkey = await verifyNewPasskey(response, {
+      ...relyingParty,
+      consumeChallenge: async (challenge) => {
+        const issued = await db.write((tx) =>
+          oneTimeTokens.consume(tx, 'passkey-registration', challenge),
+        )
+        return issued?.userId === userId
+      },
+    })
+    const row = await db.write(async (tx) => {
+      const user = await accounts.find(tx, userId)
+      if ((await tx.$count(passkeys, eq(passkeys.userId, userId))) >= MAX_PASSKEYS)
+        throw new AppError('conflict', 'You already have 20 passkeys. Remove one first.')
+      const [known] = await tx.select().from(passkeys).where(eq(passkeys.id, passkey.id))
+      if (known) throw new AppError('conflict', 'This passkey is already registered.')
+      if (user.loginType === 'guest') {
+        await signUp.requireOpen(tx, null)
+        await accounts.upgrade(tx, user, 'passkey', {})
+      }
+      const { rpId } = relyingParty
+      const added = { ...passkey, userId, rpId, name: name || 'Passkey', createdAt: now() }
+      const [row] = await tx.insert(passkeys).values(added).returning()
+      await notices.enqueueNotice(tx, user, 'passkey-added', { detail: added.name })
+      return row as Row
+    })
+    return describe(row)
+  }
+
+  async function list(userId: string) {
+    return (await rowsOf(userId)).map(describe)
+  }
+
+  async function rename(userId: string, id: string, name: string) {
+    const [row] = await db.write((tx) =>
+      tx.update(passkeys).set({ name }).where(isTheirs(userId, id)).returning(),
+    )
+    if (!row) throw notFound()
+    return describe(row)
+  }
+
+  /** Removes a passkey and secures the account. Throws `conflict` if it is the only way to sign in. */
+  async function remove({ userId, sessionId }: Owner, id: string) {
+    await db.write(async (tx) => {
+      const removed = await tx.delete(passkeys).where(isTheirs(userId, id)).returning()
+      if (removed.length === 0) throw notFound()
+      await signInMethods.requireOne(tx, userId)
+      await accountSecurity.secure(tx, userId, sessionId)
+    })
+  }
+
+  function isTheirs(userId: string, id: string) {
+    return and(eq(passkeys.id, id), eq(passkeys.userId, userId))
+  }
+
+  function rowsOf(userId: string) {
+    return db.read
+      .select()
+      .from(passkeys)
+      .where(eq(passkeys.userId, userId))
+      .orderBy(asc(passkeys.createdAt), asc(passkeys.id))
+  }
+}
+
+function describe({ id, name, createdAt, lastUsedAt }: Row) {
+  return {
+    _id: id,
+    name,
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+  }
+}

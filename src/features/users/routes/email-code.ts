@@ -1,0 +1,56 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
+import { isSealed } from '../../../platform/http/opened-request.ts'
+import { EmailCodeAnswerBody, EmailCodeBody, EmailCodeReply, SignInReply } from '../model.ts'
+import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
+import { createOriginOf, localeOf } from './origin.ts'
+
+const PATH = '/api/auth/email_code/v1'
+const tags = ['Signing in']
+
+/** Signing in with a code that is sent by e-mail. */
+export function emailCodeRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
+  const { emailCodes, guests } = users
+  const originOf = createOriginOf({ ipOf, baseUrlOf })
+  return new Elysia({ name: 'auth-email-code' })
+    .use(signedIn)
+    .post(
+      PATH,
+      async ({ body: { email }, request, server }) =>
+        data(await emailCodes.request(email, localeOf(request).locale, ipOf(request, server))),
+      {
+        ...json(EmailCodeBody),
+        response: responses(DataOf(EmailCodeReply), 400, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'requestEmailCode',
+          summary: 'Send a sign-in code by e-mail',
+          description:
+            'Sends six digits to the address. They work for ten minutes, for five attempts and only together with the `requestToken` of this reply. A new request replaces an earlier one. The reply is the same whether the account exists or not.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/verify`,
+      async ({ body: { name = '', ...answer }, request, server, bearer }) =>
+        emailCodes.signInWith(
+          answer,
+          { name, ...localeOf(request) },
+          originOf(request, server),
+          await guests.bearerUserId(bearer, isSealed(request)),
+        ),
+      {
+        ...json(EmailCodeAnswerBody),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'signInWithEmailCode',
+          security: OPTIONAL_GUEST_TOKEN,
+          summary: 'Sign in with the code from the e-mail',
+          description:
+            "Creates the account if there is none, unless `SIGN_UP` forbids it. If the account's address was not verified yet, its password and other sign-in methods are removed, because a stranger may have set them. With a guest's token the guest is upgraded or merged.",
+        },
+      },
+    )
+}

@@ -1,0 +1,145 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { Elysia, t } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { isSealed } from '../../../platform/http/opened-request.ts'
+import { SessionReply } from '../model.ts'
+import {
+  AddPasskeyBody,
+  CreationOptions,
+  PasskeyQuery,
+  PasskeyReply,
+  PasskeySignInBody,
+  RegistrationBody,
+  RenamePasskeyBody,
+  RequestOptions,
+} from '../passkeys/model.ts'
+import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
+import { createOriginOf } from './origin.ts'
+
+const PATH = '/api/auth/passkey/v1'
+const tags = ['Signing in']
+
+/** Signing in with passkeys, and managing them. */
+export function passkeyRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
+  const { passkeys, passkeyLogin, guests } = users
+  const originOf = createOriginOf({ ipOf, baseUrlOf })
+  return new Elysia({ name: 'auth-passkeys' })
+    .use(signedIn)
+    .post(
+      `${PATH}/sign_in/options`,
+      async ({ request, server }) => data(await passkeyLogin.start(ipOf(request, server))),
+      {
+        parse: 'none',
+        response: responses(DataOf(RequestOptions), 400, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'startPasskeySignIn',
+          summary: 'Get the options for signing in with a passkey',
+          description: 'For `navigator.credentials.get`. The user need not enter a name.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/sign_in`,
+      async ({ body: { credential }, request, server, bearer }) =>
+        data(
+          await passkeyLogin.login(
+            credential as AuthenticationResponseJSON,
+            originOf(request, server),
+            await guests.bearerUserIdIfValid(bearer, isSealed(request)),
+          ),
+        ),
+      {
+        ...json(PasskeySignInBody),
+        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'signInWithPasskey',
+          security: OPTIONAL_GUEST_TOKEN,
+          summary: 'Sign in with a passkey',
+          description:
+            "Returns a session without a second step, even if two-factor is on. With a guest's token the guest is merged into the account.",
+        },
+      },
+    )
+    .get(PATH, async ({ session }) => data(await passkeys.list(session.userId)), {
+      signedIn: true,
+      response: responses(DataOf(t.Array(PasskeyReply)), 400, 401),
+      detail: {
+        tags,
+        operationId: 'listPasskeys',
+        summary: 'The user’s passkeys',
+        description: 'The passkeys of the signed-in user, oldest first.',
+      },
+    })
+    .post(
+      `${PATH}/options`,
+      async ({ session, body: { password } }) =>
+        data(await passkeys.startRegistration(session, password)),
+      {
+        ...json(RegistrationBody),
+        signedIn: true,
+        response: responses(DataOf(CreationOptions), 400, 401, 403, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'startPasskeyRegistration',
+          summary: 'Get the options for creating a passkey',
+          description:
+            'For `navigator.credentials.create`. Needs the password, or a sign-in in the last ten minutes; else 403 `recent_sign_in_required`. Guests need neither.',
+        },
+      },
+    )
+    .post(
+      PATH,
+      async ({ session, body: { credential, name = '' } }) =>
+        data(await passkeys.add(session, credential as RegistrationResponseJSON, name)),
+      {
+        ...json(AddPasskeyBody),
+        signedIn: true,
+        response: responses(DataOf(PasskeyReply), 400, 401, 403, 409, 413, 415, 422, 503, 507),
+        detail: {
+          tags,
+          operationId: 'addPasskey',
+          summary: 'Add a passkey',
+          description:
+            'A guest becomes an account that signs in with it. The user is notified by e-mail. At most 20 per user.',
+        },
+      },
+    )
+    .patch(
+      PATH,
+      async ({ session, body: { id, name } }) =>
+        data(await passkeys.rename(session.userId, id, name)),
+      {
+        ...json(RenamePasskeyBody),
+        signedIn: true,
+        response: responses(DataOf(PasskeyReply), 400, 401, 404, 413, 415, 422, 503),
+        detail: {
+          tags,
+          operationId: 'renamePasskey',
+          summary: 'Rename a passkey',
+          description: 'The name helps the user to recognize it.',
+        },
+      },
+    )
+    .delete(
+      PATH,
+      async ({ session, query: { id } }) => {
+        await passkeys.remove(session, id)
+        return message('The passkey is removed. Other devices are signed out.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        query: PasskeyQuery,
+        response: responses(Message, 400, 401, 404, 409, 422, 503),
+        detail: {
+          tags,
+          operationId: 'removePasskey',
+          summary: 'Remove a passkey',
+          description: '409 when it is the only way to sign in. Other devices are signed out.',
+        },
+      },
+    )
+}

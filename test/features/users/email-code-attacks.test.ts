@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'bun:test'
+import { CODE_PATH, EMAIL, otherCode, startEmailCodes } from '../../support/email-codes.ts'
+
+const MINUTE = 60_000
+
+describe('floods are limited', () => {
+  test('four requests for one address in an hour', async () => {
+    await using it = await startEmailCodes()
+    for (let at = 0; at < 3; at++) expect((await it.request()).status).toBe(200)
+    expect((await it.request()).status).toBe(429)
+    expect((await it.request('unknown@example.com')).status).toBe(200)
+    it.app.clock.advance(60 * MINUTE)
+    expect((await it.request()).status).toBe(200)
+  })
+
+  test('a code that was used does not count', async () => {
+    await using it = await startEmailCodes()
+    for (let at = 0; at < 5; at++) {
+      const { requestToken, code } = await it.code()
+      expect((await it.verify(requestToken, code)).status).toBe(200)
+    }
+  })
+
+  test('requests from one network', async () => {
+    await using it = await startEmailCodes()
+    const statuses = new Set<number>()
+    for (let at = 0; at < 31; at++) statuses.add((await it.request(`u${at}@example.com`)).status)
+    expect([...statuses]).toEqual([200, 429])
+  })
+
+  test('more than twenty wrong codes for an address in a day', async () => {
+    await using it = await startEmailCodes({ TRUSTED_PROXIES: '0.0.0.0/0' })
+    const statuses: number[] = []
+    for (let hour = 0; hour < 5; hour++) {
+      const { requestToken, code } = await it.code()
+      for (let at = 0; at < 5; at++)
+        statuses.push((await it.verify(requestToken, otherCode(code))).status)
+      it.app.clock.advance(60 * MINUTE)
+    }
+    expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
+    const { requestToken, code } = await it.code()
+    expect((await it.verify(requestToken, code)).status).toBe(429)
+    it.app.clock.advance(20 * 60 * MINUTE)
+    const next = await it.code()
+    expect((await it.verify(next.requestToken, next.code)).status).toBe(200)
+  })
+})
+
+describe('a stranger learns nothing', () => {
+  test('from the reply, which is the same for unknown addresses', async () => {
+    await using it = await startEmailCodes()
+    await it.app.register(EMAIL)
+    const known = await it.request(EMAIL)
+    const unknown = await it.request('unknown@example.com')
+    const shape = ({ status, json }: typeof known) => ({
+      status,
+      members: Object.keys(json.response),
+      expiresIn: json.response.expiresIn,
+      length: json.response.requestToken.length,
+    })
+    expect(shape(unknown)).toEqual(shape(known))
+  })
+
+  test('from the work before the reply, which is the same for unknown addresses', async () => {
+    await using it = await startEmailCodes({ SIGN_UP: 'off' })
+    it.app.services.users.outbox.deliverWith(async () => {})
+    const { db } = it.app.services
+    const rows = async () => [
+      await db.read.$count(db.tables.oneTimeTokens),
+      await db.read.$count(db.tables.limits),
+    ]
+    await it.request('known@example.com')
+    const before = await rows()
+    await it.request('unknown@example.com')
+    const [tokens = 0, limits = 0] = before
+    // The counter of the network exists already.
+    expect(await rows()).toEqual([tokens + 1, limits + 1])
+  })
+
+  test('from the log', async () => {
+    await using it = await startEmailCodes({ LOG_LEVEL: 'debug' })
+    const { requestToken, code } = await it.code()
+    await it.verify(requestToken, code)
+    const log = it.app.lines.join('')
+    expect(log).toContain(CODE_PATH)
+    expect(log).not.toContain(requestToken)
+    expect(log).not.toContain(EMAIL)
+    expect(log).not.toMatch(new RegExp(`\\b${code}\\b`))
+  })
+
+  test('from the database, which has neither the code nor the token', async () => {
+    await using it = await startEmailCodes()
+    it.smtp.state.failing = true
+    const { json } = await it.request()
+    const { requestToken } = json.response
+    const code = it.app.services.users.emailCodes.codeOf(requestToken)
+    const { db } = it.app.services
+    const stored = JSON.stringify([
+      await db.read.select().from(db.tables.oneTimeTokens),
+      await db.read.select().from(db.tables.outbox),
+    ])
+    expect(stored).toContain(EMAIL)
+    expect(stored).not.toContain(requestToken)
+    expect(stored).not.toContain(code)
+  })
+})

@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'bun:test'
+import { createTestApp, PASSWORD } from '../../support/app.ts'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+import { createPasskey } from '../../support/passkey.ts'
+import { type ReceivedMail, startSmtp, tokenIn } from '../../support/smtp.ts'
+
+const EMAIL = 'ann@example.com'
+const BASE = { BASE_URL: 'https://api.example.com' }
+
+async function setUp(mode: string, environment: Record<string, string> = {}) {
+  const smtp = await startSmtp()
+  const identityProvider = await startIdentityProvider()
+  const app = await createTestApp(
+    { ...BASE, SMTP_URL: smtp.url, SIGN_UP: mode, ...environment },
+    { providers: identityProvider.providers },
+  )
+  return {
+    app,
+    smtp,
+    identityProvider,
+    invite: (email = EMAIL) => app.services.users.signUp.invite(email, 'en'),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]()
+      identityProvider[Symbol.dispose]()
+      await smtp[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type SetUp = Awaited<ReturnType<typeof setUp>>
+
+function register({ app }: SetUp, email = EMAIL, invitation?: string) {
+  return app.ask('POST', '/api/auth/register/v1', {
+    json: { email, password: PASSWORD, ...(invitation === undefined ? {} : { invitation }) },
+  })
+}
+
+async function signInWithGoogle({ app, identityProvider }: SetUp, email = EMAIL) {
+  const claims = { sub: email, email, email_verified: true }
+  const idToken = await identityProvider.mint('google', claims)
+  return app.ask('POST', '/api/auth/social/v1', { json: { provider: 'google', idToken } })
+}
+
+/** Asks for a code, and signs in with it if one arrives. */
+async function signInByCode({ app, smtp }: SetUp, email = EMAIL) {
+  const { json } = await app.ask('POST', '/api/auth/email_code/v1', { json: { email } })
+  const mail: ReceivedMail = await smtp.next(email)
+  const code = /\b\d{6}\b/.exec(mail.text)?.[0]
+  const { requestToken } = json.response
+  const reply = await app.ask('POST', '/api/auth/email_code/v1/verify', {
+    json: { requestToken, code: code ?? '000000' },
+  })
+  return { mail, hasCode: code !== undefined, reply }
+}
+
+/** Every way to create an account, for a user without an invitation token. */
+const WAYS: Record<string, (it: SetUp) => Promise<{ status: number; json: { code: string } }>> = {
+  'with a password': (it) => register(it),
+  'as a guest': ({ app }) => app.ask('POST', '/api/auth/guest/v1'),
+  'with a provider': (it) => signInWithGoogle(it),
+}
+
+describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
+  test.each(Object.keys(WAYS))('nobody creates an account %s', async (way) => {
+    await using it = await setUp(mode)
+    const { status, json } = (await WAYS[way]?.(it)) ?? { status: 0, json: { code: '' } }
+    expect([status, json.code]).toEqual([403, 'sign_up_closed'])
+    const { db } = it.app.services
+    expect(await db.read.$count(db.tables.users)).toBe(0)
+  })
+
+  test('an unknown address gets a mail without a code', async () => {
+    await using it = await setUp(mode)
+    const { mail, hasCode, reply } = await signInByCode(it)
+    expect([hasCode, reply.status]).toEqual([false, 401])
+    expect(mail.text).toContain('it has no account')
+  })
+
+  test('not even the right code creates an account', async () => {
+    await using it = await setUp(mode)
+    const { json } = await it.app.ask('POST', '/api/auth/email_code/v1', { json: { email: EMAIL } })
+    const { requestToken } = json.response
+    const code = it.app.services.users.emailCodes.codeOf(requestToken)
+    const reply = await it.app.ask('POST', '/api/auth/email_code/v1/verify', {
+      json: { requestToken, code },
+    })
+    expect([reply.status, reply.json.code]).toEqual([401, 'invalid_credentials'])
+  })
+
+  test('an account that an operator created signs in with a code', async () => {
+    await using it = await setUp(mode)
+    const defaults = { name: '', locale: 'en', timezone: 'utc', emailVerified: false }
+    const login = { email: EMAIL, password: null, ...defaults }
+    const { id } = await it.app.services.users.passwordLogin.create(login)
+    const { reply } = await signInByCode(it)
+    expect([reply.status, reply.json.response.user._id]).toEqual([200, id])
+  })
+
+  test('a guest from before cannot become an account', async () => {
+    await using it = await setUp(mode)
+    const { accounts, signIn } = it.app.services.users
+    const device = { name: 'ios', sealed: false }
+    const grant = await it.app.services.db.write(async (tx) => {
+      const guest = await accounts.create(tx, 'guest', { name: '', locale: 'en', timezone: 'utc' })
+      return signIn.openSession(tx, guest, device)
+    })
+    const { accessToken: token } = await signIn.toSessionReply(grant, '')
+    const registered = await it.app.ask('POST', '/api/auth/register/v1', {
+      token,
+      json: { email: EMAIL, password: PASSWORD },
+    })
+    const path = '/api/auth/passkey/v1'
+    const { json } = await it.app.ask('POST', `${path}/options`, { token, json: {} })
+    const credential = createPasskey(BASE.BASE_URL).register(json.response)
+    const withPasskey = await it.app.ask('POST', path, { token, json: { credential } })
+    expect([registered.status, withPasskey.status]).toEqual([403, 403])
+  })
+})
+
+describe('an invitation', () => {
+  test('lets its address sign up with a code, once', async () => {
+    await using it = await setUp('invite')
+    await it.invite()
+    await it.smtp.next(EMAIL)
+    const { reply } = await signInByCode(it)
+    expect(reply.json.response.user).toMatchObject({ email: EMAIL, emailVerified: true })
+    await it.app.ask('DELETE', '/api/user/profile/v1', {
+      token: reply.json.response.accessToken,
+    })
+    expect((await signInByCode(it)).hasCode).toBe(false)
+  })
+
+  test('lets its address sign up with a provider', async () => {
+    await using it = await setUp('invite')
+    await it.invite()
+    expect((await signInWithGoogle(it)).status).toBe(200)
+    expect((await signInWithGoogle(it, 'bea@example.com')).status).toBe(403)
+  })
+
+  test('has a token for registering with a password, which proves the address', async () => {
+    await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
+    await it.invite()
+    const mail = await it.smtp.next(EMAIL)
+    expect(mail.text).toContain('myapp://auth/invitation?token=')
+    expect((await register(it)).status).toBe(403)
+    expect((await register(it, 'bea@example.com', tokenIn(mail))).status).toBe(403)
+    const { status, json } = await register(it, EMAIL, tokenIn(mail))
+    expect([status, json.response.user.emailVerified]).toEqual([200, true])
+    expect((await register(it, EMAIL, tokenIn(mail))).status).toBe(403)
+  })
+
+  test('expires after seven days, and is replaced by a newer one', async () => {
+    await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
+    await it.invite()
+    const old = tokenIn(await it.smtp.next(EMAIL))
+    await it.invite()
+    const token = tokenIn(await it.smtp.next(EMAIL))
+    expect((await register(it, EMAIL, old)).status).toBe(403)
+    it.app.clock.advance(7 * 24 * 60 * 60_000)
+    expect((await register(it, EMAIL, token)).status).toBe(403)
+    expect((await signInByCode(it)).hasCode).toBe(false)
+  })
+
+  test('is not sent to an account, or where it is of no use', async () => {
+    await using invited = await setUp('invite')
+    await invited.invite()
+    await invited.smtp.next(EMAIL)
+    await signInByCode(invited)
+    expect(invited.invite()).rejects.toThrow('Another account has this e-mail address.')
+    await using open = await setUp('on')
+    expect(open.invite()).rejects.toThrow('everyone can sign up')
+    await using closed = await setUp('off')
+    expect(closed.invite()).rejects.toThrow('nobody can sign up')
+    expect(invited.invite('not an address')).rejects.toThrow('Some fields are invalid.')
+  })
+})
