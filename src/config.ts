@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { readAppLinks } from './lib/app-link-settings.ts'
 import { isCurrency } from './lib/locale.ts'
 import { readLog } from './lib/log-settings.ts'
 import {
@@ -62,6 +63,7 @@ function readSettings(reader: SettingsReader) {
     ...readStorage(reader),
     ...readApp(reader),
     ...readSignIn(reader),
+    ...readAppLinks(reader),
     ...readBilling(reader),
     ...readStores(reader),
     ...readWebhooks(reader),

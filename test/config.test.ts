@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
+import { APP_LINK_VARIABLES } from './support/app-link-variables.ts'
 import { REQUIRED_WITH_STORE_VARIABLES, STORE_VARIABLES } from './support/store-variables.ts'
 
 test('without environment variables, every setting has its default', () => {
@@ -127,6 +128,7 @@ const VARIABLES: Record<string, Variable> = {
     { applePrivateKey: 'PRIVATE KEY\nline' },
     ['AuthKey.p8'],
   ],
+  ...APP_LINK_VARIABLES,
   PASSWORD_MIN_LENGTH: ['256', { passwordMinLength: 256 }, ['7', '257', '8.5']],
   PASSWORD_HASHING: ['strong', { passwordHashing: 'strong' }, ['weak']],
   WEBHOOK_TOKEN: [
