@@ -7,6 +7,7 @@ import { DAY_MS } from '../../lib/durations.ts'
 import { trySmtp } from '../../platform/outbox/mailer.ts'
 import { readOwnCertificate } from '../tls/own-certificate.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
+import { checkOpenId } from './openid-check.ts'
 import type { ServerState } from './server-state.ts'
 
 const TIMEOUT_MS = 10_000
@@ -17,12 +18,14 @@ const EXPIRES_SOON_MS = 14 * DAY_MS
 /** The checks that contact other servers. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {
   const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
+  const { oidcIssuer } = config
   const feed = ratesProvider === 'off' ? null : createFeed(ratesProvider, ratesUrl, ratesApiKey)
   return [
     { name: 'mail', run: mail },
     { name: 'rates', run: rates },
     { name: 'clock', run: clock },
     { name: 'billing', run: billing },
+    ...(oidcIssuer === null ? [] : [{ name: 'openid', run: () => checkOpenId(oidcIssuer) }]),
     { name: 'address', run: address },
     { name: 'certificate', run: certificate },
   ]

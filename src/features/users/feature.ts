@@ -35,6 +35,7 @@ import { APPLE_URL, createAppleGrants } from './social/apple-grants.ts'
 import { createIdentities } from './social/identities.ts'
 import {
   createIdTokenVerifier,
+  createOwnsAddress,
   type IdentityProviders,
   knownProviders,
 } from './social/identity-providers.ts'
@@ -78,7 +79,8 @@ export const usersFeature = {
     const { accounts, deleteAccount, exportData, ownsPublicPicture, signingKeys } = needs
     const { sealKey, recoveryKey, refreshKey } = secrets
     const outbox: UserOutbox = createOutbox({ ...platform, key: sealKey })
-    const identities = createIdentities({ db, outbox, sealKey })
+    const ownsAddress = createOwnsAddress(config.oidcEmailDomains)
+    const identities = createIdentities({ db, outbox, sealKey, ownsAddress })
     const profile = createProfile({
       db,
       ownsPublicPicture,
@@ -93,6 +95,7 @@ export const usersFeature = {
       now,
     })
     const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = needs
+    const openId = openIdOf(config)
     const users = createUsers({
       ...platform,
       ...needs,
@@ -104,7 +107,8 @@ export const usersFeature = {
       passwordMinLength: config.passwordMinLength,
       alertEmail: config.alertEmail,
       links: linksOf(config),
-      verifyIdToken: createIdTokenVerifier(providers, now),
+      verifyIdToken: createIdTokenVerifier({ providers, openId, ownsAddress, now }),
+      openId,
       appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
       readProfile: profile.read,
     })
@@ -189,6 +193,11 @@ function linksOf(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = `${publicUrl(config)}/auth`
   return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
+}
+
+function openIdOf(config: Platform<UsersDb>['config']) {
+  const { oidcIssuer: issuer, oidcClientIds: clientIds, oidcName } = config
+  return { issuer, clientIds, name: oidcName ?? (issuer === null ? '' : new URL(issuer).host) }
 }
 
 /**

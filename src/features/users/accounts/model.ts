@@ -28,9 +28,10 @@ export const userExport = {
   identities: t.Array(
     closedObject(
       {
-        provider: openEnum(['google', 'apple'], { description: 'the identity provider' }),
+        provider: openEnum(['google', 'apple', 'oidc'], { description: 'the identity provider' }),
         subject: t.String({
-          description: 'the id of the user at the provider',
+          description:
+            'the id of the user at the provider, for `oidc` after the issuer and a space',
           examples: ['110169484474386276334'],
         }),
         email: email('the address that the provider sent; null if it sent none'),
@@ -41,9 +42,9 @@ export const userExport = {
         createdAt: time('when it was linked'),
       },
       'ExportedIdentity',
-      'a linked Google or Apple account',
+      'a linked account of an identity provider',
     ),
-    { description: 'linked Google and Apple accounts' },
+    { description: 'linked accounts of identity providers' },
   ),
   sessions: DevicesReply,
   devices: t.Array(
