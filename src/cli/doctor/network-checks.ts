@@ -6,6 +6,7 @@ import { createFeed } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { trySmtp } from '../../platform/outbox/mailer.ts'
 import { readOwnCertificate } from '../tls/own-certificate.ts'
+import { checkAppLinks, hasAppLinks } from './app-link-check.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
 import { checkOpenId } from './openid-check.ts'
 import type { ServerState } from './server-state.ts'
@@ -28,6 +29,9 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     ...(oidcIssuer === null ? [] : [{ name: 'openid', run: () => checkOpenId(oidcIssuer) }]),
     { name: 'address', run: address },
     { name: 'certificate', run: certificate },
+    ...(baseUrl?.startsWith('https:') && hasAppLinks(config)
+      ? [{ name: 'app links', run: () => checkAppLinks(config) }]
+      : []),
   ]
 
   async function mail() {

@@ -191,8 +191,23 @@ export const usersFeature = {
  */
 function linksOf(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
-  const page = `${publicUrl(config)}/auth`
+  const page = pagesUrl(config)
+  if (appLinkUrl === page) return { app: null, page }
   return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
+}
+
+/** The paths on this host that mails link to, which apps may open. */
+export function mailLinkPaths(config: Platform<UsersDb>['config']): string[] {
+  const page = new URL(pagesUrl(config))
+  const app = URL.parse(config.appLinkUrl ?? '')
+  const bases = app?.origin === page.origin ? [page.pathname, app.pathname] : [page.pathname]
+  return [...new Set(bases)].flatMap((base) => MAIL_PAGES.map((name) => `${base}/${name}`))
+}
+
+const MAIL_PAGES = ['verify', 'reset', 'cancel']
+
+function pagesUrl(config: Platform<UsersDb>['config']): string {
+  return `${publicUrl(config)}/auth`
 }
 
 function openIdOf(config: Platform<UsersDb>['config']) {

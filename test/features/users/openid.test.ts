@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+import { checkOpenId } from '../../../src/cli/doctor/openid-check.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { CLIENT_ID, startIdentityProvider } from '../../support/identity-provider.ts'
 import { createImports } from '../../support/imports.ts'
@@ -238,6 +239,25 @@ test('reads the discovery document again after an hour, with new keys and algori
     .setProtectedHeader({ alg: 'EdDSA', kid: 'ed' })
     .sign(privateKey)
   expect((await social(app, idToken)).status).toBe(200)
+})
+
+test('doctor names what is wrong with the provider', async () => {
+  using idp = await startIdentityProvider()
+  expect(await checkOpenId(idp.url)).toMatchObject({ state: 'ok' })
+  const faults: [reply: () => Response, detail: string][] = [
+    [() => documentOf(idp.url, { issuer: `${idp.url}/` }), `of the issuer "${idp.url}/"`],
+    [() => Response.redirect(STRAY_URL, 302), 'answers 302'],
+    [() => documentOf(idp.url, { jwks_uri: `${idp.url}/nowhere` }), 'cannot be read'],
+    [() => documentOf(idp.url, { jwks_uri: 'http://127.0.0.1:1/' }), 'cannot be read'],
+    [() => documentOf(idp.url, { jwks_uri: undefined }), 'has no https jwks_uri'],
+  ]
+  for (const [reply, detail] of faults) {
+    idp.discovery.reply = reply
+    const found = await checkOpenId(idp.url)
+    expect([found.state, found.detail]).toEqual(['failed', expect.stringContaining(detail)])
+  }
+  expect(stray.requests).toBe(0)
+  expect(await checkOpenId('http://127.0.0.1:1')).toMatchObject({ state: 'failed' })
 })
 
 function documentOf(url: string, changes: object = {}): Response {
