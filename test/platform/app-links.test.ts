@@ -70,7 +70,7 @@ test('serves the files of app links and passkeys', async () => {
   for (const [path, content] of Object.entries(expected)) {
     const { status, headers, json } = await app.ask('GET', path)
     expect([path, status, json]).toEqual([path, 200, content])
-    expect(headers.get('content-type')).toStartWith('application/json')
+    expect(headers.get('content-type')).toBe('application/json')
     expect(headers.get('cache-control')).toBe('public, max-age=3600')
   }
 })

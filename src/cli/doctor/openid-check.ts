@@ -19,7 +19,7 @@ export async function checkOpenId(issuer: string): Promise<Finding> {
   )
   const count = keys.jwks()?.keys.length ?? 0
   if (fault === null && count > 0) {
-    return ok(`${issuer} signs with ${algorithms.join(', ')}; ${count} keys at ${jwksUrl}`)
+    return ok(`${issuer} answers, and signs with ${algorithms.join(', ')}`)
   }
   return failed(
     `the keys at ${jwksUrl} cannot be read: ${fault ?? 'there are none'}`,

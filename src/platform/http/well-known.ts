@@ -4,10 +4,8 @@ import { Elysia } from 'elysia'
 export function wellKnown(files: Record<string, object>) {
   const app = new Elysia({ name: 'well-known' })
   for (const [path, content] of Object.entries(files)) {
-    app.get(path, ({ set }) => {
-      set.headers['cache-control'] = 'public, max-age=3600'
-      return Response.json(content)
-    })
+    const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600' }
+    app.get(path, () => Response.json(content, { headers }))
   }
   return app
 }
