@@ -10,17 +10,18 @@ const PATH = '/api/auth/social/v1'
 const ANN = { sub: 'o-1', email: 'ann@acme.test', email_verified: true, name: 'Ann' }
 const OTHER = 'com.example.other'
 
-/** A host that records requests; redirects of the provider must never reach it. */
+/** A host that redirects, and records requests that followed. */
 const stray = { requests: 0 }
 const strayHost = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
-  fetch: () => {
+  fetch: (request) => {
+    if (request.url.endsWith('/redirect')) return Response.redirect(STRAY_URL, 302)
     stray.requests += 1
     return new Response('{}')
   },
 })
-const STRAY_URL = `http://127.0.0.1:${strayHost.port}`
+const STRAY_URL: string = `http://127.0.0.1:${strayHost.port}`
 
 afterEach(() => {
   stray.requests = 0
@@ -143,6 +144,10 @@ test('refuses tokens of other kinds, issuers spelled differently, and confused a
   for (const [index, idToken] of forged.entries()) {
     expect([index, (await social(app, idToken)).status]).toEqual([index, 401])
   }
+  idp.discovery.reply = () =>
+    documentOf(idp.url, { id_token_signing_alg_values_supported: ['ES256'] })
+  await using strict = await createTestApp(idp.openId, idp)
+  expect((await social(strict, await idp.mint('oidc', ANN))).status).toBe(401)
   const typed = await idp.mint('oidc', ANN, { header: { typ: 'JWT' } })
   expect((await social(app, typed)).status).toBe(200)
 })
@@ -152,9 +157,12 @@ const REFUSED: [name: string, reply: (url: string) => Response | Promise<Respons
   ['another issuer', (url) => documentOf(url, { issuer: 'https://evil.example' })],
   ['an issuer with another trailing slash', (url) => documentOf(url, { issuer: `${url}/` })],
   ['no issuer', (url) => documentOf(url, { issuer: undefined })],
-  ['keys at an insecure address', (url) => documentOf(url, { jwks_uri: 'http://192.0.2.1/keys' })],
+  [
+    'keys at an insecure address',
+    (url) => documentOf(url, { jwks_uri: `${url.replace('127.0.0.1', '0.0.0.0')}/keys` }),
+  ],
   ['keys in a file', (url) => documentOf(url, { jwks_uri: 'file:///etc/hostname' })],
-  ['keys behind a redirect', (url) => documentOf(url, { jwks_uri: `${url}/redirect` })],
+  ['keys behind a redirect', (url) => documentOf(url, { jwks_uri: `${STRAY_URL}/redirect` })],
   [
     'only weak algorithms',
     (url) => documentOf(url, { id_token_signing_alg_values_supported: ['none', 'HS256'] }),
