@@ -119,6 +119,8 @@ test.each(['google', 'oidc'] as const)(
       await idp.mint(provider, { ...ANN, sub: '' }),
       await idp.mint(provider, { ...ANN, sub: undefined }),
       await idp.mint(provider, { ...ANN, sub: 7 }),
+      await idp.mint(provider, { ...ANN, sub: 'g\u0000' }),
+      await idp.mint(provider, { ...ANN, sub: 'g'.repeat(256) }),
       await idp.mint(provider, { ...ANN, sub: ['g-1'] }),
       ...(provider === 'google' ? [await idp.mint(provider, { ...ANN, aud: [claims.aud] })] : []),
       await idp.mint(provider, { ...ANN, aud: [claims.aud, 'com.other.app'] }),

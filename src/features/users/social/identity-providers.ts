@@ -3,6 +3,7 @@ import { sha256 } from '../../../lib/crypto.ts'
 import { mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { isUnreachable, remoteKeys } from '../../../lib/remote-keys.ts'
+import { isStorableText } from '../../../lib/validation.ts'
 import { createOpenIdKeys, KEYS_LIFETIME_MS, OPENID_ALGORITHMS } from './openid-keys.ts'
 
 export type ProviderName = 'google' | 'apple' | 'oidc'
@@ -69,6 +70,8 @@ export function knownProviders(google: string[], apple: string[]): IdentityProvi
 
 const ALGORITHMS = ['RS256', 'ES256']
 const CLOCK_TOLERANCE_SECONDS = 60
+/** As OpenID Connect Core allows. */
+const MAX_SUBJECT_LENGTH = 255
 
 /** Verifies native id tokens against the provider's published keys. */
 export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
@@ -94,7 +97,12 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
       })
       const { sub, email_verified: verified, hd, nonce: claimed } = payload
       const clientId = provider === 'oidc' ? openIdClientOf(payload, clientIds) : payload.aud
-      if (!isText(sub) || !isText(clientId) || !nonceMatches(provider, claimed, nonce))
+      if (
+        !isText(sub) ||
+        sub.length > MAX_SUBJECT_LENGTH ||
+        !isText(clientId) ||
+        !nonceMatches(provider, claimed, nonce)
+      )
         throw refused()
       const email = isText(payload['email']) ? payload['email'] : null
       return {
@@ -104,7 +112,7 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         // Apple may send it as the string 'true'.
         emailVerified: verified === true || verified === 'true',
         ownsAddress: (provider === 'google' && isText(hd)) || ownsAddress(provider, email),
-        name: typeof payload['name'] === 'string' ? payload['name'].slice(0, 100) : '',
+        name: isText(payload['name']) ? payload['name'].slice(0, 100) : '',
         clientId,
       }
     } catch (error) {
@@ -152,7 +160,7 @@ function openIdClientOf({ aud, azp }: JWTPayload, clientIds: string[]): string |
 
 /** Providers send strings; parsers may disagree about other types. */
 function isText(claim: unknown): claim is string {
-  return typeof claim === 'string' && claim !== ''
+  return typeof claim === 'string' && claim !== '' && isStorableText(claim)
 }
 
 /** The nonces of the app and the token must match, or both be absent. */
