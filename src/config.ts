@@ -21,6 +21,7 @@ import {
   sender,
 } from './lib/setting-values.ts'
 import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
+import { readSignIn, signInContradictions } from './lib/sign-in-settings.ts'
 import { readStores, storeContradictions } from './lib/store-settings.ts'
 import { readWebhooks } from './lib/webhook-settings.ts'
 
@@ -177,22 +178,6 @@ function readApp({ read, optional, choice }: SettingsReader) {
   }
 }
 
-function readSignIn({ optional, all, choice, integer }: SettingsReader) {
-  return {
-    /** Who may create an account: everyone, users with an invitation, or only operators and servers. */
-    signUp: choice('SIGN_UP', ['on', 'invite', 'off'], 'on'),
-    googleClientIds: all('GOOGLE_CLIENT_IDS', 'client ids, separated by commas', isWord),
-    appleClientIds: all('APPLE_CLIENT_IDS', 'client ids, separated by commas', isWord),
-    appleTeamId: optional('APPLE_TEAM_ID', 'a team id', anyText),
-    appleKeyId: optional('APPLE_KEY_ID', 'a key id', anyText),
-    applePrivateKey: optional('APPLE_PRIVATE_KEY', 'a private key in PEM', (text) =>
-      text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined,
-    ),
-    passwordMinLength: integer('PASSWORD_MIN_LENGTH', 8, 8, 256),
-    passwordHashing: choice('PASSWORD_HASHING', ['standard', 'strong'], 'standard'),
-  }
-}
-
 function readBilling({ read, optional, choice }: SettingsReader) {
   return {
     webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two as "a,b"', (text) => {
@@ -259,7 +244,6 @@ function readBackups({ optional, path, integer }: SettingsReader) {
 /** Errors for settings that are each valid but contradict one another. */
 function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, ratesProvider, ratesApiKey, tlsCert, tlsKey, webhookTokens } = settings
-  const apple = [settings.appleTeamId, settings.appleKeyId, settings.applePrivateKey]
   const faults: [isFault: boolean, message: string][] = [
     [
       consolePort !== null && consolePort === port,
@@ -269,10 +253,7 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
       ratesProvider === 'openexchangerates' && ratesApiKey === null,
       'RATES_PROVIDER openexchangerates requires RATES_API_KEY',
     ],
-    [
-      apple.some((part) => part !== null) && apple.includes(null),
-      'APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY must be set together',
-    ],
+    ...signInContradictions(settings),
     ...storeContradictions(settings),
     [(tlsCert === null) !== (tlsKey === null), 'TLS_CERT and TLS_KEY must be set together'],
     [

@@ -3,6 +3,10 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
 import { APP_LINK_VARIABLES } from './support/app-link-variables.ts'
+import {
+  IDENTITY_VARIABLES,
+  REQUIRED_WITH_IDENTITY_VARIABLES,
+} from './support/identity-variables.ts'
 import { REQUIRED_WITH_STORE_VARIABLES, STORE_VARIABLES } from './support/store-variables.ts'
 
 test('without environment variables, every setting has its default', () => {
@@ -119,15 +123,7 @@ const VARIABLES: Record<string, Variable> = {
     { mailFrom: 'App <app@example.com>' },
     ['App', 'App <app@example.com>\nBcc: <b@example.com>'],
   ],
-  GOOGLE_CLIENT_IDS: ['a, b', { googleClientIds: ['a', 'b'] }, ['a,', 'with space']],
-  APPLE_CLIENT_IDS: ['a, b', { appleClientIds: ['a', 'b'] }, ['a,', 'with space']],
-  APPLE_TEAM_ID: ['team', { appleTeamId: 'team' }, []],
-  APPLE_KEY_ID: ['key', { appleKeyId: 'key' }, []],
-  APPLE_PRIVATE_KEY: [
-    'PRIVATE KEY\\nline',
-    { applePrivateKey: 'PRIVATE KEY\nline' },
-    ['AuthKey.p8'],
-  ],
+  ...IDENTITY_VARIABLES,
   ...APP_LINK_VARIABLES,
   SIGN_UP: ['invite', { signUp: 'invite' }, ['sometimes']],
   PASSWORD_MIN_LENGTH: ['256', { passwordMinLength: 256 }, ['7', '257', '8.5']],
@@ -183,9 +179,7 @@ const REQUIRED_WITH: Record<string, Record<string, string>> = {
   DATABASE_URL: { SECRET_KEY: 'k'.repeat(32) },
   FILES_URL: { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'key' },
   ...REQUIRED_WITH_STORE_VARIABLES,
-  APPLE_TEAM_ID: { APPLE_KEY_ID: 'key', APPLE_PRIVATE_KEY: 'PRIVATE KEY' },
-  APPLE_KEY_ID: { APPLE_TEAM_ID: 'team', APPLE_PRIVATE_KEY: 'PRIVATE KEY' },
-  APPLE_PRIVATE_KEY: { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' },
+  ...REQUIRED_WITH_IDENTITY_VARIABLES,
 }
 
 test('the table lists every variable that the configuration reads', () => {
@@ -220,6 +214,7 @@ test.each([
   ['CONSOLE_PORT', { CONSOLE_PORT: '8080', PORT: '8080' }],
   ['RATES_API_KEY', { RATES_PROVIDER: 'openexchangerates' }],
   ['APPLE_TEAM_ID', { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' }],
+  ['OIDC_CLIENT_IDS', { OIDC_ISSUER: 'https://acme.test' }],
   ['APP_STORE_KEY_ID', { APP_STORE_APPS: 'a.b:1', APP_STORE_ISSUER_ID: crypto.randomUUID() }],
   ['TLS_CERT', { TLS_KEY: 'key.pem' }],
   ['TLS_CERT', { TLS_CERT: 'cert.pem' }],

@@ -36,9 +36,10 @@ export type EmailCodeAnswer = {
   name?: string
 }
 
-/** The data for a sign-in with Google or Apple. */
+/** The data for a sign-in with an identity provider. */
 export type SocialLogin = {
-  provider: 'google' | 'apple'
+  /** `oidc` is the OpenID Connect provider of the server's configuration. */
+  provider: 'google' | 'apple' | 'oidc'
   /** The id token that the provider issued to the app. */
   idToken: string
   /** The nonce that the app sent to the provider, before hashing. */
@@ -76,7 +77,7 @@ export type SignInResult = Session | TwoFactorChallenge
 /** A user. Pass `_id` to the billing SDK as the app user id. */
 export type UserProfile = {
   _id: string
-  /** `email`, `google`, `apple`, `passkey` or `guest`; later server versions may add others. */
+  /** `email`, `google`, `apple`, `oidc`, `passkey` or `guest`; later server versions may add others. */
   loginType: string
   /** As typed; empty for a guest. */
   email: string
@@ -240,9 +241,9 @@ export type UserFunctions = {
   ) => Promise<Message>
   /** Cancels a change of address with the token sent to the old address. */
   cancelEmailChange: (link: { token: string }, options?: CallOptions) => Promise<Message>
-  /** Unlinks Google or Apple. Throws `conflict` if it is the only way to sign in. */
+  /** Unlinks an identity provider. Throws `conflict` if it is the only way to sign in. */
   unlinkProvider: (
-    link: { provider: 'google' | 'apple' },
+    link: { provider: 'google' | 'apple' | 'oidc' },
     options?: CallOptions,
   ) => Promise<Message>
   /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `recent_sign_in_required` for users without a password, `conflict` if two-factor is on. */

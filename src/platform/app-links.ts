@@ -9,6 +9,48 @@ export function passkeyRelyingParty(config: Config): { rpId: string; origins: st
   return { rpId: config.passkeyRpId ?? new URL(url).hostname, origins: [...new Set(origins)] }
 }
 
+/**
+ * The configured files that let apps open links, and use passwords and passkeys of this host, by path.
+ * `linkPaths` are the paths of links that the apps open.
+ * https://developer.apple.com/documentation/xcode/supporting-associated-domains
+ * https://developers.google.com/digital-asset-links/v1/getting-started
+ * https://www.w3.org/TR/webauthn-3/#sctn-related-origins
+ */
+export function wellKnownFiles(config: Config, linkPaths: string[]): Record<string, object> {
+  const { appleAppIds: apps, androidApps, passkeyOrigins } = config
+  const components = linkPaths.map((path) => ({ '/': path, '?': { token: '?*' } }))
+  const origins = passkeyRelyingParty(config).origins.filter((origin) => /^https?:/.test(origin))
+  return {
+    ...(apps.length > 0 && {
+      [APPLE_FILE]: {
+        applinks: { details: [{ appIDs: apps, components }] },
+        webcredentials: { apps },
+      },
+    }),
+    ...(androidApps.length > 0 && { [ANDROID_FILE]: androidApps.map(assetLink) }),
+    ...(passkeyOrigins.length > 0 && { [ORIGINS_FILE]: { origins } }),
+  }
+}
+
+const APPLE_FILE = '/.well-known/apple-app-site-association'
+const ANDROID_FILE = '/.well-known/assetlinks.json'
+/** Browsers read it at the host of the relying party only. */
+export const ORIGINS_FILE = '/.well-known/webauthn'
+
+function assetLink({ packageName, fingerprints }: Config['androidApps'][number]) {
+  return {
+    relation: [
+      'delegate_permission/common.handle_all_urls',
+      'delegate_permission/common.get_login_creds',
+    ],
+    target: {
+      namespace: 'android_app',
+      package_name: packageName,
+      sha256_cert_fingerprints: fingerprints,
+    },
+  }
+}
+
 /** The origin that Android reports for an app with this certificate. */
 function androidOrigin(fingerprint: string): string {
   const hash = Buffer.from(fingerprint.replaceAll(':', ''), 'hex').toString('base64url')

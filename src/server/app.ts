@@ -1,5 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { ATTACHMENTS_PATH } from '../features/attachments/routes.ts'
+import { mailLinkPaths } from '../features/users/feature.ts'
+import { wellKnownFiles } from '../platform/app-links.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
@@ -21,6 +23,7 @@ import {
   type Translator,
   translatedReplies,
 } from '../platform/http/translator.ts'
+import { wellKnown } from '../platform/http/well-known.ts'
 import { VERSION } from '../version.ts'
 import { createConsole } from './console.ts'
 import { plainPaths, serverTags, tags, translations } from './features.ts'
@@ -91,6 +94,7 @@ export function createApp(services: Services) {
     )
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
+    .use(wellKnown(wellKnownFiles(config, mailLinkPaths(config))))
     .use(home({ appName, version: VERSION, hasConsole: servesConsole, hasOperators }))
     .use(api)
     .use(serverApi)

@@ -4,18 +4,22 @@ import type {
   ProviderName,
 } from '../../src/features/users/social/identity-providers.ts'
 
-const ISSUERS: Record<ProviderName, string> = {
-  google: 'https://accounts.google.com',
-  apple: 'https://appleid.apple.com',
-}
+const ISSUERS = { google: 'https://accounts.google.com', apple: 'https://appleid.apple.com' }
 export const CLIENT_ID = 'com.example.app'
 
-/** Google and Apple on loopback, with keys that can rotate, and Apple's token endpoints. */
+/**
+ * Google, Apple and an OpenID Connect provider on loopback, with keys that can rotate, and Apple's token endpoints.
+ * `discovery.reply` replaces the discovery document.
+ */
 export async function startIdentityProvider() {
   const key = { current: await keyOf(1) }
   const published = [key.current]
   const requestedPaths: string[] = []
   const revoked: string[] = []
+  const discovery: { document: object; reply: (() => Response | Promise<Response>) | null } = {
+    document: {},
+    reply: null,
+  }
   const endless = { isOn: false, status: 200, sent: 0 }
   const server = Bun.serve({
     port: 0,
@@ -25,6 +29,8 @@ export async function startIdentityProvider() {
       requestedPaths.push(pathname)
       if (endless.isOn) return new Response(endlessBody(endless), { status: endless.status })
       if (pathname === '/keys') return Response.json({ keys: published.map(({ jwk }) => jwk) })
+      if (pathname === '/.well-known/openid-configuration')
+        return discovery.reply?.() ?? Response.json(discovery.document)
       const form = new URLSearchParams(await request.text())
       if (form.get('client_secret')?.split('.').length !== 3)
         return new Response('', { status: 400 })
@@ -35,7 +41,13 @@ export async function startIdentityProvider() {
     },
   })
   const url = `http://127.0.0.1:${server.port}`
-  const settings = (provider: ProviderName) => ({
+  const issuers: Record<ProviderName, string> = { ...ISSUERS, oidc: url }
+  discovery.document = {
+    issuer: url,
+    jwks_uri: `${url}/keys`,
+    id_token_signing_alg_values_supported: ['RS256', 'none', 'HS256'],
+  }
+  const settings = (provider: 'google' | 'apple') => ({
     issuers: [ISSUERS[provider]],
     jwksUrl: `${url}/keys`,
     clientIds: [CLIENT_ID],
@@ -44,6 +56,9 @@ export async function startIdentityProvider() {
   return {
     url,
     providers,
+    /** The variables that set up the OpenID Connect provider. */
+    openId: { OIDC_ISSUER: url, OIDC_CLIENT_IDS: CLIENT_ID, OIDC_EMAIL_DOMAINS: 'acme.test' },
+    discovery,
     requestedPaths,
     revoked,
     endless,
@@ -64,7 +79,7 @@ export async function startIdentityProvider() {
     { header = {}, at = new Date() }: { header?: Record<string, unknown>; at?: Date } = {},
   ): Promise<string> {
     const issuedAt = Math.floor(at.getTime() / 1000)
-    const payload = { iss: ISSUERS[provider], aud: CLIENT_ID, iat: issuedAt, exp: issuedAt + 3600 }
+    const payload = { iss: issuers[provider], aud: CLIENT_ID, iat: issuedAt, exp: issuedAt + 3600 }
     return new SignJWT({ ...payload, ...claims })
       .setProtectedHeader({ alg: 'RS256', kid: key.current.jwk.kid ?? '', ...header })
       .sign(key.current.privateKey)

@@ -6,7 +6,9 @@ import { createFeed } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { trySmtp } from '../../platform/outbox/mailer.ts'
 import { readOwnCertificate } from '../tls/own-certificate.ts'
+import { checkAppLinks, hasAppLinks } from './app-link-check.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
+import { checkOpenId } from './openid-check.ts'
 import type { ServerState } from './server-state.ts'
 
 const TIMEOUT_MS = 10_000
@@ -17,14 +19,19 @@ const EXPIRES_SOON_MS = 14 * DAY_MS
 /** The checks that contact other servers. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {
   const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
+  const { oidcIssuer } = config
   const feed = ratesProvider === 'off' ? null : createFeed(ratesProvider, ratesUrl, ratesApiKey)
   return [
     { name: 'mail', run: mail },
     { name: 'rates', run: rates },
     { name: 'clock', run: clock },
     { name: 'billing', run: billing },
+    ...(oidcIssuer === null ? [] : [{ name: 'openid', run: () => checkOpenId(oidcIssuer) }]),
     { name: 'address', run: address },
     { name: 'certificate', run: certificate },
+    ...(baseUrl?.startsWith('https:') && hasAppLinks(config)
+      ? [{ name: 'app links', run: () => checkAppLinks(config) }]
+      : []),
   ]
 
   async function mail() {

@@ -36,6 +36,7 @@ import { APPLE_URL, createAppleGrants } from './social/apple-grants.ts'
 import { createIdentities } from './social/identities.ts'
 import {
   createIdTokenVerifier,
+  createOwnsAddress,
   type IdentityProviders,
   knownProviders,
 } from './social/identity-providers.ts'
@@ -79,7 +80,8 @@ export const usersFeature = {
     const { accounts, deleteAccount, exportData, ownsPublicPicture, signingKeys } = needs
     const { sealKey, recoveryKey, refreshKey } = secrets
     const outbox: UserOutbox = createOutbox({ ...platform, key: sealKey })
-    const identities = createIdentities({ db, outbox, sealKey })
+    const ownsAddress = createOwnsAddress(config.oidcEmailDomains)
+    const identities = createIdentities({ db, outbox, sealKey, ownsAddress })
     const profile = createProfile({
       db,
       ownsPublicPicture,
@@ -94,6 +96,7 @@ export const usersFeature = {
       now,
     })
     const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = needs
+    const openId = openIdOf(config)
     const users = createUsers({
       ...platform,
       ...needs,
@@ -107,7 +110,8 @@ export const usersFeature = {
       relyingParty: passkeyRelyingParty(config),
       alertEmail: config.alertEmail,
       links: linksOf(config),
-      verifyIdToken: createIdTokenVerifier(providers, now),
+      verifyIdToken: createIdTokenVerifier({ providers, openId, ownsAddress, now }),
+      openId,
       appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
       readProfile: profile.read,
     })
@@ -195,8 +199,28 @@ export const usersFeature = {
  */
 function linksOf(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
-  const page = `${publicUrl(config)}/auth`
+  const page = pagesUrl(config)
+  if (appLinkUrl === page) return { app: null, page }
   return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
+}
+
+/** The paths on this host that mails link to, which apps may open. */
+export function mailLinkPaths(config: Platform<UsersDb>['config']): string[] {
+  const page = new URL(pagesUrl(config))
+  const app = URL.parse(config.appLinkUrl ?? '')
+  const bases = app?.origin === page.origin ? [page.pathname, app.pathname] : [page.pathname]
+  return [...new Set(bases)].flatMap((base) => MAIL_PAGES.map((name) => `${base}/${name}`))
+}
+
+const MAIL_PAGES = ['verify', 'reset', 'cancel']
+
+function pagesUrl(config: Platform<UsersDb>['config']): string {
+  return `${publicUrl(config)}/auth`
+}
+
+function openIdOf(config: Platform<UsersDb>['config']) {
+  const { oidcIssuer: issuer, oidcClientIds: clientIds, oidcName } = config
+  return { issuer, clientIds, name: oidcName ?? (issuer === null ? '' : new URL(issuer).host) }
 }
 
 /**

@@ -66,7 +66,10 @@ const RefreshToken = t.String({
   description: 'opaque; replaced with every use',
   examples: ['Zk3v9Qw1x5c7B2n4M6j8H0g1F3d5S7a9P2o4I6u8Y0t'],
 })
-const provider = oneOf(['google', 'apple'], { description: 'the identity provider' })
+const provider = oneOf(['google', 'apple', 'oidc'], {
+  description:
+    'the identity provider; `oidc` is the OpenID Connect provider of the server’s configuration',
+})
 const methods = t.Array(
   openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
   {

@@ -56,6 +56,8 @@ type UsersDeps = {
   links: MailLinks
   sendMail: SendMail
   verifyIdToken: VerifyIdToken
+  /** The OpenID Connect provider: its issuer, or null without one, and its name. */
+  openId: { issuer: string | null; name: string }
   appleGrants: AppleGrants | null
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
@@ -74,7 +76,7 @@ export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
   const { sealKey, recoveryKey, passwordMinLength, passwords, appName, alertEmail, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
-  const { hasRecentAssets, onSessionsEnded, signUpMode, relyingParty } = deps
+  const { hasRecentAssets, onSessionsEnded, signUpMode, relyingParty, openId } = deps
   const endings = createSessionEndings({ db, onSessionsEnded, log })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
@@ -200,13 +202,14 @@ export function createUsers(deps: UsersDeps) {
     notices,
     limits,
     verifyIdToken,
+    openIdName: openId.name,
     appleGrants,
     sealKey,
     now,
     log,
   })
   const directory = createDirectory({ db, accounts, now })
-  const importer = createImporter({ db, hashKinds, now })
+  const importer = createImporter({ db, hashKinds, issuer: openId.issuer, now })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })
     else if (message.kind === 'alert') await sendMail(alertMail(message, appName))

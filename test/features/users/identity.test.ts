@@ -64,7 +64,7 @@ test('links accounts only by an address that both sides have verified', async ()
 
 test('the nonce must match the app’s, in plain text or, for Apple, optionally hashed', async () => {
   using idp = await startIdentityProvider()
-  await using app = await createTestApp({}, idp)
+  await using app = await createTestApp(idp.openId, idp)
   const hash = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
   const claims = (provider: string, nonce?: string) => ({
     sub: provider,
@@ -79,6 +79,10 @@ test('the nonce must match the app’s, in plain text or, for Apple, optionally 
     ['apple', 'n-1', 'n-1', 200],
     ['apple', hash, 'n-1', 200],
     ['apple', hash, 'n-2', 401],
+    ['oidc', 'n-1', 'n-1', 200],
+    ['oidc', hash, 'n-1', 401],
+    ['oidc', 'n-1', undefined, 401],
+    ['oidc', undefined, 'n-1', 401],
   ] as const
   for (const [provider, claimed, sent, status] of cases) {
     const idToken = await idp.mint(provider, claims(provider, claimed))
@@ -89,38 +93,43 @@ test('the nonce must match the app’s, in plain text or, for Apple, optionally 
   }
 })
 
-test('74: forged, foreign and stale id tokens get 401', async () => {
-  using idp = await startIdentityProvider()
-  await using app = await createTestApp({}, idp)
-  const good = await idp.mint('google', ANN)
-  const [head = '', payload = '', signature = ''] = good.split('.')
-  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const stranger = await generateKeyPair('RS256')
-  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-  const hour = 3_600_000
-  const forged = [
-    'x',
-    `${encode({ alg: 'none' })}.${payload}.`,
-    `${encode({ alg: 'HS256', kid: 'key-1' })}.${payload}.${signature}`,
-    `${head}.${encode({ ...claims, sub: 'g-2' })}.${signature}`,
-    await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'RS256', kid: 'key-1' })
-      .sign(stranger.privateKey),
-    await idp.mint('google', { ...ANN, aud: 'com.other.app' }),
-    await idp.mint('google', { ...ANN, iss: 'https://evil.example' }),
-    await idp.mint('apple', ANN),
-    await idp.mint('google', ANN, { at: new Date(Date.now() - 2 * hour) }),
-    await idp.mint('google', { ...ANN, sub: '' }),
-    await idp.mint('google', { ...ANN, sub: undefined }),
-    await idp.mint('google', { ...ANN, sub: 7 }),
-    await idp.mint('google', { ...ANN, sub: ['g-1'] }),
-    await idp.mint('google', { ...ANN, aud: [claims.aud] }),
-    await idp.mint('google', { ...ANN, aud: [claims.aud, 'com.other.app'] }),
-  ]
-  for (const [at, idToken] of forged.entries()) {
-    expect([at, (await social(app, 'google', idToken)).status]).toEqual([at, 401])
-  }
-})
+test.each(['google', 'oidc'] as const)(
+  '74: forged, foreign and stale id tokens of %s get 401',
+  async (provider) => {
+    using idp = await startIdentityProvider()
+    await using app = await createTestApp(idp.openId, idp)
+    const good = await idp.mint(provider, ANN)
+    const [head = '', payload = '', signature = ''] = good.split('.')
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const stranger = await generateKeyPair('RS256')
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const hour = 3_600_000
+    const forged = [
+      'x',
+      `${encode({ alg: 'none' })}.${payload}.`,
+      `${encode({ alg: 'HS256', kid: 'key-1' })}.${payload}.${signature}`,
+      `${head}.${encode({ ...claims, sub: 'g-2' })}.${signature}`,
+      await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', kid: 'key-1' })
+        .sign(stranger.privateKey),
+      await idp.mint(provider, { ...ANN, aud: 'com.other.app' }),
+      await idp.mint(provider, { ...ANN, iss: 'https://evil.example' }),
+      await idp.mint('apple', ANN),
+      await idp.mint(provider, ANN, { at: new Date(Date.now() - 2 * hour) }),
+      await idp.mint(provider, { ...ANN, sub: '' }),
+      await idp.mint(provider, { ...ANN, sub: undefined }),
+      await idp.mint(provider, { ...ANN, sub: 7 }),
+      await idp.mint(provider, { ...ANN, sub: 'g\u0000' }),
+      await idp.mint(provider, { ...ANN, sub: 'g'.repeat(256) }),
+      await idp.mint(provider, { ...ANN, sub: ['g-1'] }),
+      ...(provider === 'google' ? [await idp.mint(provider, { ...ANN, aud: [claims.aud] })] : []),
+      await idp.mint(provider, { ...ANN, aud: [claims.aud, 'com.other.app'] }),
+    ]
+    for (const [at, idToken] of forged.entries()) {
+      expect([at, (await social(app, provider, idToken)).status]).toEqual([at, 401])
+    }
+  },
+)
 
 test('reports a provider that is not set up, and replies 503 if one does not answer', async () => {
   await using plain = await createTestApp()

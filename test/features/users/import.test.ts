@@ -141,7 +141,7 @@ test('refuses users whose address or provider account is taken, and goes on', as
     refused: 4,
     reasons: {
       'another account has this e-mail address': 1,
-      'another account has this Google or Apple account': 1,
+      'another account has this provider account': 1,
       'is in the file twice': 2,
     },
   })

@@ -8,23 +8,42 @@ type Smtp = Awaited<ReturnType<typeof startSmtp>>
 
 const ANN = { sub: 'g-1', email: 'ann@example.com', email_verified: true }
 
-/** Claims from Google, and whether they prove who owns the address today. */
-const CLAIMS: [string, Record<string, unknown>, boolean][] = [
-  ['of a domain that Google does not run', ANN, false],
-  ['of a Workspace domain', { ...ANN, hd: 'example.com' }, true],
-  ['of gmail.com', { ...ANN, email: 'ann@gmail.com' }, true],
-  ['whose domain only ends in gmail.com', { ...ANN, email: 'ann@notgmail.com' }, false],
-  ['whose Workspace is not a string', { ...ANN, hd: ['example.com'] }, false],
-  ['whose verified flag is a list', { ...ANN, hd: 'example.com', email_verified: [true] }, false],
+/** Claims from a provider, and whether they prove who owns the address today. */
+const CLAIMS: [string, 'google' | 'oidc', Record<string, unknown>, boolean][] = [
+  ['of a domain that Google does not run', 'google', ANN, false],
+  ['of a Workspace domain', 'google', { ...ANN, hd: 'example.com' }, true],
+  ['of gmail.com', 'google', { ...ANN, email: 'ann@gmail.com' }, true],
+  ['whose domain only ends in gmail.com', 'google', { ...ANN, email: 'ann@notgmail.com' }, false],
+  ['whose Workspace is not a string', 'google', { ...ANN, hd: ['example.com'] }, false],
+  [
+    'whose verified flag is a list',
+    'google',
+    { ...ANN, hd: 'example.com', email_verified: [true] },
+    false,
+  ],
+  ['of another domain', 'oidc', ANN, false],
+  ['of its domain', 'oidc', { ...ANN, email: 'ann@acme.test' }, true],
+  ['of its domain, in capitals', 'oidc', { ...ANN, email: 'Ann@ACME.TEST' }, true],
+  ['of a subdomain', 'oidc', { ...ANN, email: 'ann@a.acme.test' }, false],
+  ['whose domain only ends in its domain', 'oidc', { ...ANN, email: 'ann@notacme.test' }, false],
+  ['with the claim of a Workspace', 'oidc', { ...ANN, hd: 'example.com' }, false],
+  [
+    'that it has not verified',
+    'oidc',
+    { ...ANN, email: 'ann@acme.test', email_verified: false },
+    false,
+  ],
+  ['of gmail.com', 'oidc', { ...ANN, email: 'ann@gmail.com' }, false],
 ]
 
 test.each(CLAIMS)(
-  'Google links an account by an address %s: %#',
-  async (_name, claims, isLinked) => {
+  'an account is linked by an address %s, by %s: %#',
+  async (_name, provider, claims, isLinked) => {
     using idp = await startIdentityProvider()
-    await using app = await createTestApp({}, idp)
+    await using app = await createTestApp(idp.openId, idp)
     const owner = await registerVerified(app, String(claims['email']))
-    const signedIn = await social(app, await idp.mint('google', claims))
+    const idToken = await idp.mint(provider, claims)
+    const signedIn = await social(app, idToken, undefined, provider)
     expect(signedIn.status).toBe(200)
     expect(signedIn.json.response.user._id === owner.user._id).toBe(isLinked)
   },
@@ -83,12 +102,15 @@ test('the owner of an address that Google does not own can take it back by e-mai
 })
 
 /** Links of an account with a verified address, and whether a reset by e-mail removes them. */
-const LINKS: [string, 'google' | 'apple', string, string, boolean][] = [
+const LINKS: [string, 'google' | 'apple' | 'oidc', string, string, boolean][] = [
   ['by an address that Google does not own', 'google', 'ann@example.com', 'ann@example.com', true],
   ['by an address that Google owns', 'google', 'Ann@Gmail.com', 'ann@gmail.com', false],
   ['from Apple', 'apple', 'ann@example.com', 'ann@example.com', false],
   ['from Google, by another address', 'google', 'bob@gmail.com', 'ann@example.com', true],
   ['from Apple, by another address', 'apple', 'bob@example.com', 'ann@example.com', true],
+  ['by an address that the provider owns', 'oidc', 'Ann@acme.test', 'ann@acme.test', false],
+  ['by an address that it does not own', 'oidc', 'ann@example.com', 'ann@example.com', true],
+  ['by another address that it owns', 'oidc', 'bob@acme.test', 'ann@acme.test', true],
 ]
 
 test.each(LINKS)(
@@ -96,7 +118,7 @@ test.each(LINKS)(
   async (_name, provider, linked, email, isRemoved) => {
     using idp = await startIdentityProvider()
     await using smtp = await startSmtp()
-    await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
+    await using app = await createTestApp({ ...idp.openId, SMTP_URL: smtp.url }, idp)
     const claims = { ...ANN, email: linked }
     const stranger = await userIdOf(app, await idp.mint(provider, claims), provider)
     const { db } = app.services

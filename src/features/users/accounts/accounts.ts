@@ -7,7 +7,7 @@ import type { UsersDb } from '../schema.ts'
 /** The defaults of a new account, from the request that creates it. */
 export type AccountDefaults = { name: string; locale: string; timezone: string }
 
-type LoginType = 'email' | 'google' | 'apple' | 'passkey' | 'guest'
+type LoginType = 'email' | 'google' | 'apple' | 'oidc' | 'passkey' | 'guest'
 
 const PAGE_SIZE = 1_000
 

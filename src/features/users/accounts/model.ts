@@ -29,9 +29,10 @@ export const userExport = {
   identities: t.Array(
     closedObject(
       {
-        provider: openEnum(['google', 'apple'], { description: 'the identity provider' }),
+        provider: openEnum(['google', 'apple', 'oidc'], { description: 'the identity provider' }),
         subject: t.String({
-          description: 'the id of the user at the provider',
+          description:
+            'the id of the user at the provider, for `oidc` after the issuer and a space',
           examples: ['110169484474386276334'],
         }),
         email: email('the address that the provider sent; null if it sent none'),
@@ -42,9 +43,9 @@ export const userExport = {
         createdAt: time('when it was linked'),
       },
       'ExportedIdentity',
-      'a linked Google or Apple account',
+      'a linked account of an identity provider',
     ),
-    { description: 'linked Google and Apple accounts' },
+    { description: 'linked accounts of identity providers' },
   ),
   passkeys: t.Array(PasskeyReply, { description: 'the passkeys, without their keys' }),
   sessions: DevicesReply,

@@ -1,10 +1,17 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
+import { openIdSubject } from '../social/identity-providers.ts'
 import { type HashKinds, newKindOf } from './hash-kinds.ts'
 import { loginKeyOf, type UserRecord } from './user-record.ts'
 
-type ImporterDeps = { db: UsersDb; hashKinds: HashKinds; now: () => Date }
+type ImporterDeps = {
+  db: UsersDb
+  hashKinds: HashKinds
+  /** Of the OpenID Connect provider; null without one. */
+  issuer: string | null
+  now: () => Date
+}
 
 /** `kinds`: the kinds of hashes that a dry run has met before. */
 export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[] }
@@ -18,12 +25,13 @@ export type Importer = ReturnType<typeof createImporter>
 const USERS_PER_CHANGE = 100
 
 /** Imports users from another system. Sends no e-mail. */
-export function createImporter({ db, hashKinds, now }: ImporterDeps) {
+export function createImporter({ db, hashKinds, issuer, now }: ImporterDeps) {
   const { users, identities } = db.tables
   return { importPart }
 
   /** Imports the users that it can. Repeating a part imports nothing twice. */
-  async function importPart({ users: records, dryRun, kinds }: ImportPart) {
+  async function importPart({ users: found, dryRun, kinds }: ImportPart) {
+    const records = found.map(withStoredSubjects)
     const decisions: Decision[] = []
     const knownKinds = new Set(kinds)
     for (let from = 0; from < records.length; from += USERS_PER_CHANGE) {
@@ -45,6 +53,14 @@ export function createImporter({ db, hashKinds, now }: ImporterDeps) {
     return { decisions, kinds: [...knownKinds] }
   }
 
+  function withStoredSubjects(user: UserRecord): UserRecord {
+    const identities = user.identities.map(({ subject, ...link }) => ({
+      ...link,
+      subject: link.provider === 'oidc' ? openIdSubject(issuer ?? '', subject) : subject,
+    }))
+    return { ...user, identities }
+  }
+
   async function decide(from: Reader, batch: UserRecord[], knownKinds: Set<string>) {
     const taken = await readTaken(from, batch)
     const kinds = new Set([...knownKinds, ...(await hashKinds.readKinds(from))])
@@ -56,7 +72,9 @@ export function createImporter({ db, hashKinds, now }: ImporterDeps) {
         return { refused: 'another account has this e-mail address' }
       const subjects = user.identities.map(({ provider, subject }) => `${provider} ${subject}`)
       if (subjects.some((subject) => taken.subjects.has(subject)))
-        return { refused: 'another account has this Google or Apple account' }
+        return { refused: 'another account has this provider account' }
+      if (issuer === null && user.identities.some(({ provider }) => provider === 'oidc'))
+        return { refused: 'has an account of the provider oidc, and OIDC_ISSUER is not set' }
       const kind = user.passwordHash === null ? null : newKindOf(user.passwordHash, kinds)
       if (kind === undefined) return { refused: 'there are too many kinds of password hashes' }
       if (kind !== null) {
@@ -94,7 +112,7 @@ export function createImporter({ db, hashKinds, now }: ImporterDeps) {
     const foundLinks = await from
       .select({ provider: identities.provider, subject: identities.subject })
       .from(identities)
-      .where(or(ofProvider('google'), ofProvider('apple')))
+      .where(or(ofProvider('google'), ofProvider('apple'), ofProvider('oidc')))
     return {
       ids: new Set(foundIds.map(({ id }) => id)),
       emailKeys: new Set(foundKeys.map(({ key }) => key)),

@@ -40,7 +40,7 @@ export type Draft = {
   createdAt?: unknown
   passwordHash?: unknown
   identities: { provider: unknown; subject: unknown; email?: unknown }[]
-  /** Why a user without an address and without Google or Apple cannot be imported. */
+  /** Why a user without an address and without a provider account cannot be imported. */
   withoutSignIn?: string
 }
 
@@ -62,7 +62,7 @@ export function toUserRecord(draft: Draft, source: string, line: number): UserRe
   const email = readEmail(draft.email)
   const identities = readIdentities(draft.identities)
   if (email === null && identities.length === 0) {
-    throw new Refusal(draft.withoutSignIn ?? 'has no e-mail address and no Google or Apple account')
+    throw new Refusal(draft.withoutSignIn ?? 'has no e-mail address and no provider account')
   }
   const formerId = readText(draft.formerId, 'id', MAX_ID_LENGTH)
   const createdAt = readTime(draft.createdAt)
@@ -95,14 +95,18 @@ function readEmail(value: unknown): string | null {
 function readIdentities(found: Draft['identities']): ImportedIdentity[] {
   const identities = new Map<string, ImportedIdentity>()
   for (const { provider, subject, email } of found) {
-    if (provider !== 'google' && provider !== 'apple') continue
+    if (!isProvider(provider)) continue
     const id = readText(subject, 'provider id', MAX_ID_LENGTH)
-    if (id === null) throw new Refusal('has a Google or Apple account without its id')
+    if (id === null) throw new Refusal('has a provider account without its id')
     const address = typeof email === 'string' && mailboxOf(email) !== null ? email : null
     identities.set(`${provider} ${id}`, { provider, subject: id, email: address })
   }
-  if (identities.size > MAX_IDENTITIES) throw new Refusal('has too many Google or Apple accounts')
+  if (identities.size > MAX_IDENTITIES) throw new Refusal('has too many provider accounts')
   return [...identities.values()]
+}
+
+export function isProvider(name: unknown): name is ProviderName {
+  return name === 'google' || name === 'apple' || name === 'oidc'
 }
 
 function readHash(value: unknown): string | null {

@@ -50,7 +50,7 @@ export type ProfilePatch = Static<typeof ProfilePatch>
 export const UserProfile = closedObject(
   {
     _id: id('of the user: pass it to the billing SDK as the app user id'),
-    loginType: openEnum(['email', 'google', 'apple', 'passkey', 'guest'], {
+    loginType: openEnum(['email', 'google', 'apple', 'oidc', 'passkey', 'guest'], {
       description: 'how the account was created',
     }),
     email: t.String({

@@ -109,9 +109,9 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           tags,
           operationId: 'signInSocially',
           security: OPTIONAL_GUEST_TOKEN,
-          summary: 'Sign in with Google or Apple',
+          summary: 'Sign in with Google, Apple or the OpenID Connect provider',
           description:
-            "Takes the id token from Google or Apple. An account with the same verified address is linked if the provider owns that address (Apple; Google for gmail.com and Workspace) or the account's token is sent. With a guest's token the guest is upgraded or merged.",
+            "Takes the id token from the provider. An account with the same verified address is linked if the provider owns that address (Apple; Google for gmail.com and Workspace; the OpenID Connect provider for the domains of the server’s configuration) or the account's token is sent. With a guest's token the guest is upgraded or merged.",
         },
       },
     )
@@ -129,7 +129,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
         detail: {
           tags,
           operationId: 'unlinkProvider',
-          summary: 'Unlink Google or Apple',
+          summary: 'Unlink an identity provider',
           description: '409 when it is the only way to sign in. Other devices are signed out.',
         },
       },

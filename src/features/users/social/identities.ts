@@ -4,16 +4,21 @@ import { unseal } from '../../../lib/seal.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
-import { alwaysOwns, type ProviderName } from './identity-providers.ts'
+import type { OwnsAddress, ProviderName } from './identity-providers.ts'
 
-type IdentitiesDeps = { db: UsersDb; outbox: UserOutbox; sealKey: Uint8Array }
+type IdentitiesDeps = {
+  db: UsersDb
+  outbox: UserOutbox
+  sealKey: Uint8Array
+  ownsAddress: OwnsAddress
+}
 
 export type Identities = ReturnType<typeof createIdentities>
 
 type Row = UsersDb['tables']['identities']['$inferSelect']
 
 /** The identity provider accounts that are linked to users. */
-export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
+export function createIdentities({ db, outbox, sealKey, ownsAddress }: IdentitiesDeps) {
   const { identities } = db.tables
   return { list, remove, removeAll, removeForeign }
 
@@ -55,7 +60,7 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
     const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
     const foreign = rows.filter(
       ({ provider, email }) =>
-        email === null || emailKeyOf(email) !== emailKey || !alwaysOwns(provider, email),
+        email === null || emailKeyOf(email) !== emailKey || !ownsAddress(provider, email),
     )
     for (const { provider, subject } of foreign) {
       const isSame = and(eq(identities.provider, provider), eq(identities.subject, subject))

@@ -1,9 +1,12 @@
-import { jwtVerify } from 'jose'
+import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto.ts'
+import { mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { isUnreachable, remoteKeys } from '../../../lib/remote-keys.ts'
+import { isStorableText } from '../../../lib/validation.ts'
+import { createOpenIdKeys, KEYS_LIFETIME_MS, OPENID_ALGORITHMS } from './openid-keys.ts'
 
-export type ProviderName = 'google' | 'apple'
+export type ProviderName = 'google' | 'apple' | 'oidc'
 
 /** Where a provider publishes its keys, and the claims that its tokens must have. */
 type ProviderSettings = { issuers: string[]; jwksUrl: string; clientIds: string[] }
@@ -27,7 +30,27 @@ export type VerifyIdToken = (
   nonce: string | undefined,
 ) => Promise<ProvenIdentity>
 
-export type IdentityProviders = Record<ProviderName, ProviderSettings>
+export type IdentityProviders = Record<'google' | 'apple', ProviderSettings>
+
+/** The OpenID Connect provider; `issuer` is null when none is set up. */
+type OpenIdSettings = { issuer: string | null; clientIds: string[] }
+
+/** Whether a provider owns `email`, whatever its token claims. */
+export type OwnsAddress = (provider: string, email: string | null) => boolean
+
+type VerifierDeps = {
+  providers: IdentityProviders
+  openId: OpenIdSettings
+  ownsAddress: OwnsAddress
+  now: () => Date
+}
+
+type TokenRules = {
+  issuers: string[]
+  clientIds: string[]
+  algorithms: string[]
+  keys: JWTVerifyGetKey
+}
 
 /** Google: https://developers.google.com/identity/gsi/web/guides/verify-google-id-token. Apple: https://developer.apple.com/documentation/signinwithapple/verifying-a-user. */
 export function knownProviders(google: string[], apple: string[]): IdentityProviders {
@@ -46,42 +69,51 @@ export function knownProviders(google: string[], apple: string[]): IdentityProvi
 }
 
 const ALGORITHMS = ['RS256', 'ES256']
-const KEYS_LIFETIME_MS = 10 * 60_000
 const CLOCK_TOLERANCE_SECONDS = 60
+/** As OpenID Connect Core allows. */
+const MAX_SUBJECT_LENGTH = 255
 
 /** Verifies native id tokens against the provider's published keys. */
-export function createIdTokenVerifier(
-  providers: IdentityProviders,
-  now: () => Date,
-): VerifyIdToken {
-  const keySets = {
-    google: remoteKeys(providers.google.jwksUrl, KEYS_LIFETIME_MS),
-    apple: remoteKeys(providers.apple.jwksUrl, KEYS_LIFETIME_MS),
+export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
+  const { providers, openId, ownsAddress, now } = deps
+  const { issuer } = openId
+  const rules: Record<ProviderName, TokenRules | null> = {
+    google: rulesOf(providers.google),
+    apple: rulesOf(providers.apple),
+    oidc: issuer === null ? null : openIdRules(issuer, openId.clientIds, now),
   }
   return async (provider, idToken, nonce) => {
-    const { issuers, clientIds } = providers[provider]
-    if (clientIds.length === 0) throw notSetUp(provider)
+    const rule = rules[provider]
+    if (rule === null || rule.clientIds.length === 0) throw notSetUp(provider)
+    const { issuers, clientIds, algorithms, keys } = rule
     try {
-      const { payload } = await jwtVerify(idToken, keySets[provider], {
-        algorithms: ALGORITHMS,
+      const { payload } = await jwtVerify(idToken, keys, {
+        algorithms,
         issuer: issuers,
         audience: clientIds,
         currentDate: now(),
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ['sub', 'exp', 'iat'],
       })
-      const { sub, aud, email_verified: verified, hd, nonce: claimed } = payload
-      if (!isText(sub) || !isText(aud) || !nonceMatches(provider, claimed, nonce)) throw refused()
+      const { sub, email_verified: verified, hd, nonce: claimed } = payload
+      const clientId = provider === 'oidc' ? openIdClientOf(payload, clientIds) : payload.aud
+      if (
+        !isText(sub) ||
+        sub.length > MAX_SUBJECT_LENGTH ||
+        !isText(clientId) ||
+        !nonceMatches(provider, claimed, nonce)
+      )
+        throw refused()
       const email = isText(payload['email']) ? payload['email'] : null
       return {
         provider,
-        subject: sub,
+        subject: issuer !== null && provider === 'oidc' ? openIdSubject(issuer, sub) : sub,
         email,
         // Apple may send it as the string 'true'.
         emailVerified: verified === true || verified === 'true',
-        ownsAddress: isText(hd) || alwaysOwns(provider, email),
-        name: typeof payload['name'] === 'string' ? payload['name'].slice(0, 100) : '',
-        clientId: aud,
+        ownsAddress: (provider === 'google' && isText(hd)) || ownsAddress(provider, email),
+        name: isText(payload['name']) ? payload['name'].slice(0, 100) : '',
+        clientId,
       }
     } catch (error) {
       throw !(error instanceof AppError) && isUnreachable(error) ? unreachable(error) : refused()
@@ -89,14 +121,46 @@ export function createIdTokenVerifier(
   }
 }
 
-/** Whether a provider owns `email`, whatever its token claims. */
-export function alwaysOwns(provider: string, email: string | null): boolean {
-  return provider === 'apple' || /@gmail\.com$/i.test(email ?? '')
+/** Creates `OwnsAddress`. The OpenID Connect provider owns the addresses at `openIdDomains`. */
+export function createOwnsAddress(openIdDomains: string[]): OwnsAddress {
+  const domainsOf: Record<string, string[]> = { google: ['gmail.com'], oidc: openIdDomains }
+  return (provider, email) => {
+    const [, domain] = mailboxOf(email ?? '')?.split('@') ?? []
+    return provider === 'apple' || (domainsOf[provider] ?? []).includes(domain ?? '')
+  }
 }
 
-/** Both providers send strings; parsers may disagree about other types. */
+/** Names the issuer too: another provider may give the same id to another user. */
+export function openIdSubject(issuer: string, subject: string): string {
+  return `${issuer} ${subject}`
+}
+
+function rulesOf({ issuers, jwksUrl, clientIds }: ProviderSettings): TokenRules {
+  const keys = remoteKeys(jwksUrl, KEYS_LIFETIME_MS)
+  return { issuers, clientIds, algorithms: ALGORITHMS, keys }
+}
+
+function openIdRules(issuer: string, clientIds: string[], now: () => Date): TokenRules {
+  const keys = createOpenIdKeys(issuer, now)
+  return { issuers: [issuer], clientIds, algorithms: OPENID_ALGORITHMS, keys }
+}
+
+/**
+ * The client that a token was issued to; null if it is also for clients that are not ours.
+ * https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
+ */
+function openIdClientOf({ aud, azp }: JWTPayload, clientIds: string[]): string | null {
+  const audiences = [aud].flat()
+  const client = azp ?? (audiences.length === 1 ? audiences[0] : undefined)
+  const areOurs = [...audiences, client].every(
+    (party) => isText(party) && clientIds.includes(party),
+  )
+  return areOurs && isText(client) ? client : null
+}
+
+/** Providers send strings; parsers may disagree about other types. */
 function isText(claim: unknown): claim is string {
-  return typeof claim === 'string' && claim !== ''
+  return typeof claim === 'string' && claim !== '' && isStorableText(claim)
 }
 
 /** The nonces of the app and the token must match, or both be absent. */

@@ -29,6 +29,8 @@ type SocialLoginDeps = {
   notices: Notices
   limits: Limits
   verifyIdToken: VerifyIdToken
+  /** The name of the OpenID Connect provider in notices. */
+  openIdName: string
   /** Null without the keys that Apple requires. */
   appleGrants: AppleGrants | null
   sealKey: Uint8Array
@@ -43,15 +45,19 @@ type SocialRequest = {
   authorizationCode?: string | undefined
 }
 
-const PROVIDER_NAMES: Record<ProviderName, string> = { google: 'Google', apple: 'Apple' }
 /** Limits refused id tokens per IP. */
 const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 5 * 60 }
 
-/** Signs users in with Google or Apple. */
+/** Signs users in with an identity provider. */
 export function createSocialLogin(deps: SocialLoginDeps) {
   const { db, accounts, addresses, signIn, signUp, signInMethods, identities } = deps
   const { accountSecurity, verifyIdToken } = deps
-  const { notices, limits, appleGrants, sealKey, now, log } = deps
+  const { notices, limits, appleGrants, openIdName, sealKey, now, log } = deps
+  const names: Record<ProviderName, string> = {
+    google: 'Google',
+    apple: 'Apple',
+    oidc: openIdName,
+  }
   const { identities: links, users } = db.tables
   return { login, unlink }
 
@@ -142,7 +148,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     if (!user || user.emailVerifiedAt === null) return null
     if (!ownsAddress && user.id !== bearerId) return null
     await link(tx, identity, user.id)
-    await notices.enqueueNotice(tx, user, 'provider-linked', { detail: PROVIDER_NAMES[provider] })
+    await notices.enqueueNotice(tx, user, 'provider-linked', { detail: names[provider] })
     return user
   }
 

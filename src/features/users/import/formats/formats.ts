@@ -1,5 +1,5 @@
 import type { FirebaseParameters } from '../../../../lib/foreign-hashes.ts'
-import { asRows, type Draft, Refusal, type Row } from '../user-record.ts'
+import { asRows, type Draft, isProvider, Refusal, type Row } from '../user-record.ts'
 import { firebaseDraft } from './firebase.ts'
 import { pocketbaseDraft } from './pocketbase.ts'
 import { supabaseDraft } from './supabase.ts'
@@ -45,8 +45,8 @@ function ownDraft(row: Row): Draft {
   const { id, emailVerified = false, identities = [], ...rest } = row
   if (typeof emailVerified !== 'boolean') throw new Refusal('emailVerified is not true or false')
   const rows = asRows(identities, 'identities')
-  if (!rows.every(({ provider }) => provider === 'google' || provider === 'apple'))
-    throw new Refusal('has an identity whose provider is neither google nor apple')
+  if (!rows.every(({ provider }) => isProvider(provider)))
+    throw new Refusal('has an identity whose provider is not google, apple or oidc')
   return {
     ...rest,
     formerId: id,

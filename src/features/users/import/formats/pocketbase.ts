@@ -25,6 +25,6 @@ export function pocketbaseDraft(row: Row): Draft {
     createdAt: row['created'],
     passwordHash: row['password'] ?? row['passwordHash'],
     identities: accounts.map(({ provider, providerId }) => ({ provider, subject: providerId })),
-    withoutSignIn: 'has no e-mail address and no Google or Apple account',
+    withoutSignIn: 'has no e-mail address and no provider account',
   }
 }

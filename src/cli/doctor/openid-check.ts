@@ -1,0 +1,28 @@
+import { discoverOpenId } from '../../features/users/social/openid-keys.ts'
+import { remoteKeys } from '../../lib/remote-keys.ts'
+import { type Finding, failed, ok } from './check.ts'
+
+/** Checks that the discovery document and the keys of the OpenID Connect provider can be read. */
+export async function checkOpenId(issuer: string): Promise<Finding> {
+  const provider = await discoverOpenId(issuer).catch((error: Error) => error)
+  if (provider instanceof Error) {
+    return failed(
+      `sign-in with ${issuer} fails: ${provider.message}`,
+      'OIDC_ISSUER must be spelled exactly as in the discovery document. Check the firewall too.',
+    )
+  }
+  const { jwksUrl, algorithms } = provider
+  const keys = remoteKeys(jwksUrl, 0)
+  const fault = await keys.reload().then(
+    () => null,
+    (error: Error) => error.message,
+  )
+  const count = keys.jwks()?.keys.length ?? 0
+  if (fault === null && count > 0) {
+    return ok(`${issuer} answers, and signs with ${algorithms.join(', ')}`)
+  }
+  return failed(
+    `the keys at ${jwksUrl} cannot be read: ${fault ?? 'there are none'}`,
+    'Users cannot sign in with this provider. Check the firewall of this machine.',
+  )
+}

@@ -1,0 +1,94 @@
+import { errors, type JWTVerifyGetKey } from 'jose'
+import { readTextCapped } from '../../../lib/read-text-capped.ts'
+import { remoteKeys } from '../../../lib/remote-keys.ts'
+import { isSecureInTransit } from '../../../lib/setting-values.ts'
+
+/** What a provider publishes about its id tokens. */
+type OpenIdProvider = { jwksUrl: string; algorithms: string[] }
+
+/** Signatures with a public key that all platforms verify; no symmetric ones. */
+export const OPENID_ALGORITHMS = ['RS256', 'ES256', 'PS256', 'EdDSA']
+/** The keys of all providers are fetched again after this time. */
+export const KEYS_LIFETIME_MS = 10 * 60_000
+
+const DISCOVERY_LIFETIME_MS = 60 * 60_000
+/** Shorter than the time after which clients retry. */
+const FAILURE_LIFETIME_MS = 5_000
+const TIMEOUT_MS = 5_000
+const MAX_DISCOVERY_BYTES = 256 * 1024
+
+/**
+ * The keys that verify the id tokens of `issuer`, found through its discovery document. The document is fetched when
+ * it is first needed.
+ */
+export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetKey {
+  let known: { provider: Promise<OpenIdProvider>; until: number } | null = null
+  let keySet: { url: string; keys: JWTVerifyGetKey } | null = null
+  return async (header, token) => {
+    const { jwksUrl, algorithms } = await discover()
+    const isIdToken = header.typ === undefined || header.typ.toLowerCase() === 'jwt'
+    if (!isIdToken || !algorithms.includes(header.alg)) {
+      throw new errors.JOSEAlgNotAllowed('the provider does not issue such id tokens')
+    }
+    if (keySet?.url !== jwksUrl) {
+      keySet = { url: jwksUrl, keys: remoteKeys(jwksUrl, KEYS_LIFETIME_MS) }
+    }
+    return keySet.keys(header, token)
+  }
+
+  function discover(): Promise<OpenIdProvider> {
+    const at = now().getTime()
+    if (known !== null && at < known.until) return known.provider
+    const provider = discoverOpenId(issuer)
+    const entry = { provider, until: at + DISCOVERY_LIFETIME_MS }
+    known = entry
+    provider.catch(() => {
+      entry.until = now().getTime() + FAILURE_LIFETIME_MS
+    })
+    return provider
+  }
+}
+
+/**
+ * Reads the discovery document of a provider. Throws an error that names the problem.
+ * https://openid.net/specs/openid-connect-discovery-1_0.html
+ */
+export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const reply = await fetch(url, {
+    redirect: 'manual',
+    decompress: false,
+    headers: { accept: 'application/json', 'accept-encoding': 'identity' },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  if (reply.status !== 200) {
+    await reply.body?.cancel()
+    throw new Error(`${url} answers ${reply.status}`)
+  }
+  const text = await readTextCapped(reply, MAX_DISCOVERY_BYTES)
+  if (text === null) throw new Error(`${url} is too long, or compressed`)
+  const found = parseObject(text)
+  if (found === null) throw new Error(`${url} is not a JSON object`)
+  if (found['issuer'] !== issuer) {
+    const name = JSON.stringify(found['issuer'])?.slice(0, 200)
+    throw new Error(`${url} is of the issuer ${name}, which differs from OIDC_ISSUER`)
+  }
+  const jwksUrl = String(found['jwks_uri'])
+  const parsed = URL.parse(jwksUrl)
+  if (parsed === null || !isSecureInTransit(parsed)) throw new Error(`${url} has no https jwks_uri`)
+  const supported = found['id_token_signing_alg_values_supported'] ?? ['RS256']
+  const algorithms = OPENID_ALGORITHMS.filter((name) => [supported].flat().includes(name))
+  if (algorithms.length === 0) {
+    throw new Error(`${url} lists no algorithm of ${OPENID_ALGORITHMS.join(', ')}`)
+  }
+  return { jwksUrl, algorithms }
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : null
+  } catch {
+    return null
+  }
+}
