@@ -2,13 +2,14 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { PluginBuilder } from 'bun'
 import { description, license, version } from '../package.json' with { type: 'json' }
+import { packPackage, writeArchive } from './client-archive.ts'
 import { readDeclarations } from './client-declarations.ts'
 import { ROOT } from './root.ts'
 
 /**
  * Builds `homeport-client`, a separate package: the client, payload encryption in a second file, and
  * the type declarations, without the server's types. `cjs` holds a CommonJS build, which Jest
- * needs.
+ * needs. `dist/client.tgz` is the package for npm, which the server serves and the executable contains.
  */
 const FOLDER = join(ROOT, 'dist', 'client')
 const SOURCE = join(ROOT, 'src', 'client')
@@ -139,6 +140,11 @@ if (import.meta.main) {
   await rm(FOLDER, { recursive: true, force: true })
   await mkdir(FOLDER, { recursive: true })
   for (const [path, bytes] of files) await Bun.write(join(FOLDER, path), bytes)
+  await writeArchive(`${FOLDER}.tgz`, await packPackage(files))
+  if (process.argv.includes('--sizes')) printSizes(files)
+}
+
+function printSizes(files: PackageFiles) {
   for (const [path, bytes] of files) {
     if (!/^[\w-]+\.js$/.test(path)) continue
     const [size, gzipSize] = [bytes, Bun.gzipSync(bytes)].map(({ length }) =>
