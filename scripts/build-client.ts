@@ -44,8 +44,8 @@ const PAGES = {
 /** The files of a package by path. */
 export type PackageFiles = Map<string, Uint8Array<ArrayBuffer>>
 
-/** Builds the package in memory: the same files for the same sources. */
-export async function buildClient(): Promise<PackageFiles> {
+/** Builds the package in memory: the same files for the same sources, apart from its name. */
+export async function buildClient(name = 'homeport-client'): Promise<PackageFiles> {
   const files: PackageFiles = new Map()
   const add = (path: string, text: string) => files.set(path, new TextEncoder().encode(text))
   const declarations = await readDeclarations(ENTRY_MODULES)
@@ -57,22 +57,22 @@ export async function buildClient(): Promise<PackageFiles> {
       files.set(folder + basename(output.path), new Uint8Array(await output.arrayBuffer()))
     for (const [name, text] of declarations) add(folder + name, text)
   }
-  add('package.json', `${JSON.stringify(packageJson(), null, 2)}\n`)
+  add('package.json', `${JSON.stringify(packageJson(name), null, 2)}\n`)
   add('cjs/package.json', '{ "type": "commonjs" }\n')
   for (const [page, name] of Object.entries(PAGES))
     add(name, await readFile(join(ROOT, 'docs', page), 'utf8'))
   return files
 }
 
-function packageJson() {
+function packageJson(name: string) {
   const exports = Object.entries(ENTRIES).map(([path, { module }]) => {
-    const name = basename(module)
-    const require = { types: `./cjs/${name}.d.ts`, default: `./cjs/${name}.js` }
-    return [path, { require, default: { types: `./${name}.d.ts`, default: `./${name}.js` } }]
+    const file = basename(module)
+    const require = { types: `./cjs/${file}.d.ts`, default: `./cjs/${file}.js` }
+    return [path, { require, default: { types: `./${file}.d.ts`, default: `./${file}.js` } }]
   })
-  const optional = Object.keys(PEERS).map((name) => [name, { optional: true }])
+  const optional = Object.keys(PEERS).map((peer) => [peer, { optional: true }])
   return {
-    name: 'homeport-client',
+    name,
     version,
     description: `The Homeport client for apps. ${description}`,
     license,

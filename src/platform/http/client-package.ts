@@ -6,10 +6,10 @@ import { VERSION } from '../../version.ts'
 import { etagMatches } from './public-reply.ts'
 import { rawReply } from './raw-reply.ts'
 
-export const CLIENT_PACKAGE_PATH = '/client.tgz'
+const CLIENT_PACKAGE_PATH = '/client.tgz'
 export const CLIENT_PACKAGE_NAME = `homeport-client-${VERSION}.tgz`
 
-export type ClientPackage = {
+type ClientPackage = {
   bytes: Uint8Array<ArrayBuffer>
   /** As in npm's lockfile: `sha512-…`. */
   integrity: string
