@@ -10,7 +10,7 @@ beforeAll(buildExecutable, 60_000)
 test('the executable serves the client package, and writes the same file without a server', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
-  const served = await (await fetch(`${server.url}/client.tgz`)).bytes()
+  const served = new Uint8Array(await (await fetch(`${server.url}/client.tgz`)).arrayBuffer())
   await server.stop()
   const { stdout, stderr, exitCode } = await homeport.run(['client'])
   const path = join(homeport.folder, NAME)
