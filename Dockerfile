@@ -6,8 +6,9 @@ FROM --platform=$BUILDPLATFORM $BUILD_BASE AS build
 ARG TARGETARCH
 WORKDIR /src
 COPY package.json bun.lock ./
+# The image's packages, and this machine's for the TypeScript compiler.
 RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
- && npx -y bun@1.4.4 install --frozen-lockfile --os linux --cpu "$CPU"
+ && npx -y bun@1.4.4 install --frozen-lockfile --os linux --cpu "$CPU" --cpu "$(node -p process.arch)"
 COPY . .
 # The commit that `version` shows, because git is not available here: --build-arg HOMEPORT_COMMIT="$(git log -1 --format='%H %cI')"
 ARG HOMEPORT_COMMIT=

@@ -1,21 +1,38 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { PluginBuilder } from 'bun'
 import { description, license, version } from '../package.json' with { type: 'json' }
+import { packPackage, writeArchive } from './client-archive.ts'
+import { readDeclarations } from './client-declarations.ts'
 import { ROOT } from './root.ts'
 
 /**
- * Builds `dist/client`, a separate package: the client, payload encryption in a second file, and
+ * Builds `homeport-client`, a separate package: the client, payload encryption in a second file, and
  * the type declarations, without the server's types. `cjs` holds a CommonJS build, which Jest
- * needs. `npm pack` in `dist/client` creates an installable tarball.
+ * needs. `dist/client.tgz` is the package for npm, which the server serves and the executable contains.
  */
 const FOLDER = join(ROOT, 'dist', 'client')
-const COMMON_JS = join(FOLDER, 'cjs')
-const DECLARATIONS = join(ROOT, 'dist', 'declarations')
-const ENTRY = 'client/client'
+const SOURCE = join(ROOT, 'src', 'client')
 
+type Entry = {
+  /** The module in `src/client` without `.ts`. Its last word is the name of the built file. */
+  module: string
+  /** Packages of the app that the entry imports, with their versions. Apps without the entry do not need them. */
+  peers?: Record<string, string>
+}
+
+/** The import paths of the package. */
+const ENTRIES: Record<string, Entry> = {
+  '.': { module: 'client' },
+}
+
+const ENTRY_MODULES = Object.values(ENTRIES).map(({ module }) => module)
 /** The modules in the package, each built to a separate file. */
-const MODULES = ['client', 'sealed-transport', 'api-error']
+const MODULES = [...ENTRY_MODULES, 'sealed-transport', 'api-error']
+const PEERS: Record<string, string> = Object.assign(
+  {},
+  ...Object.values(ENTRIES).map(({ peers }) => peers),
+)
 
 /** The pages of `docs` in the package, and their file names there. */
 const PAGES = {
@@ -24,75 +41,84 @@ const PAGES = {
   'other-languages.md': 'other-languages.md',
 }
 
-const PACKAGE = {
-  name: 'homeport-client',
-  version,
-  description: `The Homeport client for apps. ${description}`,
-  license,
-  type: 'module',
-  sideEffects: false,
-  main: './cjs/client.js',
-  module: './client.js',
-  'react-native': './client.js',
-  types: './client.d.ts',
-  exports: {
-    '.': {
-      require: { types: './cjs/client.d.ts', default: './cjs/client.js' },
-      default: { types: './client.d.ts', default: './client.js' },
-    },
-    './package.json': './package.json',
-  },
-  files: ['*.js', '*.map', '*.d.ts', '*.md', 'cjs/*'],
-  engines: { node: '>=20' },
+/** The files of a package by path. */
+export type PackageFiles = Map<string, Uint8Array<ArrayBuffer>>
+
+/** Builds the package in memory: the same files for the same sources, apart from its name. */
+export async function buildClient(name = 'homeport-client'): Promise<PackageFiles> {
+  const files: PackageFiles = new Map()
+  const add = (path: string, text: string) => files.set(path, new TextEncoder().encode(text))
+  const declarations = await readDeclarations(ENTRY_MODULES)
+  for (const [format, folder] of [
+    ['esm', ''],
+    ['cjs', 'cjs/'],
+  ] as const) {
+    for (const output of await bundle(format))
+      files.set(folder + basename(output.path), new Uint8Array(await output.arrayBuffer()))
+    for (const [name, text] of declarations) add(folder + name, text)
+  }
+  add('package.json', `${JSON.stringify(packageJson(name), null, 2)}\n`)
+  add('cjs/package.json', '{ "type": "commonjs" }\n')
+  for (const [page, name] of Object.entries(PAGES))
+    add(name, await readFile(join(ROOT, 'docs', page), 'utf8'))
+  return files
 }
 
-await rm(FOLDER, { recursive: true, force: true })
-await mkdir(DECLARATIONS, { recursive: true })
-for (const { path, size, gzipSize } of await bundle('esm', FOLDER)) {
-  console.log(`dist/client/${basename(path)}: ${size} kB, ${gzipSize} kB gzipped`)
-}
-await bundle('cjs', COMMON_JS)
-await writeDeclarations()
-for (const folder of [FOLDER, COMMON_JS]) await copyDeclarations(ENTRY, folder)
-await rm(DECLARATIONS, { recursive: true })
-await writeFile(join(FOLDER, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`)
-await writeFile(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
-for (const [page, name] of Object.entries(PAGES)) {
-  await writeFile(join(FOLDER, name), await readFile(join(ROOT, 'docs', page)))
+function packageJson(name: string) {
+  const exports = Object.entries(ENTRIES).map(([path, { module }]) => {
+    const file = basename(module)
+    const require = { types: `./cjs/${file}.d.ts`, default: `./cjs/${file}.js` }
+    return [path, { require, default: { types: `./${file}.d.ts`, default: `./${file}.js` } }]
+  })
+  const optional = Object.keys(PEERS).map((peer) => [peer, { optional: true }])
+  return {
+    name,
+    version,
+    description: `The Homeport client for apps. ${description}`,
+    license,
+    type: 'module',
+    sideEffects: false,
+    main: './cjs/client.js',
+    module: './client.js',
+    'react-native': './client.js',
+    types: './client.d.ts',
+    exports: { ...Object.fromEntries(exports), './package.json': './package.json' },
+    files: ['*.js', '*.map', '*.d.ts', '*.md', 'cjs/*'],
+    engines: { node: '>=20' },
+    ...(optional.length === 0
+      ? {}
+      : { peerDependencies: PEERS, peerDependenciesMeta: Object.fromEntries(optional) }),
+  }
 }
 
 /**
  * Lazily imported modules and shared modules become separate files. Bun's own splitting would add `import.meta`, which
  * React Native cannot parse.
  */
-async function bundle(format: 'esm' | 'cjs', outdir: string) {
+async function bundle(format: 'esm' | 'cjs') {
   const built = await Bun.build({
-    entrypoints: MODULES.map((name) => join(ROOT, 'src', 'client', `${name}.ts`)),
+    entrypoints: MODULES.map((name) => join(SOURCE, `${name}.ts`)),
     target: 'browser',
     format,
+    naming: '[name].[ext]',
+    external: Object.keys(PEERS),
     minify: { whitespace: true, syntax: true, identifiers: true, keepNames: true },
     sourcemap: 'linked',
-    outdir,
     plugins: [
       { name: 'separate-modules', setup: keepModulesSeparate },
       ...(format === 'cjs' ? [{ name: 'lazy-require', setup: useLazyRequire }] : []),
     ],
   })
   if (!built.success) throw new AggregateError(built.logs)
-  const modules = built.outputs.filter(({ kind }) => kind === 'entry-point')
-  return Promise.all(
-    modules.map(async ({ path }) => {
-      const bytes = await Bun.file(path).bytes()
-      const sizes = [bytes, Bun.gzipSync(bytes)].map(({ length }) => (length / 1e3).toFixed(1))
-      return { path, size: sizes[0], gzipSize: sizes[1] }
-    }),
-  )
+  return built.outputs
 }
 
 function keepModulesSeparate(build: PluginBuilder) {
-  const filter = new RegExp(`^\\./(${MODULES.join('|')})\\.ts$`)
-  build.onResolve({ filter }, ({ path, importer }) => {
-    return importer ? { path: path.replace(/ts$/, 'js'), external: true } : undefined
+  const files = new Set(MODULES.map((name) => join(SOURCE, `${name}.ts`)))
+  build.onResolve({ filter: /^\..*\.ts$/ }, ({ path, importer }) => {
+    return importer && files.has(resolve(dirname(importer), path))
+      ? { path: `./${basename(path, '.ts')}.js`, external: true }
+      : undefined
   })
 }
 
@@ -109,44 +135,21 @@ function useLazyRequire(build: PluginBuilder) {
   })
 }
 
-/** Generates the declarations with the TypeScript compiler. */
-async function writeDeclarations() {
-  const config = {
-    extends: '../../tsconfig.json',
-    compilerOptions: {
-      noEmit: false,
-      declaration: true,
-      emitDeclarationOnly: true,
-      rootDir: '../../src',
-      outDir: '.',
-    },
-    include: ['../../src/**/*.d.ts'],
-    files: [`../../src/${ENTRY}.ts`],
-  }
-  const path = join(DECLARATIONS, 'tsconfig.json')
-  await writeFile(path, JSON.stringify(config))
-  const compiler = Bun.spawn([process.execPath, 'node_modules/.bin/tsc', '-p', path], {
-    cwd: ROOT,
-    stdout: 'inherit',
-    stderr: 'inherit',
-  })
-  if ((await compiler.exited) !== 0)
-    throw new Error("the client's type declarations could not be generated")
+if (import.meta.main) {
+  const files = await buildClient()
+  await rm(FOLDER, { recursive: true, force: true })
+  await mkdir(FOLDER, { recursive: true })
+  for (const [path, bytes] of files) await Bun.write(join(FOLDER, path), bytes)
+  await writeArchive(`${FOLDER}.tgz`, await packPackage(files))
+  if (process.argv.includes('--sizes')) printSizes(files)
 }
 
-/** Copies a declaration file and those that it imports into one folder. */
-async function copyDeclarations(name: string, folder: string, seen = new Set<string>()) {
-  if (seen.has(name)) return
-  seen.add(name)
-  const text = await readFile(join(DECLARATIONS, `${name}.d.ts`), 'utf8')
-  const imports = [...text.matchAll(/from '(\.[^']+)\.ts'/g)].map(([, path = '']) => path)
-  const flat = text.replace(/from '\.[^']*?([^/']+)\.ts'/g, "from './$1.js'")
-  await writeFile(join(folder, `${basename(name)}.d.ts`), flat)
-  for (const path of new Set(imports)) {
-    const target = join(dirname(name), path)
-    if (/^(server|usecases|features|platform)\/|^client\/routes$/.test(target)) {
-      throw new Error(`${name} exposes server types: declare them in src/client`)
-    }
-    await copyDeclarations(target, folder, seen)
+function printSizes(files: PackageFiles) {
+  for (const [path, bytes] of files) {
+    if (!/^[\w-]+\.js$/.test(path)) continue
+    const [size, gzipSize] = [bytes, Bun.gzipSync(bytes)].map(({ length }) =>
+      (length / 1e3).toFixed(1),
+    )
+    console.log(`dist/client/${path}: ${size} kB, ${gzipSize} kB gzipped`)
   }
 }

@@ -3,8 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
+import { buildClient } from './build-client.ts'
 import { writeConsole } from './build-console.ts'
 import { readBuildInfo } from './build-info.ts'
+import { packPackage, writeArchive } from './client-archive.ts'
 import { ROOT } from './root.ts'
 
 export type Build = {
@@ -29,6 +31,7 @@ export const TARGETS = {
 /** Builds one executable with the server, sharp, the migrations and the initial content. Throws build errors. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
   await writeConsole(join(ROOT, 'dist', 'console'))
+  await writeArchive(join(ROOT, 'dist', 'client.tgz'), await packPackage(await buildClient()))
   const result = await Bun.build({
     entrypoints: [join(ROOT, 'src/main.ts')],
     plugins: [embedNative(platform, folderOf), hidePaths()],
@@ -42,7 +45,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     compile: {
       outfile,
       ...(target ? { target } : {}),
-      assets: ['./drizzle', './data/seed', './dist/console'],
+      assets: ['./drizzle', './data/seed', './dist/console', './dist/client.tgz'],
       autoloadBunfig: false,
       autoloadDotenv: true,
     },

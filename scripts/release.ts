@@ -4,15 +4,18 @@ import { version } from '../package.json' with { type: 'json' }
 import { hashOfFile } from '../src/lib/file-hash.ts'
 import { publicKeyOf } from '../src/lib/release-signature.ts'
 import { buildExecutable, TARGETS } from './build.ts'
+import { buildClient } from './build-client.ts'
 import { readBuildInfo } from './build-info.ts'
+import { packPackage, writeArchive } from './client-archive.ts'
 import { isNative, type LockedPackage, packagesFor, spdxOf } from './release-list.ts'
 import { writeSums } from './release-signature.ts'
 import { ROOT } from './root.ts'
 
 /**
  * Builds `dist/release`: an executable for each platform with its SPDX document, `SHA256SUMS` signed by `RELEASE_KEY`,
- * and the install script. `--check` builds each twice and requires identical bytes. Platform names as arguments select
- * the platforms to build.
+ * the client package for a registry, and the install script. `CLIENT_SCOPE` is the scope of that package: with `@acme`,
+ * its name is `@acme/homeport-client`. `--check` builds each executable twice and requires identical bytes. Platform
+ * names as arguments select the platforms to build.
  */
 const FOLDER = join(ROOT, 'dist', 'release')
 const PACKAGES = join(FOLDER, 'packages')
@@ -27,6 +30,7 @@ pinReleaseKeys()
 const { commit, date } = await readBuildInfo()
 if (commit === null || date === null) throw new Error('a release must be built from a git commit')
 const sums = new Map<string, string>()
+const clientName = [readClientScope(), 'homeport-client'].filter(Boolean).join('/')
 
 await rm(FOLDER, { recursive: true, force: true })
 for (const [label, { platform, target }] of Object.entries(TARGETS)) {
@@ -53,6 +57,10 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
     `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', reproducible' : ''}`,
   )
 }
+const clientFile = `${clientName.replace('@', '').replace('/', '-')}-${version}.tgz`
+await writeArchive(join(FOLDER, clientFile), await packPackage(await buildClient(clientName)))
+sums.set(clientFile, await hashOfFile(join(FOLDER, clientFile)))
+console.log(`${clientFile}: ${clientName}`)
 for (const folder of [PACKAGES, SECOND_BUILD]) await rm(folder, { recursive: true, force: true })
 await writeSums(FOLDER, { version, commit, date, sums }, privateKey)
 if (privateKey === null)
@@ -68,6 +76,12 @@ function pinReleaseKeys() {
   const others = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',')
   const keys = [...(privateKey ? [publicKeyOf(privateKey)] : []), ...others].filter(Boolean)
   process.env['RELEASE_PUBLIC_KEY'] = [...new Set(keys)].join(',')
+}
+
+function readClientScope(): string {
+  const scope = process.env['CLIENT_SCOPE'] ?? ''
+  if (scope === '' || /^@[a-z0-9][a-z0-9._-]*$/.test(scope)) return scope
+  throw new Error('CLIENT_SCOPE must be a scope such as @acme')
 }
 
 /** Downloads a package for another platform, and unpacks it when it matches the lockfile. */

@@ -163,7 +163,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
   }
 }
 
-function readApp({ read, optional, choice }: SettingsReader) {
+function readApp({ read, optional, choice, isOn }: SettingsReader) {
   return {
     tokenIssuer: optional('TOKEN_ISSUER', 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
@@ -172,6 +172,8 @@ function readApp({ read, optional, choice }: SettingsReader) {
     ),
     /** The prefix of deep links: `/verify` and `/reset` are appended. */
     appLinkUrl: optional('APP_LINK_URL', 'a link such as myapp://auth', appLink),
+    /** Whether `/client.tgz` serves the client package. */
+    clientPackage: isOn('CLIENT_PACKAGE', true),
     payloadEncryption: choice('PAYLOAD_ENCRYPTION', ['optional', 'required'], 'optional'),
     smtpUrl: optional('SMTP_URL', 'a URL such as smtp://user:password@host:587', mailUrl),
     mailFrom: optional('MAIL_FROM', 'an address such as App <app@example.com>', sender),

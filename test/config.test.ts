@@ -112,6 +112,7 @@ const VARIABLES: Record<string, Variable> = {
     { appLinkUrl: 'myapp://auth' },
     ['my-app', 'my app://', 'myapp://auth?x=1'],
   ],
+  CLIENT_PACKAGE: ['off', { clientPackage: false }, ['no']],
   PAYLOAD_ENCRYPTION: ['required', { payloadEncryption: 'required' }, ['on', 'REQUIRED']],
   SMTP_URL: [
     'smtp://user:password@host:587',

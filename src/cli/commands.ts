@@ -1,5 +1,6 @@
 import { backup } from './backup/backup.ts'
 import { restore } from './backup/restore.ts'
+import { client } from './client.ts'
 import type { Command } from './command.ts'
 import { completion } from './completion.ts'
 import { dbCopy } from './copy/db-copy.ts'
@@ -33,6 +34,7 @@ export const commands: Command[] = [
   health,
   doctor,
   version,
+  client,
   completion,
   man,
 ]

@@ -8,6 +8,11 @@ export function sha256(
   return createHash('sha256').update(content).digest(encoding)
 }
 
+/** SHA-512 as base64, for integrity checks by npm. */
+export function sha512(content: Uint8Array): string {
+  return createHash('sha512').update(content).digest('base64')
+}
+
 /** HMAC-SHA256 as base64url. */
 export function hmac(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')

@@ -5,6 +5,7 @@ import { wellKnownFiles } from '../platform/app-links.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
+import { clientPackage, describeClientPackage } from '../platform/http/client-package.ts'
 import { cors } from '../platform/http/cors.ts'
 import { describeApi, docs, docsFiles } from '../platform/http/docs.ts'
 import { errors } from '../platform/http/errors.ts'
@@ -24,6 +25,7 @@ import {
   translatedReplies,
 } from '../platform/http/translator.ts'
 import { wellKnown } from '../platform/http/well-known.ts'
+import { publicUrl } from '../platform/public-url.ts'
 import { VERSION } from '../version.ts'
 import { createConsole } from './console.ts'
 import { plainPaths, serverTags, tags, translations } from './features.ts'
@@ -86,16 +88,31 @@ export function createApp(services: Services) {
       }),
     )
     .use(docsFiles())
-    .use(docs('/docs', (isSimple) => describeApi(api, { ...about, description, tags, isSimple })))
+    .use(
+      docs('/docs', async (isSimple) => {
+        const install = config.clientPackage ? await describeClientPackage(publicUrl(config)) : ''
+        const complete = description + install
+        return describeApi(api, { ...about, description: complete, tags, isSimple })
+      }),
+    )
     .use(
       docs('/docs/server', (isSimple) =>
         describeApi(serverApi, { ...about, ...serverAbout, isSimple }),
       ),
     )
+    .use(config.clientPackage ? clientPackage() : new Elysia())
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(wellKnown(wellKnownFiles(config, mailLinkPaths(config))))
-    .use(home({ appName, version: VERSION, hasConsole: servesConsole, hasOperators }))
+    .use(
+      home({
+        appName,
+        version: VERSION,
+        hasClient: config.clientPackage,
+        hasConsole: servesConsole,
+        hasOperators,
+      }),
+    )
     .use(api)
     .use(serverApi)
     .use(servesConsole ? createConsole(services) : new Elysia())

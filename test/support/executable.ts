@@ -43,7 +43,7 @@ async function isBuilt(): Promise<boolean> {
   if (!built) return false
   // A nested folder inside braces matches nothing (Bun 1.4).
   const folders = ['src', 'scripts', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
-  const sources = ['bun.lock', 'package.json', ...folders]
+  const sources = ['bun.lock', 'package.json', 'docs/*.md', ...folders]
   for (const pattern of sources) {
     for await (const path of new Bun.Glob(pattern).scan({
       cwd: ROOT,

@@ -27,7 +27,8 @@ export async function chooseTarget(
   return path
 }
 
-async function isFolder(out: string): Promise<boolean> {
+/** Whether `--out` names a folder: one that exists, or any path that ends with `/`. */
+export async function isFolder(out: string): Promise<boolean> {
   return out.endsWith('/') || ((await stat(out).catch(() => null))?.isDirectory() ?? false)
 }
 
@@ -39,7 +40,8 @@ async function unusedName(folder: string, isEncrypted: boolean): Promise<string>
   }
 }
 
-async function confirmReplacement(path: string, isConfirmed: boolean): Promise<string> {
+/** Asks before a file is replaced; only regular files are. Throws `UsageError` in scripts without `--yes`. */
+export async function confirmReplacement(path: string, isConfirmed: boolean): Promise<string> {
   const found = await lstat(path).catch(() => null)
   if (found === null) return path
   if (!found.isFile()) {

@@ -11,9 +11,13 @@ const LINKS = [
 const FIRST_OPERATOR =
   '<p>Operators sign in to the console. To create the first operator and get a sign-in link, run this on the server:</p><p><code>homeport operators add your-name</code></p>'
 
+const CLIENT = { path: '/client.tgz', about: 'client for apps in TypeScript and JavaScript' }
+
 type HomeDeps = {
   appName: string
   version: string
+  /** Whether the client package is served. */
+  hasClient: boolean
   /** Whether the console is on this port. */
   hasConsole: boolean
   hasOperators: () => Promise<boolean>
@@ -23,8 +27,9 @@ type HomeDeps = {
  * `/` redirects browsers to the console, or shows how to create the first operator while there is none. Other clients
  * get 404.
  */
-export function home({ appName, version, hasConsole, hasOperators }: HomeDeps) {
-  const items = LINKS.map(({ path, about }) => `<li><a href="${path}">${path}</a>: ${about}</li>`)
+export function home({ appName, version, hasClient, hasConsole, hasOperators }: HomeDeps) {
+  const links = hasClient ? [...LINKS, CLIENT] : LINKS
+  const items = links.map(({ path, about }) => `<li><a href="${path}">${path}</a>: ${about}</li>`)
   const footer = `Homeport ${Bun.escapeHTML(version)}`
   const page = {
     title: appName,

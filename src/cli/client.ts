@@ -1,0 +1,53 @@
+import { stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { CommandError, EXIT, UsageError } from '../lib/command.ts'
+import { CLIENT_PACKAGE_NAME, readClientPackage } from '../platform/http/client-package.ts'
+import { VERSION } from '../version.ts'
+import { confirmReplacement, isFolder } from './backup/target.ts'
+import type { LocalCommand } from './command.ts'
+
+export const client: LocalCommand = {
+  name: 'client',
+  summary: 'Write the client package of this version, the same file as /client.tgz',
+  options: [
+    ['--out <path>', `a file or a folder; ${CLIENT_PACKAGE_NAME} in this folder by default`],
+    ['--yes', 'replace an existing file without asking'],
+  ],
+  run: async (_loadConfig, { out, yes, json }) => {
+    const found = await readClientPackage()
+    if (found === null)
+      throw new CommandError('The client package is not built: run "bun run build" first.')
+    const { bytes, integrity } = found
+    const path = await chooseFile(typeof out === 'string' ? out : '.', yes === true)
+    await Bun.write(path, bytes)
+    const outcome = { path, version: VERSION, bytes: bytes.length, integrity }
+    console.log(json ? JSON.stringify(outcome) : describe(outcome))
+    return EXIT.done
+  },
+}
+
+async function chooseFile(out: string, isConfirmed: boolean): Promise<string> {
+  const path = (await isFolder(out)) ? join(resolve(out), CLIENT_PACKAGE_NAME) : resolve(out)
+  const folder = dirname(path)
+  if (!(await stat(folder).catch(() => null))?.isDirectory())
+    throw new UsageError(`There is no folder ${folder}: create it first.`)
+  return confirmReplacement(path, isConfirmed)
+}
+
+function describe({
+  path,
+  version,
+  bytes,
+  integrity,
+}: {
+  path: string
+  version: string
+  bytes: number
+  integrity: string
+}): string {
+  return [
+    `${path}: homeport-client ${version}, ${Math.round(bytes / 1000)} kB.`,
+    `Integrity: ${integrity}`,
+    `In the app: npm install ${path}`,
+  ].join('\n')
+}
