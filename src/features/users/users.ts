@@ -177,6 +177,7 @@ export function createUsers(deps: UsersDeps) {
     signIn,
     limits,
     relyingParty,
+    key: recoveryKey,
     now,
   })
   const guests = createGuests({

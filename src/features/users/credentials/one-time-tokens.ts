@@ -17,7 +17,9 @@ export const PURPOSES = [
 /** For tokens of an account. */
 export type Purpose = (typeof PURPOSES)[number]
 /** For tokens of a device or an address whose account, if any, is not known yet. */
-type OpenPurpose = 'email-code' | 'invitation' | 'passkey-sign-in'
+type OpenPurpose = 'email-code' | 'invitation'
+/** For challenges that carry their own expiry, and are stored only once they are used. */
+type StatelessPurpose = 'passkey-sign-in'
 
 /** How long a token for each purpose is valid. */
 export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {
@@ -27,7 +29,6 @@ export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {
   'reset-password': 30 * MINUTE_MS,
   'two-factor': 5 * MINUTE_MS,
   'passkey-registration': 5 * MINUTE_MS,
-  'passkey-sign-in': 5 * MINUTE_MS,
   'email-code': 10 * MINUTE_MS,
   invitation: 7 * DAY_MS,
 }
@@ -47,6 +48,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     find,
     findInvitation,
     consume,
+    markUsed,
     countFailure,
     list,
     revoke,
@@ -121,6 +123,16 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
     return row
+  }
+
+  /** Records the use of a challenge that was not stored before. Returns false if it was used already. */
+  async function markUsed(tx: Tx, purpose: StatelessPurpose, token: string, expiresAt: Date) {
+    const inserted = await tx
+      .insert(oneTimeTokens)
+      .values({ hash: sha256(token), purpose, failures: 0, expiresAt })
+      .onConflictDoNothing()
+      .returning({ hash: oneTimeTokens.hash })
+    return inserted.length === 1
   }
 
   /** Counts a wrong code, and deletes the token after `max` wrong codes. */

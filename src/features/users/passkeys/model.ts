@@ -17,7 +17,7 @@ const passkeyId = t.String({
   description: 'the id of the passkey',
   examples: ['kq3v9Qw1x5c7B2n4M6j8H0'],
 })
-const challenge = text('bytes to sign, base64url; valid for five minutes', 'Zk3v9Qw1x5c7B2n4M6j8H0')
+const challenge = text('bytes to sign, base64url', 'Zk3v9Qw1x5c7B2n4M6j8H0')
 const timeout = integer({ description: 'milliseconds for the user to answer', examples: [60_000] })
 const publicKey = oneOf(['public-key'], { description: 'the kind of credential' })
 const required = oneOf(['required'], { description: 'the passkey must support it' })

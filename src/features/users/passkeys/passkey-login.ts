@@ -6,6 +6,7 @@ import type { Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import { createChallenges } from './challenges.ts'
 import { type RelyingParty, TIMEOUT_MS } from './passkeys.ts'
 
 type PasskeyLoginDeps = {
@@ -15,25 +16,26 @@ type PasskeyLoginDeps = {
   signIn: SignIn
   limits: Limits
   relyingParty: RelyingParty
+  /** Signs the challenges. */
+  key: Uint8Array
   now: () => Date
 }
 
-const STARTS_PER_IP: WindowRule = { name: 'passkey-start', max: 300, seconds: 5 * 60 }
 /** Limits refused passkeys. */
 const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 100, seconds: 5 * 60 }
 
 /** Signs users in with a passkey, without a name and without a second step. */
 export function createPasskeyLogin(deps: PasskeyLoginDeps) {
-  const { db, accounts, oneTimeTokens, signIn, limits, relyingParty, now } = deps
+  const { db, accounts, oneTimeTokens, signIn, limits, relyingParty, key, now } = deps
   const { passkeys } = db.tables
+  const challenges = createChallenges({ key, now })
   return { start, login }
 
   /** The options for any passkey of this app. */
-  async function start(ip: string) {
-    await limits.reserve([{ rule: STARTS_PER_IP, key: ip }])
-    const challenge = await db.write((tx) => oneTimeTokens.issueOpen(tx, 'passkey-sign-in'))
+  function start() {
     const { rpId } = relyingParty
-    return { challenge, rpId, timeout: TIMEOUT_MS, userVerification: 'required' as const }
+    const userVerification = 'required' as const
+    return { challenge: challenges.issue(), rpId, timeout: TIMEOUT_MS, userVerification }
   }
 
   /** Opens a session for the owner of the passkey. Throws `invalid_credentials`. */
@@ -45,12 +47,19 @@ export function createPasskeyLogin(deps: PasskeyLoginDeps) {
     const { release } = await limits.reserve([{ rule: REFUSED_PER_IP, key: ip }])
     const [passkey] = await db.read.select().from(passkeys).where(eq(passkeys.id, response.id))
     if (passkey?.rpId !== relyingParty.rpId) throw passkeyRefused()
+    let challenge = ''
     const counter = await verifyPasskey(response, passkey, {
       ...relyingParty,
-      consumeChallenge: async (challenge) =>
-        (await db.write((tx) => oneTimeTokens.consume(tx, 'passkey-sign-in', challenge))) !== null,
+      consumeChallenge: async (signed) => {
+        challenge = signed
+        return challenges.expiryOf(signed) !== null
+      },
     })
     const grant = await db.write(async (tx) => {
+      const expiresAt = challenges.expiryOf(challenge)
+      if (expiresAt === null) throw passkeyRefused()
+      const isFirstUse = await oneTimeTokens.markUsed(tx, 'passkey-sign-in', challenge, expiresAt)
+      if (!isFirstUse) throw passkeyRefused()
       const [used] = await tx
         .update(passkeys)
         .set({ counter, lastUsedAt: now() })

@@ -26,20 +26,16 @@ export function passkeyRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDe
   const originOf = createOriginOf({ ipOf, baseUrlOf })
   return new Elysia({ name: 'auth-passkeys' })
     .use(signedIn)
-    .post(
-      `${PATH}/sign_in/options`,
-      async ({ request, server }) => data(await passkeyLogin.start(ipOf(request, server))),
-      {
-        parse: 'none',
-        response: responses(DataOf(RequestOptions), 400, 429, 503, 507),
-        detail: {
-          tags,
-          operationId: 'startPasskeySignIn',
-          summary: 'Get the options for signing in with a passkey',
-          description: 'For `navigator.credentials.get`. The user need not enter a name.',
-        },
+    .post(`${PATH}/sign_in/options`, () => data(passkeyLogin.start()), {
+      parse: 'none',
+      response: responses(DataOf(RequestOptions), 400),
+      detail: {
+        tags,
+        operationId: 'startPasskeySignIn',
+        summary: 'Get the options for signing in with a passkey',
+        description: 'For `navigator.credentials.get`. The user need not enter a name.',
       },
-    )
+    })
     .post(
       `${PATH}/sign_in`,
       async ({ body: { credential }, request, server, bearer }) =>

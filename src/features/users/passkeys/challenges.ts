@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
+import { HOUR_MS } from '../../../lib/durations.ts'
+
+type ChallengesDeps = { key: Uint8Array; now: () => Date }
+
+/** A page that offers passkeys in its form asks for one when it opens, and the user may take long to answer. */
+const LIFETIME_MS = HOUR_MS
+const TIME_BYTES = 6
+const NONCE_BYTES = 16
+const CONTENT_BYTES = TIME_BYTES + NONCE_BYTES
+
+/**
+ * Challenges for signing in: time, nonce and signature, base64url. Anyone may ask for one, so they are signed and not
+ * stored.
+ */
+export function createChallenges({ key, now }: ChallengesDeps) {
+  return { issue, expiryOf }
+
+  function issue(): string {
+    const content = Buffer.concat([Buffer.alloc(TIME_BYTES), randomBytes(NONCE_BYTES)])
+    content.writeUIntBE(now().getTime() + LIFETIME_MS, 0, TIME_BYTES)
+    return Buffer.concat([content, Buffer.from(signatureOf(content), 'base64url')]).toString(
+      'base64url',
+    )
+  }
+
+  /** When a challenge expires; null if it is forged or has expired. */
+  function expiryOf(challenge: string): Date | null {
+    const bytes = Buffer.from(challenge, 'base64url')
+    const content = bytes.subarray(0, CONTENT_BYTES)
+    const signature = bytes.subarray(CONTENT_BYTES).toString('base64url')
+    if (content.length < CONTENT_BYTES) return null
+    if (!equalInConstantTime(signature, signatureOf(content))) return null
+    const expiresAt = new Date(content.readUIntBE(0, TIME_BYTES))
+    return expiresAt > now() ? expiresAt : null
+  }
+
+  function signatureOf(content: Uint8Array): string {
+    return hmac(key, `passkey-sign-in.${Buffer.from(content).toString('base64url')}`)
+  }
+}
