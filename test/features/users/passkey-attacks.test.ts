@@ -14,9 +14,17 @@ import {
 
 const MINUTE = 60_000
 
+/** A challenge like the server's, valid for half an hour, with an invented signature. */
+function forgedChallenge(): string {
+  const bytes = Buffer.alloc(6 + 16 + 32, 7)
+  bytes.writeUIntBE(Date.now() + 30 * MINUTE, 0, 6)
+  return bytes.toString('base64url')
+}
+
 describe('a sign-in is refused', () => {
   test.each<[string, Overrides]>([
-    ['with the challenge of another client', { challenge: 'Zk3v9Qw1x5c7B2n4M6j8H0' }],
+    ['with a challenge of another shape', { challenge: 'Zk3v9Qw1x5c7B2n4M6j8H0' }],
+    ['with a challenge that the server has not signed', { challenge: forgedChallenge() }],
     ['from the page of another site', { origin: 'https://evil.example' }],
     ['for another relying party', { host: 'evil.example' }],
     ['when the device has not verified its user', { isVerified: false }],
