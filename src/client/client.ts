@@ -38,6 +38,7 @@ export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
 export type { AuthChange, AuthChangeReason } from './tabs.ts'
 export { type InstalledApp, isUpdateAvailable, isUpdateRequired } from './updates.ts'
+export type * from './usage.ts'
 export type * from './user-data.ts'
 export type * from './users.ts'
 

@@ -59,12 +59,13 @@ export function createTransmit(fetch?: Fetch): Transmit {
     const needsXhr = onProgress !== undefined || (request.onText && !canFetchStreams())
     const xhr = needsXhr && !fetch && XMLHttpRequest ? new XMLHttpRequest() : null
     if (onProgress) restart(xhr ? timeout : timeout + sizeOf(request) / MIN_BYTES_PER_MS)
+    const report = (progress: Progress) => {
+      restart(timeout)
+      onProgress?.(progress)
+    }
     const sending = xhr
-      ? sendWithProgress(xhr, request, (progress) => {
-          restart(timeout)
-          onProgress?.(progress)
-        })
-      : sendByFetch(fetch ?? platformFetch, request)
+      ? sendWithProgress(xhr, request, report)
+      : sendByFetch(fetch ?? platformFetch, request, onProgress && report)
     deadline.onCancel(sending.cancel)
     const reply = await sending.reply.catch((cause) => {
       throwIfFailed(deadline)
@@ -86,7 +87,12 @@ const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
 type Sending = { reply: Promise<Incoming>; cancel: () => void }
 
-function sendByFetch(fetch: Fetch, outgoing: Outgoing): Sending {
+/** The app's own `fetch` can report the progress of an upload by `onProgress`. */
+function sendByFetch(
+  fetch: Fetch,
+  outgoing: Outgoing,
+  onProgress?: (progress: Progress) => void,
+): Sending {
   const { url, method, headers, body, onText } = outgoing
   const controller = new AbortController()
   const { signal } = controller
@@ -96,6 +102,7 @@ function sendByFetch(fetch: Fetch, outgoing: Outgoing): Sending {
       headers,
       signal,
       ...(body === null ? {} : { body }),
+      ...(onProgress ? { onProgress } : {}),
     })
     const { status } = response
     const header = (name: string) => response.headers.get(name)
