@@ -24,6 +24,7 @@ type Entry = {
 /** The import paths of the package. */
 const ENTRIES: Record<string, Entry> = {
   '.': { module: 'client' },
+  './testing': { module: 'testing/testing' },
 }
 
 const ENTRY_MODULES = Object.values(ENTRIES).map(({ module }) => module)
@@ -37,6 +38,7 @@ const PEERS: Record<string, string> = Object.assign(
 /** The pages of `docs` in the package, and their file names there. */
 const PAGES = {
   'client.md': 'README.md',
+  'client-testing.md': 'client-testing.md',
   'payload-encryption.md': 'payload-encryption.md',
   'other-languages.md': 'other-languages.md',
 }

@@ -1,51 +1,70 @@
 import { describe, expect, test } from 'bun:test'
 import { createClient } from '../../src/client/client.ts'
 import { createEventParser } from '../../src/client/event-parser.ts'
-import { createTestApp, type Mode, PASSWORD } from '../support/app.ts'
+import { createTestApp, PASSWORD } from '../support/app.ts'
+import { BACKENDS_AND_SEALED } from '../support/backends.ts'
 import { serveApp } from '../support/served.ts'
 
 const ALL = ['subscription', 'profile', 'data', 'settings']
-const ENV = { plain: 'test', sealed: 'production' }
 
-describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
+describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
   test('a listener gets every kind once, and then each change', async () => {
-    await using app = await createTestApp()
-    await using server = serveApp(app)
-    const client = createClient({ baseUrl: server.url, env: ENV[mode] })
+    await using app = await open()
+    await using server = app.serve()
+    const client = createClient({ ...server.options, env })
     await client.register({ email: 'ann@example.com', password: PASSWORD })
     const seen = listen(client)
     await seen.until(ALL)
     await client.patchData({ a: 1 })
     await seen.until([...ALL, 'data'])
-    await app.services.settings.set({ underMaintenance: true })
+    await app.setUnderMaintenance(true)
     await seen.until([...ALL, 'data', 'settings'])
     seen.stop()
-    await app.services.settings.set({ underMaintenance: false })
-    await until(() => app.services.changes.countStreams() === 0)
+    await app.setUnderMaintenance(false)
+    await until(() => app.countStreams() === 0)
     expect(seen.kinds).toEqual([...ALL, 'data', 'settings'])
   })
 
   test('the connection follows the session: it starts with a sign-in and ends with the sign-out', async () => {
-    await using app = await createTestApp()
-    await using server = serveApp(app)
+    await using app = await open()
+    await using server = app.serve()
     const ended: string[] = []
     const client = createClient({
-      baseUrl: server.url,
-      env: ENV[mode],
+      ...server.options,
+      env,
       onSignedOut: () => ended.push('session'),
     })
     const seen = listen(client)
     const email = 'ann@example.com'
-    const { user } = await client.register({ email, password: PASSWORD })
+    await client.register({ email, password: PASSWORD })
     await seen.until(ALL)
-    await app.services.users.accountSecurity.signOut(user._id)
+    await app.signOutEverywhere(email)
     await until(() => ended.length > 0)
     expect(await client.isSignedIn()).toBe(false)
     await client.login({ email, password: PASSWORD })
     await seen.until([...ALL, ...ALL])
     await client.logout()
-    await until(() => app.services.changes.countStreams() === 0)
+    await until(() => app.countStreams() === 0)
     seen.stop()
+  })
+
+  test('several listeners share one connection, and each gets every kind', async () => {
+    await using app = await open()
+    await using server = app.serve()
+    const client = createClient({ ...server.options, env })
+    await client.register({ email: 'ann@example.com', password: PASSWORD })
+    const first = listen(client)
+    await first.until(ALL)
+    const second = listen(client)
+    await second.until(ALL)
+    expect(app.countStreams()).toBe(1)
+    await client.patchData({ a: 1 })
+    await Promise.all([first.until([...ALL, 'data']), second.until([...ALL, 'data'])])
+    first.stop()
+    await client.patchData({ a: 2 })
+    await second.until([...ALL, 'data', 'data'])
+    second.stop()
+    await until(() => app.countStreams() === 0)
   })
 })
 
@@ -63,25 +82,6 @@ test('a client that loses its connection learns of the changes in between', asyn
   await seen.until([...ALL, 'profile'])
   seen.stop()
 }, 15_000)
-
-test('several listeners share one connection, and each gets every kind', async () => {
-  await using app = await createTestApp()
-  await using server = serveApp(app)
-  const client = createClient({ baseUrl: server.url })
-  await client.register({ email: 'ann@example.com', password: PASSWORD })
-  const first = listen(client)
-  await first.until(ALL)
-  const second = listen(client)
-  await second.until(ALL)
-  expect(app.services.changes.countStreams()).toBe(1)
-  await client.patchData({ a: 1 })
-  await Promise.all([first.until([...ALL, 'data']), second.until([...ALL, 'data'])])
-  first.stop()
-  await client.patchData({ a: 2 })
-  await second.until([...ALL, 'data', 'data'])
-  second.stop()
-  await until(() => app.services.changes.countStreams() === 0)
-})
 
 test('a hidden page has no connection, and learns of the changes when it is shown again', async () => {
   await using app = await createTestApp()

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { TOTP } from 'totp-generator'
 import { createClient } from '../../src/client/client.ts'
-import { createTestApp, type Mode, PASSWORD, type TestApp } from '../support/app.ts'
+import { createTestApp, PASSWORD } from '../support/app.ts'
+import { BACKENDS_AND_SEALED } from '../support/backends.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { clientOf } from '../support/network.ts'
 
 const EMAIL = 'ann@example.com'
 const LOGIN = { email: EMAIL, password: PASSWORD }
-
-const ENV = { plain: 'test', sealed: 'production' }
 
 /** Documented operations that apps do not call: files have URLs, `onChange` reads the stream, and the others are for servers. */
 const NOT_FOR_APPS = [
@@ -57,10 +55,10 @@ async function routesRequestedBy(name: string): Promise<string[]> {
   return requested
 }
 
-describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
+describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
   test('a user registers, edits the profile, uploads files, reads app data and deletes the account', async () => {
-    await using app = await createTestApp()
-    const { client } = clientOf(app, { env: ENV[mode], device: 'Ann’s 📱 100 %', language: 'de' })
+    await using app = await open()
+    const { client } = clientOf(app, { env, device: 'Ann’s 📱 100 %', language: 'de' })
     const registered = await client.register({ ...LOGIN, name: 'Ann' })
     expect(registered.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
     expect((await client.readProfile()).email).toBe(EMAIL)
@@ -95,15 +93,14 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 
   test('two-factor, guest and wrong-password results match their types', async () => {
-    await using app = await createTestApp()
-    const { client } = clientOf(app, { env: ENV[mode] })
+    await using app = await open()
+    const { client } = clientOf(app, { env })
     await client.startAsGuest()
     expect((await client.readProfile()).loginType).toBe('guest')
     await client.register(LOGIN)
     expect((await client.readProfile()).loginType).toBe('email')
     const { secret } = await client.setUpTwoFactor({ password: PASSWORD })
-    const code = async () =>
-      (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
+    const code = () => app.codeFor(secret)
     expect((await client.confirmTwoFactor({ code: await code() })).recoveryCodes).toHaveLength(10)
     await client.logout()
     const challenge = await client.login(LOGIN)
@@ -127,8 +124,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 
   test('an access token expired by the local clock is refreshed once for concurrent calls', async () => {
-    await using app = await createTestApp()
-    const { client, network } = clientOf(app, { env: ENV[mode] })
+    await using app = await open()
+    const { client, network } = clientOf(app, { env })
     await client.register(LOGIN)
     const refreshes = () => network.seen.filter((path) => path.includes('refresh')).length
     app.clock.advance(16 * 60_000)
@@ -138,9 +135,9 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 
   test('if the local clock is stopped, the server reports that the token has expired', async () => {
-    await using app = await createTestApp()
+    await using app = await open()
     const at = app.clock.now.getTime()
-    const { client, network } = clientOf(app, { env: ENV[mode], now: () => at })
+    const { client, network } = clientOf(app, { env, now: () => at })
     await client.register(LOGIN)
     app.clock.advance(16 * 60_000)
     await Promise.all([client.readProfile(), client.readProfile(), client.readSubscription()])
@@ -148,8 +145,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 
   test('a refresh whose reply is lost is retried and does not sign the user out', async () => {
-    await using app = await createTestApp()
-    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
+    await using app = await open()
+    const { client, network, signedOut } = clientOf(app, { env })
     await client.register(LOGIN)
     app.clock.advance(16 * 60_000)
     let lost = 0
@@ -164,8 +161,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   })
 
   test('a network failure does not sign the user out; an ended session is forgotten', async () => {
-    await using app = await createTestApp()
-    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
+    await using app = await open()
+    const { client, network, signedOut } = clientOf(app, { env })
     await client.register(LOGIN)
     network.interceptor = {
       request() {
@@ -176,28 +173,28 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(failure).toMatchObject({ status: 0, code: 'network_error' })
     expect(await client.isSignedIn()).toBe(true)
     network.interceptor = {}
-    await endSessions(app)
+    await app.endSessions()
     const refused = await client.readProfile().catch((error) => error)
     expect(refused).toMatchObject({ status: 401, code: 'unauthenticated' })
     expect([await client.isSignedIn(), signedOut.times]).toEqual([false, 1])
   })
 
   test('the app is notified of an ended session once, however many calls fail', async () => {
-    await using app = await createTestApp()
-    const { client, signedOut } = clientOf(app, { env: ENV[mode] })
+    await using app = await open()
+    const { client, signedOut } = clientOf(app, { env })
     await client.register(LOGIN)
-    await endSessions(app)
+    await app.endSessions()
     app.clock.advance(16 * 60_000)
     await Promise.allSettled(Array.from({ length: 10 }, () => client.readProfile()))
     expect(signedOut.times).toBe(1)
   })
 
   test('a late reply for one user neither affects the next user nor signs them out', async () => {
-    await using app = await createTestApp()
-    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
-    await app.register('bob@example.com')
+    await using app = await open()
+    const { client, network, signedOut } = clientOf(app, { env })
+    await clientOf(app, { env }).client.register({ ...LOGIN, email: 'bob@example.com' })
     await client.register(LOGIN)
-    await endSessions(app)
+    await app.endSessions()
     const gate = Promise.withResolvers<void>()
     network.interceptor = {
       async reply(reply) {
@@ -218,8 +215,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('sign-in works without a valid session, and a failed sign-in keeps the guest', async () => {
     using world = await startIdentityProvider()
-    await using app = await createTestApp({}, world)
-    const { client } = clientOf(app, { env: ENV[mode] })
+    await using app = await open({}, world)
+    const { client } = clientOf(app, { env })
     await client.startAsGuest()
     const { _id } = await client.readProfile()
     const idToken = 'bad'
@@ -229,15 +226,15 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect((await step).status).toBe(401)
     expect((await client.readProfile())._id).toBe(_id)
     await client.register(LOGIN)
-    await endSessions(app)
+    await app.endSessions()
     app.clock.advance(16 * 60_000)
     await client.login(LOGIN)
     expect((await client.readProfile()).email).toBe(EMAIL)
   })
 
   test('an upload whose reply is lost is not stored twice', async () => {
-    await using app = await createTestApp()
-    const { client, network } = clientOf(app, { env: ENV[mode] })
+    await using app = await open()
+    const { client, network } = clientOf(app, { env })
     await client.register(LOGIN)
     const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]
     const upload = () =>
@@ -250,14 +247,9 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     await expect(upload()).rejects.toMatchObject({ code: 'network_error' })
     network.interceptor = {}
     expect(await upload()).toHaveLength(1)
-    expect(await app.services.db.read.$count(app.services.db.tables.attachments)).toBe(1)
+    expect((await client.listAttachments()).attachments).toHaveLength(1)
   })
 })
-
-/** Ends all sessions, as if from another device. */
-async function endSessions({ services: { db } }: TestApp) {
-  await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
-}
 
 test.each(['', null, 'null', 'undefined'])(
   'env %j sends plain requests, as if env were absent',

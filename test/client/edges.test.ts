@@ -2,39 +2,104 @@ import { describe, expect, test } from 'bun:test'
 import { runInNewContext } from 'node:vm'
 import type { Credentials, UploadInput } from '../../src/client/client.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
+import { BACKENDS } from '../support/backends.ts'
 import { clientOf, plainReply, signedIn } from '../support/network.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
 
-test.each<[string, () => unknown]>([
-  [
-    'a typed array from another realm',
-    () => runInNewContext('new Uint8Array([1, 116, 101]).subarray(1)'),
-  ],
-  ['an ArrayBuffer from another realm', () => runInNewContext('new Uint8Array([116, 101]).buffer')],
-  ['a DataView', () => new DataView(new Uint8Array([116, 101]).buffer)],
-])('%s is uploaded', async (_name, make) => {
-  await using app = await createTestApp()
-  const { client } = await signedIn(app, PLAIN)
-  const files = [{ name: 'a.txt', type: 'text/plain', data: make() as Uint8Array }]
-  const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
-  expect(await client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 2 })
-})
+describe.each(BACKENDS)('$name:', ({ open }) => {
+  test.each<[string, () => unknown]>([
+    [
+      'a typed array from another realm',
+      () => runInNewContext('new Uint8Array([1, 116, 101]).subarray(1)'),
+    ],
+    [
+      'an ArrayBuffer from another realm',
+      () => runInNewContext('new Uint8Array([116, 101]).buffer'),
+    ],
+    ['a DataView', () => new DataView(new Uint8Array([116, 101]).buffer)],
+  ])('%s is uploaded', async (_name, make) => {
+    await using app = await open()
+    const { client } = await signedIn(app, PLAIN)
+    const files = [{ name: 'a.txt', type: 'text/plain', data: make() as Uint8Array }]
+    const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
+    expect(await client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 2 })
+  })
 
-test('a blob: URL is read as a file', async () => {
-  await using app = await createTestApp()
-  const { client, network } = await signedIn(app, PLAIN)
-  const uri = URL.createObjectURL(new Blob(['text']))
-  const send = network.fetch
-  const fetch = async (url: string, init?: RequestInit) =>
-    url.startsWith('blob:') ? globalThis.fetch(url) : send(url, init)
-  const other = clientOf(app, { ...PLAIN, fetch })
-  await other.client.startAsGuest()
-  const files = [{ uri, name: 'a.txt', type: 'text/plain' }]
-  const [stored] = await other.client.uploadAttachments({ type: 'supportTicket', files })
-  expect(await other.client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 4 })
-  expect((await client.listAttachments()).attachments).toEqual([])
+  test('a blob: URL is read as a file', async () => {
+    await using app = await open()
+    const { client, network } = await signedIn(app, PLAIN)
+    const uri = URL.createObjectURL(new Blob(['text']))
+    const send = network.fetch
+    const fetch = async (url: string, init?: RequestInit) =>
+      url.startsWith('blob:') ? globalThis.fetch(url) : send(url, init)
+    const other = clientOf(app, { ...PLAIN, fetch })
+    await other.client.startAsGuest()
+    const files = [{ uri, name: 'a.txt', type: 'text/plain' }]
+    const [stored] = await other.client.uploadAttachments({ type: 'supportTicket', files })
+    expect(await other.client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 4 })
+    expect((await client.listAttachments()).attachments).toEqual([])
+  })
+
+  test.each([200, 401, 409, 429, 503])(
+    'logout succeeds on the device even if an intermediary replies %d',
+    async (status) => {
+      await using app = await open()
+      const { client, network } = clientOf(app, PLAIN)
+      await client.register(LOGIN)
+      app.clock.advance(16 * 60_000)
+      network.interceptor = { reply: () => new Response('<html>', { status }) }
+      network.seen.length = 0
+      expect(await client.logout()).toEqual({ message: 'Signed out on this device.' })
+      // A refused token is refreshed once.
+      expect([await client.isSignedIn(), network.seen.length <= 2]).toEqual([false, true])
+    },
+  )
+
+  test('logout with an expired access token ends the session on the server', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    app.clock.advance(16 * 60_000)
+    await client.logout()
+    const { client: other } = clientOf(app, PLAIN)
+    await other.login(LOGIN)
+    expect(await other.listSessions()).toHaveLength(1)
+  })
+
+  test('repeating a deletion whose reply was lost succeeds', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    network.interceptor = {
+      reply() {
+        throw new TypeError('connection lost')
+      },
+    }
+    await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
+    network.interceptor = {}
+    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+    expect(await client.isSignedIn()).toBe(false)
+  })
+
+  test.each([
+    ['-5', null],
+    ['1.5', 2],
+    ['7', 7],
+    ['soon', null],
+  ])('parses Retry-After: %s as %j', async (header, retryAfter) => {
+    await using app = await open()
+    const { client, network } = await signedIn(app, PLAIN)
+    network.interceptor = {
+      reply() {
+        const reply = plainReply({ code: 'rate_limited', message: 'Later.' }, 429)
+        reply.headers.set('retry-after', header)
+        return reply
+      },
+    }
+    await expect(client.readProfile()).rejects.toMatchObject({ code: 'rate_limited', retryAfter })
+  })
 })
 
 describe('timeout', () => {
@@ -68,64 +133,6 @@ test('a missing argument rejects with a TypeError', async () => {
     const result = call()
     await expect(result).rejects.toBeInstanceOf(TypeError)
   }
-})
-
-test.each([200, 401, 409, 429, 503])(
-  'logout succeeds on the device even if an intermediary replies %d',
-  async (status) => {
-    await using app = await createTestApp()
-    const { client, network } = clientOf(app, PLAIN)
-    await client.register(LOGIN)
-    app.clock.advance(16 * 60_000)
-    network.interceptor = { reply: () => new Response('<html>', { status }) }
-    network.seen.length = 0
-    expect(await client.logout()).toEqual({ message: 'Signed out on this device.' })
-    // A refused token is refreshed once.
-    expect([await client.isSignedIn(), network.seen.length <= 2]).toEqual([false, true])
-  },
-)
-
-test('logout with an expired access token ends the session on the server', async () => {
-  await using app = await createTestApp()
-  const { client } = clientOf(app, PLAIN)
-  await client.register(LOGIN)
-  app.clock.advance(16 * 60_000)
-  await client.logout()
-  const { db } = app.services
-  expect(await db.read.$count(db.tables.sessions)).toBe(0)
-})
-
-test('repeating a deletion whose reply was lost succeeds', async () => {
-  await using app = await createTestApp()
-  const { client, network } = clientOf(app, PLAIN)
-  await client.register(LOGIN)
-  network.interceptor = {
-    reply() {
-      throw new TypeError('connection lost')
-    },
-  }
-  await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
-  network.interceptor = {}
-  expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
-  expect(await client.isSignedIn()).toBe(false)
-})
-
-test.each([
-  ['-5', null],
-  ['1.5', 2],
-  ['7', 7],
-  ['soon', null],
-])('parses Retry-After: %s as %j', async (header, retryAfter) => {
-  await using app = await createTestApp()
-  const { client, network } = await signedIn(app, PLAIN)
-  network.interceptor = {
-    reply() {
-      const reply = plainReply({ code: 'rate_limited', message: 'Later.' }, 429)
-      reply.headers.set('retry-after', header)
-      return reply
-    },
-  }
-  await expect(client.readProfile()).rejects.toMatchObject({ code: 'rate_limited', retryAfter })
 })
 
 test('an oversized sealed upload is refused with the limit in MiB', async () => {

@@ -1,8 +1,14 @@
-import { type ClientOptions, createClient } from '../../src/client/client.ts'
+import { type ApiError, type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { Fetch } from '../../src/client/transmit.ts'
-import { PASSWORD, type TestApp } from './app.ts'
+import { type Clock, PASSWORD } from './app.ts'
 
 const BASE = 'http://localhost'
+
+/** What answers requests. */
+export type Served = {
+  app: { handle: (request: Request) => Response | Promise<Response> }
+  clock: Clock
+}
 
 /** How an intermediary changes a request or its reply. */
 export type Interceptor = {
@@ -12,7 +18,7 @@ export type Interceptor = {
 }
 
 /** The network between a client and a test application; `interceptor` may be changed at any time. */
-export function networkTo(app: TestApp) {
+export function networkTo(app: Pick<Served, 'app'>) {
   const network = {
     interceptor: {} as Interceptor,
     /** The path of each request. */
@@ -44,7 +50,7 @@ export function onTheWire(url: string, init: RequestInit = {}): Request {
 }
 
 /** A client, sealed by default, and how often it was notified of a sign-out. */
-export function clientOf(app: TestApp, overrides: Partial<ClientOptions> = {}) {
+export function clientOf(app: Served, overrides: Partial<ClientOptions> = {}) {
   const network = networkTo(app)
   const signedOut = { times: 0 }
   const onSignedOut = () => {
@@ -55,10 +61,23 @@ export function clientOf(app: TestApp, overrides: Partial<ClientOptions> = {}) {
   return { client: createClient({ ...options, ...overrides }), network, signedOut }
 }
 
-export async function signedIn(app: TestApp, overrides: Partial<ClientOptions> = {}) {
+export async function signedIn(app: Served, overrides: Partial<ClientOptions> = {}) {
   const made = clientOf(app, overrides)
   await made.client.register({ email: `${crypto.randomUUID()}@example.com`, password: PASSWORD })
   return made
+}
+
+/** The error with which a call of the client fails; empty if it succeeds. */
+export function failureOf(call: Promise<unknown>): Promise<ApiError> {
+  return call.then(
+    () => ({}) as ApiError,
+    (error: ApiError) => error,
+  )
+}
+
+/** The error code with which a call of the client fails; `ok` if it succeeds. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  return (await failureOf(call)).code ?? 'ok'
 }
 
 /** An unsealed reply. */

@@ -1,0 +1,96 @@
+import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorDetail } from '../api-error.ts'
+import { STATUS } from './failure.ts'
+import { isOperation, type Operation } from './operations.ts'
+
+/** How requests fail. */
+export type Fault = {
+  /**
+   * An error code of the server, or what the client detects: `network_error`, `timeout` (no reply before the client's
+   * timeout) or `reply_invalid` (the reply of a hotel network). Without one, the request succeeds after the `delay`.
+   */
+  code?: ErrorCode | 'network_error' | 'timeout' | 'reply_invalid'
+  message?: string
+  /** The HTTP status; that of the code by default. */
+  status?: number
+  details?: ErrorDetail[]
+  /** Seconds, for `Retry-After`. */
+  retryAfter?: number
+  /** How many requests fail; 1 by default. The client tries reads three times after `network_error` and `unavailable`. */
+  times?: number
+  /** Whether the server carries the request out, and only the reply is lost or wrong. */
+  tookEffect?: boolean
+  /** Milliseconds of real time before the reply. */
+  delay?: number
+}
+
+/** A fault of the network: the request gets no reply. */
+type Outcome = { fault: Fault; respond: (reply: () => Promise<Response>) => Promise<Response> }
+
+/** Scripted faults, by the operation or the route that they concern. */
+export function createFaults() {
+  let faults: { target: string; fault: Fault; left: number }[] = []
+  return { add, take }
+
+  /** Fails the next requests of an operation, of a route such as `GET /api/user/profile/v1`, or all of them (`*`). */
+  function add(target: Operation | (string & {}), fault: Fault): () => void {
+    const isRoute = target === '*' || /^[A-Z]+ \//.test(target)
+    if (!isRoute && !isOperation(target))
+      throw new TypeError(`The fake server has no operation ${target}.`)
+    const added = { target, fault, left: fault.times ?? 1 }
+    faults.push(added)
+    return () => {
+      faults = faults.filter((one) => one !== added)
+    }
+  }
+
+  /** The fault of a request, which counts as one of its times; null for none. */
+  function take(operation: string, route: string, signal?: AbortSignal | null): Outcome | null {
+    const found = faults.find(
+      ({ target, left }) => left > 0 && [operation, route, '*'].includes(target),
+    )
+    if (!found) return null
+    found.left--
+    const { fault } = found
+    return { fault, respond: (reply) => respond(fault, reply, signal) }
+  }
+}
+
+async function respond(
+  fault: Fault,
+  reply: () => Promise<Response>,
+  signal?: AbortSignal | null,
+): Promise<Response> {
+  const { code, delay = 0, tookEffect = false } = fault
+  const answer = code === undefined || tookEffect ? await reply() : null
+  if (delay > 0 || code === 'timeout')
+    await pause(code === 'timeout' ? Number.POSITIVE_INFINITY : delay, signal)
+  if (code === undefined) return answer as Response
+  if (code === 'network_error') throw new TypeError('fake server: the network failed')
+  if (code === 'reply_invalid' || code === 'timeout')
+    return new Response('<html>Welcome</html>', { status: fault.status ?? 200 })
+  return errorReply(code, fault)
+}
+
+/** An error reply in the server's format. */
+export function errorReply(
+  code: string,
+  { message = 'This error was requested by the test.', details, retryAfter, status }: Fault,
+): Response {
+  const body = { code, message, requestId: 'fake', ...(details ? { details } : {}) }
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
+  const known = STATUS[code as ErrorCode] ?? 500
+  return new Response(JSON.stringify(body), { status: status ?? known, headers })
+}
+
+/** Waits in real time, or until the request is cancelled. */
+function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = Number.isFinite(ms) ? setTimeout(resolve, ms) : undefined
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(new TypeError('fake server: the request was cancelled'))
+    })
+  })
+}

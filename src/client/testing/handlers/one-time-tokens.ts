@@ -1,0 +1,88 @@
+import type { State } from '../state.ts'
+
+/** What a link, a code or a challenge is for, and for how many minutes it is valid. */
+const LIFETIME_MINUTES = {
+  'verify-email': 24 * 60,
+  'change-email': 24 * 60,
+  'cancel-email-change': 24 * 60,
+  'reset-password': 30,
+  'email-code': 10,
+  'two-factor': 5,
+}
+type Purpose = keyof typeof LIFETIME_MINUTES
+
+/** `userId` is empty for an e-mail code, whose account may not exist yet. */
+type Token = {
+  purpose: Purpose
+  userId: string
+  email: string | null
+  code: string
+  bearerId: string
+  failures: number
+  expiresAt: number
+}
+
+const MAX_FAILURES = 5
+const SEVERAL_ALLOWED: Purpose[] = ['two-factor', 'cancel-email-change']
+
+export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
+
+/** Single-use tokens and codes. */
+export function createOneTimeTokens({ clock }: State) {
+  const tokens = new Map<string, Token>()
+  let count = 0
+  return { issue, find, consume, countFailure, revoke, listOf, remove: dropAllOf }
+
+  /** Voids earlier tokens for the same purpose and owner, unless several are allowed. */
+  function issue(
+    purpose: Purpose,
+    owner: Partial<Pick<Token, 'userId' | 'email' | 'bearerId' | 'code'>>,
+  ): string {
+    const { userId = '', email = null, bearerId = '', code = '' } = owner
+    const isSame = (other: Token) =>
+      other.purpose === purpose &&
+      (userId === ''
+        ? other.email?.toLowerCase() === email?.toLowerCase()
+        : other.userId === userId)
+    if (!SEVERAL_ALLOWED.includes(purpose)) drop(isSame)
+    const token = `fake-${purpose}-${++count}`
+    const expiresAt = clock.now + LIFETIME_MINUTES[purpose] * 60_000
+    tokens.set(token, { purpose, userId, email, bearerId, code, failures: 0, expiresAt })
+    return token
+  }
+
+  /** A valid token; null if it was used, has expired or is for another purpose. */
+  function find(purpose: Purpose, token: string): Token | null {
+    const found = tokens.get(token)
+    return found?.purpose === purpose && found.expiresAt > clock.now ? found : null
+  }
+
+  function consume(purpose: Purpose, token: string): Token | null {
+    const found = find(purpose, token)
+    if (found) tokens.delete(token)
+    return found
+  }
+
+  /** Counts a wrong code; the fifth one voids the token. */
+  function countFailure(token: string) {
+    const found = tokens.get(token)
+    if (found && ++found.failures >= MAX_FAILURES) tokens.delete(token)
+  }
+
+  /** Voids what a thief could have requested. */
+  function revoke(userId: string) {
+    drop((token) => token.userId === userId && token.purpose !== 'verify-email')
+  }
+
+  function dropAllOf(userId: string) {
+    drop((token) => token.userId === userId)
+  }
+
+  function listOf(userId: string) {
+    return [...tokens.values()].filter((token) => token.userId === userId)
+  }
+
+  function drop(isDropped: (token: Token) => boolean) {
+    for (const [name, token] of tokens) if (isDropped(token)) tokens.delete(name)
+  }
+}

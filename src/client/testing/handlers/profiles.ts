@@ -1,0 +1,108 @@
+import type { UserExport } from '../../client.ts'
+import type { ProfileChanges } from '../../users.ts'
+import { invalidField } from '../failure.ts'
+import type { HandlersFor } from '../operations.ts'
+import type { FakeRequest } from '../requests.ts'
+import { iso, isoTime, type State, type User } from '../state.ts'
+import { asCurrency, asLocale, asTimezone, checkFields } from '../validation.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { Sessions } from './sessions.ts'
+import { localeOf } from './sign-in.ts'
+
+type ProfileDeps = {
+  state: State
+  sessions: Sessions
+  tokens: OneTimeTokens
+  deleteUser: (user: User) => void
+  /** The parts of an export that other files know. */
+  exportOthers: (
+    user: User,
+  ) => Omit<
+    UserExport,
+    'user' | 'account' | 'identities' | 'sessions' | 'devices' | 'pending' | 'changes'
+  >
+}
+
+type Operation = 'readProfile' | 'changeProfile' | 'deleteProfile' | 'exportData'
+
+/** Profiles, and all data of an account. */
+export function createProfiles(deps: ProfileDeps) {
+  const { state, sessions, tokens, deleteUser, exportOthers } = deps
+  const { find, update, describe } = state
+  const handlers: HandlersFor<Operation> = {
+    readProfile: (_input, { userId }) => describe(find(userId)),
+    changeProfile,
+    deleteProfile(_input, { userId }) {
+      deleteUser(find(userId))
+      return { message: 'The account and everything in it have been deleted.' }
+    },
+    exportData: (_input, { userId }) => exportUser(find(userId)),
+  }
+  return handlers
+
+  function changeProfile({ profile, onboardingCompleted }: ProfileChanges, request: FakeRequest) {
+    const user = find(request.userId)
+    const wanted =
+      profile === null
+        ? { name: null, locale: null, timezone: null, currency: null, avatarKey: null }
+        : { ...profile }
+    const { locale, timezone } = localeOf(request)
+    const faults: { path: string; message: string }[] = []
+    const text = (
+      name: 'name' | 'locale' | 'timezone' | 'currency',
+      normalize: (value: string) => string | null,
+      fallback: string,
+      expected = 'text',
+    ) => {
+      const value = wanted[name]
+      if (value === undefined) return {}
+      const normal = value === null ? fallback : normalize(value)
+      if (normal === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
+      return { [name]: normal }
+    }
+    const limited = (name: string) => (name.length <= 100 ? name : null)
+    const changes = {
+      ...text('name', limited, '', 'text of at most 100 characters, or null'),
+      ...text('locale', asLocale, locale, 'a BCP 47 language tag such as en'),
+      ...text('timezone', asTimezone, timezone, 'an IANA time zone such as Europe/Berlin'),
+      ...text('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
+      ...(wanted.avatarKey === undefined ? {} : { avatarKey: wanted.avatarKey }),
+      ...(onboardingCompleted === undefined
+        ? {}
+        : { onboardingCompleted: onboardingCompleted ?? false }),
+    }
+    checkFields(...faults)
+    const isOwn = ({ key, type }: User['files'][number]) =>
+      key === wanted.avatarKey && type === 'publicAsset'
+    if (wanted.avatarKey && !user.files.some(isOwn))
+      throw invalidField('profile.avatarKey', 'must be the key of one of your public pictures')
+    update(user, changes)
+    return describe(user)
+  }
+
+  function exportUser(user: User): UserExport {
+    const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, password } = user
+    return {
+      user: describe(user),
+      account: {
+        createdAt: isoTime(createdAt),
+        updatedAt: isoTime(updatedAt),
+        emailVerifiedAt: iso(emailVerifiedAt),
+        twoFactorSince: iso(twoFactorSince),
+        hasPassword: password !== null,
+      },
+      identities: user.identities.map((identity) => ({
+        ...identity,
+        holdsGrant: false,
+        createdAt: isoTime(identity.createdAt),
+      })),
+      sessions: sessions.list(user.id, ''),
+      devices: [...user.devices].map(([device, at]) => ({ device, seenAt: isoTime(at) })),
+      pending: tokens.listOf(user.id).map(({ purpose, email, expiresAt }) => {
+        return { purpose, email, expiresAt: isoTime(expiresAt) }
+      }),
+      ...exportOthers(user),
+      changes: [...user.changes].map(([kind, { at }]) => ({ kind, at: isoTime(at) })),
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** A file of an upload. `bytes` is empty if the platform would read the file from the phone. */
+export type SentFile = { name: string; type: string; bytes: Uint8Array }
+
+/** A request that the app has sent, for assertions. */
+export type SentRequest = {
+  /** The name of the client's function, such as `readProfile`. */
+  operation: string
+  method: string
+  path: string
+  query: Record<string, string>
+  headers: Record<string, string>
+  /** The JSON of the body; null if there is none. */
+  body: unknown
+  /** The files of an upload. */
+  files: { name: string; type: string; size: number }[]
+}
+
+/** A request as the handlers see it. */
+export type FakeRequest = Pick<SentRequest, 'query' | 'headers' | 'path'> & {
+  files: SentFile[]
+  signal: AbortSignal | null | undefined
+  /** The signed-in user and session; empty without a token. */
+  userId: string
+  sessionId: string
+}
+
+/** The part of a form that is used here; React Native's has `getParts`. */
+type Form = {
+  getParts?: () => { uri?: string; name?: string; type?: string }[]
+  entries?: () => Iterable<[string, unknown]>
+}
+
+const PHONE_FILE = { name: 'file.jpg', type: 'image/jpeg', bytes: new Uint8Array() }
+
+/** Headers in any form that `fetch` accepts. */
+export function headersOf(init: RequestInit['headers']): Record<string, string> {
+  const pairs = Array.isArray(init)
+    ? init
+    : typeof (init as Headers | undefined)?.forEach === 'function'
+      ? [...(init as unknown as Iterable<[string, string]>)]
+      : Object.entries((init ?? {}) as Record<string, string>)
+  return Object.fromEntries(
+    pairs.map(([name, value]) => [String(name).toLowerCase(), String(value)]),
+  )
+}
+
+/** Reads the JSON or the files of a body. */
+export async function readBody(
+  body: unknown,
+  contentType: string,
+): Promise<{ json: unknown; files: SentFile[]; size: number }> {
+  if (isForm(body)) {
+    const files = await filesOf(body)
+    return { json: null, files, size: files.reduce((sum, { bytes }) => sum + bytes.length, 0) }
+  }
+  const bytes = await bytesOf(body)
+  const [, boundary] = /^multipart\/form-data;.*boundary="?([^";]+)/.exec(contentType) ?? []
+  const files = boundary === undefined ? [] : parseForm(bytes, boundary)
+  return { json: files.length > 0 ? null : jsonOf(bytes), files, size: bytes.length }
+}
+
+function isForm(body: unknown): body is Form {
+  return typeof (body as { append?: unknown } | null)?.append === 'function'
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return null
+  }
+}
+
+async function bytesOf(body: unknown): Promise<Uint8Array> {
+  if (typeof body === 'string') return new TextEncoder().encode(body)
+  // Not `instanceof`: the bytes may come from another realm, as in Jest.
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+  if (!body) return new Uint8Array()
+  const blob = body as Partial<Blob>
+  return new Uint8Array(blob.arrayBuffer ? await blob.arrayBuffer() : (body as ArrayBuffer))
+}
+
+async function filesOf(form: Form): Promise<SentFile[]> {
+  if (form.getParts) {
+    return form.getParts().map(({ name = 'file', type = '' }) => ({ ...PHONE_FILE, name, type }))
+  }
+  const values = Array.from(form.entries?.() ?? [], ([, value]) => value)
+  return Promise.all(
+    values.map(async (value) => {
+      // Outside of React Native, a form turns `{ uri }` into text.
+      if (typeof value === 'string') return PHONE_FILE
+      const { name = 'file', type } = value as File
+      return { name, type, bytes: await bytesOf(value) }
+    }),
+  )
+}
+
+/** The files of `multipart/form-data` (RFC 7578). */
+function parseForm(bytes: Uint8Array, boundary: string): SentFile[] {
+  // One character per byte, so that positions in the text are positions in the bytes.
+  const text = new TextDecoder('latin1').decode(bytes)
+  const delimiter = `\r\n--${boundary}`
+  const files: SentFile[] = []
+  let at = text.indexOf(`--${boundary}`) - 2
+  for (;;) {
+    const start = text.indexOf('\r\n\r\n', at)
+    const end = text.indexOf(delimiter, start)
+    if (start < 0 || end < 0) return files
+    const head = new TextDecoder().decode(bytes.subarray(Math.max(at, 0), start))
+    const [, name = ''] = /filename="((?:\\.|[^"\\])*)"/.exec(head) ?? []
+    const [, type = ''] = /content-type: *([^\r]+)/i.exec(head) ?? []
+    files.push({
+      name: name.replace(/\\(.)/g, '$1'),
+      type,
+      bytes: bytes.subarray(start + 4, end),
+    })
+    at = end
+  }
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'bun:test'
+import type { SubscriptionState } from '../../src/client/testing/testing.ts'
+import { PASSWORD } from '../support/app.ts'
+import { clientOf, codeOf, failureOf } from '../support/network.ts'
+import { SCRIPTED_BACKENDS } from '../support/scripted-backends.ts'
+
+const EMAIL = 'ann@example.com'
+const LOGIN = { email: EMAIL, password: PASSWORD }
+const PLAIN = { env: 'test' }
+const DAY_MS = 86_400_000
+
+describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
+  test('usage follows the plan, and begins anew in the next month', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const { user } = await client.register(LOGIN)
+    const credits = async () =>
+      (await client.readUsage()).find(({ name }) => name === 'aiMonthlyCreditLimit')
+    expect(await credits()).toMatchObject({ period: 'month', used: 0, limit: 5, remaining: 5 })
+    await app.grant(user, 'active', app.clock.now.getTime() + 29 * DAY_MS)
+    await app.use(user, 'aiMonthlyCreditLimit', 40)
+    expect(await credits()).toMatchObject({ used: 40, limit: 100, remaining: 60 })
+    const { resetsAt } = (await credits()) ?? {}
+    app.clock.advance(Date.parse(resetsAt ?? '') - app.clock.now.getTime())
+    expect((await credits())?.used).toBe(0)
+    const names = (await client.readUsage()).map(({ name, period }) => `${name} ${period}`)
+    expect(names).toContain('seatLimit total')
+  })
+
+  test('documents have versions, and a guest’s are merged', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const empty = await client.startAsGuest().then(() => client.readData())
+    expect(empty).toMatchObject({ data: {}, updatedAt: null, serverData: {} })
+    const { version } = await client.replaceData({ a: 1, b: { c: 2, d: 3 } }, empty)
+    expect(await codeOf(client.replaceData({}, empty))).toBe('precondition_failed')
+    const patched = await client.patchData({ a: null, b: { c: null }, e: [1] }, { version })
+    expect(patched.data).toEqual({ b: { d: 3 }, e: [1] })
+    expect((await client.replaceData({ a: 1, b: { c: 2, d: 3 } })).version).toBe(version)
+    const large = { text: 'x'.repeat(65_536) }
+    expect(await codeOf(client.patchData(large))).toBe('payload_too_large')
+    const other = clientOf(app, PLAIN).client
+    const { user } = await other.register(LOGIN)
+    await other.replaceData({ b: 'mine' })
+    await app.setServerData(user, { score: 1 })
+    await client.login(LOGIN)
+    expect(await client.readData()).toMatchObject({
+      data: { a: 1, b: 'mine' },
+      serverData: { score: 1 },
+    })
+  })
+
+  test('files have types, names, pages and a quota', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    const upload = (name: string, text: string, type: 'supportTicket' | 'publicAsset') =>
+      client.uploadAttachments({ type, files: [{ name, data: new TextEncoder().encode(text) }] })
+    expect(await codeOf(upload('a.png', 'text', 'publicAsset'))).toBe('unsupported_media_type')
+    expect(await codeOf(upload('a.bin', '\0\u0001', 'supportTicket'))).toBe(
+      'unsupported_media_type',
+    )
+    expect(await codeOf(client.uploadAttachments({ type: 'supportTicket', files: [] }))).toBe(
+      'validation_failed',
+    )
+    const [json] = await upload('../b.c.html', '{"a":1}', 'supportTicket')
+    expect(json).toMatchObject({ fileName: 'b.c.json', itemType: 'application/json' })
+    app.clock.advance(1)
+    await upload('.txt', 'text', 'supportTicket')
+    app.clock.advance(1)
+    await upload('c.txt', 'text', 'supportTicket')
+    expect(await codeOf(upload('d.txt', 'text', 'supportTicket'))).toBe('quota_exceeded')
+    const first = await client.listAttachments({ limit: 2 })
+    const second = await client.listAttachments({ limit: 2, after: first.next ?? '' })
+    const names = [first, second].map(({ attachments }) =>
+      attachments.map(({ fileName }) => fileName),
+    )
+    expect([names, second.next]).toEqual([[['c.txt', 'txt.txt'], ['b.c.json']], null])
+    expect(await codeOf(client.listAttachments({ limit: 101 }))).toBe('validation_failed')
+    expect(await codeOf(client.listAttachments({ after: 'x' }))).toBe('validation_failed')
+    const key = json?.key ?? ''
+    expect(await codeOf(client.changeProfile({ profile: { avatarKey: key } }))).toBe(
+      'validation_failed',
+    )
+    await client.deleteAttachment({ key })
+    expect(await codeOf(client.readAttachment({ key }))).toBe('not_found')
+    expect(await codeOf(client.deleteAttachment({ key }))).toBe('not_found')
+  })
+
+  test('the profile has defaults, and null restores them', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, { ...PLAIN, language: 'pt-br, en' })
+    await client.register({ ...LOGIN, name: 'Ann' })
+    const changed = await client.changeProfile({
+      profile: { locale: 'DE-at', timezone: 'Europe/Berlin', currency: 'EUR' },
+      onboardingCompleted: true,
+    })
+    expect(changed).toMatchObject({
+      profile: { name: 'Ann', locale: 'de-AT', timezone: 'europe/berlin', currency: 'eur' },
+      onboardingCompleted: true,
+    })
+    const reset = await client.changeProfile({ profile: null, onboardingCompleted: null })
+    expect(reset).toMatchObject({
+      profile: { name: '', locale: 'pt-BR', currency: 'usd', avatarUrl: null },
+      onboardingCompleted: false,
+    })
+    const bad = { locale: '!', timezone: '+01:00', currency: 'ZZZ' }
+    const { details } = await failureOf(client.changeProfile({ profile: bad }))
+    expect(details.map(({ path }) => path)).toEqual([
+      'profile.locale',
+      'profile.timezone',
+      'profile.currency',
+    ])
+  })
+})
+
+const STATES: [state: SubscriptionState, endsIn: number][] = [
+  ['active', 10],
+  ['active', -1],
+  ['trial', 3],
+  ['trial', -1],
+  ['cancelled', 10],
+  ['cancelled', -1],
+  ['expired', -2],
+  ['refunded', 10],
+  ['grace_period', -1],
+  ['grace_period', -17],
+  ['billing_retry', 1],
+  ['billing_retry', -1],
+  ['lifetime', 10],
+]
+
+test.each(STATES)('a purchase that is %s, with %d days left, reads the same', async (...wanted) => {
+  const [real, fake] = await Promise.all(
+    SCRIPTED_BACKENDS.map(({ open }) => read(open, wanted[0], wanted[1])),
+  )
+  expect(fake).toEqual(real as NonNullable<typeof real>)
+
+  async function read(
+    open: (typeof SCRIPTED_BACKENDS)[0]['open'],
+    state: SubscriptionState,
+    endsIn: number,
+  ) {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const { user } = await client.register(LOGIN)
+    expect((await client.readSubscription()).plan?.code).toBe('free')
+    await app.grant(user, state, app.clock.now.getTime() + endsIn * DAY_MS)
+    const { entitlements, subscriptions, plan, limits } = await client.readSubscription()
+    const inDays = (value: unknown) =>
+      typeof value === 'string' && /^\d{4}-/.test(value)
+        ? `in ${Math.round((Date.parse(value) - app.clock.now.getTime()) / DAY_MS)} days`
+        : value
+    const shown = (value: object = {}) =>
+      Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inDays(one)]))
+    // When something was detected is not scripted.
+    const { unsubscribeDetectedAt, billingIssueDetectedAt, refundedAt, purchasedAt, ...line } =
+      subscriptions[0] ?? {}
+    const detected = [unsubscribeDetectedAt, billingIssueDetectedAt, refundedAt]
+    return {
+      entitlement: shown(entitlements[0]),
+      line: shown(line),
+      detected: detected.map((time) => time !== undefined),
+      plan: plan?.code,
+      limits,
+    }
+  }
+})
+
+test('the export has the same members', async () => {
+  const [real, fake] = await Promise.all(SCRIPTED_BACKENDS.map(({ open }) => read(open)))
+  expect(fake).toEqual(real as object)
+
+  async function read(open: (typeof SCRIPTED_BACKENDS)[0]['open']) {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const { user } = await client.register(LOGIN)
+    await app.grant(user, 'active', app.clock.now.getTime() + DAY_MS)
+    await client.patchData({ a: 1 })
+    const files = [{ name: 'a.txt', data: new TextEncoder().encode('text') }]
+    await client.uploadAttachments({ type: 'supportTicket', files })
+    const { billingEvents: _events, ...rest } = await client.exportData()
+    return typesIn(rest)
+  }
+})
+
+/** The names and types of all members, and those of the first item of each list. */
+function typesIn(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(typesIn)
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, one]) => [name, typesIn(one)]),
+  )
+}
