@@ -24,6 +24,7 @@ type Entry = {
 /** The import paths of the package. */
 const ENTRIES: Record<string, Entry> = {
   '.': { module: 'client' },
+  './react': { module: 'react/react', peers: { react: '>=18' } },
   './testing': { module: 'testing/testing' },
 }
 
@@ -38,6 +39,7 @@ const PEERS: Record<string, string> = Object.assign(
 /** The pages of `docs` in the package, and their file names there. */
 const PAGES = {
   'client.md': 'README.md',
+  'client-react.md': 'client-react.md',
   'client-testing.md': 'client-testing.md',
   'payload-encryption.md': 'payload-encryption.md',
   'other-languages.md': 'other-languages.md',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from './executable.ts'
 
-const CLIENT_PAGE = join(import.meta.dir, '..', '..', 'docs', 'client.md')
+const PAGES = join(import.meta.dir, '..', '..', 'docs')
 
 /** Calls without a server, plain and sealed. */
 export const MAIN = `import { createClient, isUpdateRequired } from 'homeport-client'
@@ -68,10 +68,10 @@ export async function report(app: string, tool: string, packageName: string) {
   console.log(`${tool} ${version}: ok`)
 }
 
-/** Reads the code example of docs/client.md whose first line names the file. */
-export async function readExample(name: string): Promise<string> {
-  const [, code] = (await Bun.file(CLIENT_PAGE).text()).split(`\`\`\`js\n// ${name}\n`)
-  if (code === undefined) throw new Error(`docs/client.md has no ${name}`)
+/** Reads the code example of a page in `docs` whose first line names the file. */
+export async function readExample(name: string, page = 'client.md'): Promise<string> {
+  const [, code] = (await Bun.file(join(PAGES, page)).text()).split(`\`\`\`js\n// ${name}\n`)
+  if (code === undefined) throw new Error(`docs/${page} has no ${name}`)
   return code.slice(0, code.indexOf('\n```'))
 }
 

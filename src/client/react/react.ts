@@ -1,0 +1,132 @@
+import {
+  createContext,
+  createElement,
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import type { ApiError } from '../api-error.ts'
+import type { AppSettings } from '../app-data.ts'
+import type { Attachment, UploadInput } from '../attachments.ts'
+import type { Subscription } from '../billing.ts'
+import { randomHex } from '../bytes.ts'
+import type { Client } from '../client.ts'
+import type { Progress } from '../deadline.ts'
+import type { LimitUsage } from '../usage.ts'
+import { type Loaded, type Resource, type SessionState, type Store, storeOf } from './store.ts'
+
+export type { Loaded, SessionState } from './store.ts'
+
+export type HomeportProviderProps = {
+  client: Client
+  /** Whether to keep a connection that reports changes; true by default. On a phone: only in the foreground. */
+  live?: boolean
+  children?: ReactNode
+}
+
+/** An upload and its progress. */
+export type Upload = {
+  /** The stored files of the last upload; undefined until it has succeeded. */
+  data: Attachment[] | undefined
+  error: ApiError | null
+  isLoading: boolean
+  /** What has been sent; null where the platform does not report it. */
+  progress: Progress | null
+  /** Uploads files. Resolves with the stored files, or with null if it failed: see `error`. */
+  upload: (input: UploadInput) => Promise<Attachment[] | null>
+  /** Sends the last upload again. Files that have already been stored are not stored twice. */
+  retry: () => Promise<Attachment[] | null>
+  /** Cancels the upload. */
+  cancel: () => void
+}
+
+const ClientContext = createContext<Client | null>(null)
+
+/** Makes a client available to the hooks. They reload after sign-ins, sign-outs and changes on the server. */
+export function HomeportProvider(props: HomeportProviderProps): ReactElement {
+  const { client, live = true, children } = props
+  useEffect(() => storeOf(client).followSession(), [client])
+  useEffect(() => (live ? storeOf(client).followChanges() : undefined), [client, live])
+  return createElement(ClientContext.Provider, { value: client }, children)
+}
+
+/** The client of the provider. */
+export function useClient(): Client {
+  const client = useContext(ClientContext)
+  if (client === null) throw new Error('Homeport hooks need a HomeportProvider around them.')
+  return client
+}
+
+/** Who is signed in. */
+export function useSession(): Loaded<SessionState> {
+  return useResource((store) => store.session)
+}
+
+/** The user's purchases and entitlements; null if no user is signed in. */
+export function useSubscription(): Loaded<Subscription | null> {
+  return useResource((store) => store.subscription)
+}
+
+/** What the user has used of the plan's limits; null if no user is signed in. Uses are not reported as changes: call `reload`. */
+export function useUsage(): Loaded<LimitUsage[] | null> {
+  return useResource((store) => store.usage)
+}
+
+/** The app's settings. */
+export function useSettings(): Loaded<AppSettings> {
+  return useResource((store) => store.settings)
+}
+
+function useResource<T>(choose: (store: Store) => Resource<T>): Loaded<T> {
+  const { subscribe, getSnapshot, getServerSnapshot } = choose(storeOf(useClient()))
+  return useSyncExternalStore(subscribe, getSnapshot, getServerSnapshot)
+}
+
+const IDLE = { data: undefined, error: null, isLoading: false, progress: null }
+
+type UploadState = Pick<Upload, 'data' | 'error' | 'isLoading' | 'progress'>
+
+/** Uploads files and reports the progress. It continues if the component disappears. */
+export function useUpload(): Upload {
+  const client = useClient()
+  const [state, setState] = useState<UploadState>(IDLE)
+  const current = useRef<AbortController | null>(null)
+  const last = useRef<UploadInput | null>(null)
+
+  const upload = useCallback(
+    async (input: UploadInput) => {
+      const controller = new AbortController()
+      current.current?.abort()
+      current.current = controller
+      const sent = { idempotencyKey: randomHex(), ...input }
+      last.current = sent
+      const show = (changes: Partial<UploadState>) => {
+        if (current.current === controller) setState((before) => ({ ...before, ...changes }))
+      }
+      show({ ...IDLE, isLoading: true })
+      const onProgress = (progress: Progress) => {
+        show({ progress })
+        input.onProgress?.(progress)
+      }
+      try {
+        const { signal } = controller
+        const data = await client.uploadAttachments({ ...sent, onProgress }, { signal })
+        show({ data, isLoading: false })
+        return data
+      } catch (error) {
+        show({ error: error as ApiError, isLoading: false })
+        return null
+      }
+    },
+    [client],
+  )
+  const retry = useCallback(async () => (last.current ? upload(last.current) : null), [upload])
+  const cancel = useCallback(() => current.current?.abort(), [])
+  return useMemo(() => ({ ...state, upload, retry, cancel }), [state, upload, retry, cancel])
+}

@@ -1,0 +1,181 @@
+import type { ApiError } from '../api-error.ts'
+import type { AppSettings } from '../app-data.ts'
+import type { Subscription } from '../billing.ts'
+import type { Client } from '../client.ts'
+import type { AuthChange } from '../tabs.ts'
+import type { LimitUsage } from '../usage.ts'
+import type { Change } from '../user-data.ts'
+import type { UserProfile } from '../users.ts'
+
+/** What a hook returns. */
+export type Loaded<T> = {
+  /** The last value, also while it is read again and after an error; undefined until the first one. */
+  data: T | undefined
+  /** Why the last attempt to read it failed; null if it did not. */
+  error: ApiError | null
+  /** Whether it is being read. */
+  isLoading: boolean
+  /** Reads it again. Never rejects: see `error`. */
+  reload: () => Promise<void>
+}
+
+/** Who is signed in. */
+export type SessionState = {
+  isSignedIn: boolean
+  /** Null if no user is signed in, or the profile could not be read yet. */
+  user: UserProfile | null
+}
+
+/** A value that hooks subscribe to. */
+export type Resource<T> = {
+  subscribe: (listener: () => void) => () => void
+  getSnapshot: () => Loaded<T>
+  getServerSnapshot: () => Loaded<T>
+}
+
+/** The values of a client. Those of a user are null if no user is signed in. */
+export type Store = {
+  session: Resource<SessionState>
+  subscription: Resource<Subscription | null>
+  usage: Resource<LimitUsage[] | null>
+  settings: Resource<AppSettings>
+  /** Reads again after sign-ins and sign-outs. Returns a function that stops it. */
+  followSession: () => () => void
+  /** Reads again what has changed on the server. Returns a function that stops it. */
+  followChanges: () => () => void
+}
+
+/** The kinds of change after which each value is read again. */
+const KINDS: Record<string, (keyof Store)[]> = {
+  profile: ['session'],
+  subscription: ['subscription', 'usage', 'settings'],
+  settings: ['settings'],
+}
+
+const stores = new WeakMap<Client, Store>()
+
+/** The store of a client: all components share it. */
+export function storeOf(client: Client): Store {
+  const store = stores.get(client) ?? createStore(client)
+  stores.set(client, store)
+  return store
+}
+
+function createStore(client: Client): Store {
+  const ifSignedIn = async <T>(read: () => Promise<T>) =>
+    (await client.isSignedIn()) ? read() : null
+  const resources = {
+    session: createResource<SessionState>(async (publish) => {
+      if (!(await client.isSignedIn())) return { isSignedIn: false, user: null }
+      // Known without a network. The profile of the same user may be known already.
+      publish((last) => (last?.isSignedIn ? last : { isSignedIn: true, user: null }))
+      return { isSignedIn: true, user: await client.readProfile() }
+    }),
+    subscription: createResource(() => ifSignedIn(() => client.readSubscription())),
+    usage: createResource(() => ifSignedIn(() => client.readUsage())),
+    settings: createResource(() => client.readAppSettings()),
+  }
+  return { ...resources, followSession, followChanges }
+
+  function followSession() {
+    return client.onAuthChange(({ reason, isSignedIn }: AuthChange) => {
+      if (reason === 'refreshed') return
+      // The next user must not see the values of the last one. The settings belong to nobody.
+      resources.session.reset({ isSignedIn, user: null })
+      for (const resource of [resources.subscription, resources.usage])
+        resource.reset(isSignedIn ? undefined : null)
+      resources.settings.invalidate()
+    })
+  }
+
+  function followChanges() {
+    return client.onChange(({ kind }: Change) => {
+      for (const name of KINDS[kind] ?? []) resources[name as keyof typeof resources].invalidate()
+    })
+  }
+}
+
+type Publish<T> = (edit: (last: T | undefined) => T) => void
+
+/** Reads a value when the first component needs it, and again when it has changed. */
+function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
+  const listeners = new Set<() => void>()
+  const loading: Loaded<T> = { data: undefined, error: null, isLoading: true, reload }
+  let snapshot = loading
+  let running: Promise<void> | null = null
+  /** Whether the value has changed since the running read began. */
+  let isOutdated = false
+  /** Increases when the session changes: replies to earlier reads are not shown. */
+  let era = 0
+  return {
+    subscribe,
+    getSnapshot: () => snapshot,
+    getServerSnapshot: () => loading,
+    invalidate,
+    reset,
+  }
+
+  function subscribe(listener: () => void): () => void {
+    listeners.add(listener)
+    if (listeners.size === 1) void load()
+    return () => void listeners.delete(listener)
+  }
+
+  /** The next component that needs the value reads it anyway. */
+  function invalidate() {
+    if (listeners.size > 0) void reload()
+  }
+
+  /** Replaces the value by what is known without reading. */
+  function reset(data: T | undefined) {
+    era++
+    isOutdated = running !== null
+    show({ data, error: null, isLoading: true })
+    if (listeners.size > 0) void load()
+  }
+
+  function reload(): Promise<void> {
+    isOutdated = running !== null
+    return load()
+  }
+
+  /** Shared by all callers. */
+  function load(): Promise<void> {
+    running ??= readAll().finally(() => {
+      running = null
+    })
+    return running
+  }
+
+  async function readAll() {
+    do {
+      // Several changes are often reported at once.
+      await null
+      isOutdated = false
+      await readOnce(era)
+    } while (isOutdated)
+  }
+
+  async function readOnce(startedIn: number) {
+    const showIfCurrent = (changes: Partial<Loaded<T>>) => {
+      if (era === startedIn) show(changes)
+    }
+    show({ isLoading: true })
+    try {
+      const data = await read((edit) => showIfCurrent({ data: edit(snapshot.data) }))
+      showIfCurrent({ data, error: null, isLoading: isOutdated })
+    } catch (error) {
+      showIfCurrent({ error: error as ApiError, isLoading: isOutdated })
+    }
+  }
+
+  function show(changes: Partial<Loaded<T>>) {
+    const next = { ...snapshot, ...changes }
+    const isSame = (['data', 'error', 'isLoading'] as const).every(
+      (name) => next[name] === snapshot[name],
+    )
+    if (isSame) return
+    snapshot = next
+    for (const listener of [...listeners]) listener()
+  }
+}

@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  useSession,
+  useSettings,
+  useSubscription,
+  useUpload,
+  useUsage,
+} from 'homeport-client/react'
+import { act } from 'react'
+import { openWorld, renderHook, until } from '../support/render-hooks.ts'
+
+const FILE = { name: 'a.txt', data: new TextEncoder().encode('text') }
+
+describe('useSession', () => {
+  test('follows sign-in and sign-out', async () => {
+    const { client, ann, signIn } = openWorld()
+    const hook = await renderHook(useSession, { client })
+    await hook.until(({ isLoading }) => !isLoading)
+    expect(hook.seen[0]).toMatchObject({ data: undefined, isLoading: true })
+    expect(hook.current.data).toEqual({ isSignedIn: false, user: null })
+    await act(() => signIn(ann))
+    await hook.until(({ data }) => data?.user?.email === 'ann@example.com')
+    await act(() => client.logout())
+    await hook.until(({ data, isLoading }) => data?.isSignedIn === false && !isLoading)
+    expect(hook.current.data?.user).toBeNull()
+    await hook.unmount()
+  })
+
+  test('shows a changed profile, without a moment without one', async () => {
+    const { client, ann, signIn } = openWorld()
+    await signIn(ann)
+    const hook = await renderHook(useSession, { client })
+    await hook.until(({ data }) => data?.user?.profile.name === '')
+    hook.seen.length = 0
+    await act(() => client.changeProfile({ profile: { name: 'Ann' } }))
+    await hook.until(({ data }) => data?.user?.profile.name === 'Ann')
+    expect(hook.seen.every(({ data }) => data?.user)).toBe(true)
+    await hook.unmount()
+  })
+
+  test('knows without a network that a user is signed in', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    await signIn(ann)
+    const undo = server.fail('*', { code: 'network_error', times: Number.POSITIVE_INFINITY })
+    const hook = await renderHook(useSession, { client })
+    await hook.until(({ error }) => error !== null)
+    expect(hook.current.error?.code).toBe('network_error')
+    expect(hook.current.data).toEqual({ isSignedIn: true, user: null })
+    undo()
+    await act(() => hook.current.reload())
+    expect(hook.current).toMatchObject({ error: null, data: { user: { email: ann.email } } })
+    await hook.unmount()
+  })
+})
+
+describe('useSubscription', () => {
+  test('shows a purchase and its end as they happen', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    await signIn(ann)
+    const hook = await renderHook(useSubscription, { client })
+    await until(() => server.countConnections() === 1)
+    await hook.until(({ data }) => data?.entitlements.length === 0)
+    await act(async () => server.grantSubscription(ann, { entitlement: 'pro' }))
+    await hook.until(({ data }) => data?.entitlements[0]?.active === true)
+    await act(async () => server.advance({ minutes: 10 }))
+    await act(async () => server.advance({ days: 31 }))
+    await hook.until(({ data }) => data?.entitlements[0]?.active === false)
+    await hook.unmount()
+  })
+
+  test('does not show one user what another one has bought', async () => {
+    const { client, server, ann, bob, signIn } = openWorld()
+    server.grantSubscription(ann)
+    await signIn(ann)
+    const hook = await renderHook(useSubscription, { client })
+    await hook.until(({ data }) => data?.entitlements[0]?.active === true)
+    hook.seen.length = 0
+    server.fail('readSubscription', { delay: 30 })
+    await act(() => signIn(bob))
+    await hook.until(({ data }) => data?.entitlements.length === 0)
+    const active = hook.seen.filter(({ data }) => data?.entitlements[0]?.active)
+    expect(active).toEqual([])
+    await act(() => client.logout())
+    await hook.until(({ data }) => data === null)
+    await hook.unmount()
+  })
+
+  test('ignores a late reply for the user before', async () => {
+    const { client, server, ann, bob, signIn } = openWorld()
+    server.grantSubscription(ann)
+    await signIn(ann)
+    server.fail('readSubscription', { delay: 50, tookEffect: true })
+    server.fail('readSubscription', { delay: 50 })
+    const hook = await renderHook(useSubscription, { client, live: false })
+    await act(() => signIn(bob))
+    await hook.until(({ data, isLoading }) => data !== undefined && !isLoading)
+    expect(hook.current.data?.entitlements).toEqual([])
+    expect(hook.seen.some(({ data }) => data?.entitlements.length)).toBe(false)
+    await hook.unmount()
+  })
+
+  test('keeps the last value while it reloads, and when that fails', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    server.grantSubscription(ann)
+    await signIn(ann)
+    const hook = await renderHook(useSubscription, { client, live: false })
+    await hook.until(({ data, isLoading }) => data !== undefined && !isLoading)
+    const { reload } = hook.current
+    hook.seen.length = 0
+    server.fail('readSubscription', { code: 'rate_limited', retryAfter: 30 })
+    await act(reload)
+    expect(hook.current.error).toMatchObject({ code: 'rate_limited', retryAfter: 30 })
+    expect(hook.seen.every(({ data }) => data?.entitlements[0]?.active)).toBe(true)
+    await act(reload)
+    expect(hook.current.error).toBeNull()
+    await hook.unmount()
+  })
+})
+
+test('components that need the same value share one request and one snapshot', async () => {
+  const { client, ann, signIn, countReads } = openWorld()
+  await signIn(ann)
+  const before = countReads('readSubscription')
+  const useTwice = () => [useSubscription(), useSubscription()] as const
+  const first = await renderHook(useTwice, { client, live: false })
+  const second = await renderHook(useSubscription, { client, live: false })
+  await first.until(([{ isLoading }]) => !isLoading)
+  expect(countReads('readSubscription') - before).toBe(1)
+  expect(first.seen.every(([left, right]) => left === right)).toBe(true)
+  expect(second.current).toBe(first.current[0])
+  await first.unmount()
+  await second.unmount()
+})
+
+test('useUsage and useSettings read what they are named after', async () => {
+  const { client, server, ann, signIn } = openWorld()
+  server.setUsage(ann, { aiMonthlyCreditLimit: 3 })
+  await signIn(ann)
+  const useBoth = () => ({ usage: useUsage(), settings: useSettings() })
+  const hook = await renderHook(useBoth, { client })
+  await hook.until(({ usage }) => usage.data?.some(({ used }) => used === 3) ?? false)
+  await hook.until(({ settings }) => settings.data?.underMaintenance === false)
+  await until(() => server.countConnections() === 1)
+  await act(async () => server.changeContent({ settings: { underMaintenance: true } }))
+  await hook.until(({ settings }) => settings.data?.underMaintenance === true)
+  await hook.unmount()
+})
+
+test('a provider that is not live has no connection, and learns of changes when it is again', async () => {
+  const { client, server, ann, signIn } = openWorld()
+  await signIn(ann)
+  const hook = await renderHook(useSubscription, { client })
+  await until(() => server.countConnections() === 1)
+  await hook.setLive(false)
+  await until(() => server.countConnections() === 0)
+  server.grantSubscription(ann)
+  await hook.until(({ isLoading }) => !isLoading)
+  expect(hook.current.data?.entitlements).toEqual([])
+  await hook.setLive(true)
+  await hook.until(({ data }) => data?.entitlements[0]?.active === true)
+  await hook.unmount()
+  await until(() => server.countConnections() === 0)
+})
+
+describe('useUpload', () => {
+  test('reports progress and the stored files', async () => {
+    const { client, ann, signIn } = openWorld()
+    await signIn(ann)
+    const hook = await renderHook(useUpload, { client, live: false })
+    expect(hook.current).toMatchObject({ isLoading: false, progress: null })
+    await act(() => hook.current.upload({ type: 'supportTicket', files: [FILE] }))
+    const fractions = hook.seen.map(({ progress }) => progress && progress.sent / progress.total)
+    expect(fractions.at(-1)).toBe(1)
+    expect(hook.current).toMatchObject({ isLoading: false, data: [{ fileName: 'a.txt' }] })
+    await hook.unmount()
+  })
+
+  test('sends again what may have been stored already, and it is stored once', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    await signIn(ann)
+    const hook = await renderHook(useUpload, { client, live: false })
+    server.fail('uploadAttachments', { code: 'network_error', tookEffect: true })
+    await act(() => hook.current.upload({ type: 'supportTicket', files: [FILE] }))
+    expect(hook.current).toMatchObject({ data: undefined, error: { code: 'network_error' } })
+    await act(() => hook.current.retry())
+    expect(hook.current).toMatchObject({ data: [{ fileName: 'a.txt' }], error: null })
+    expect((await client.listAttachments()).attachments).toHaveLength(1)
+    await hook.unmount()
+  })
+
+  test('can be cancelled', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    await signIn(ann)
+    const hook = await renderHook(useUpload, { client, live: false })
+    server.fail('uploadAttachments', { code: 'timeout' })
+    await act(async () => void hook.current.upload({ type: 'supportTicket', files: [FILE] }))
+    expect(hook.current.isLoading).toBe(true)
+    await act(async () => hook.current.cancel())
+    await hook.until(({ isLoading }) => !isLoading)
+    expect(hook.current.error?.code).toBe('aborted')
+    await hook.unmount()
+  })
+})
+
+test('a hook without a provider says what is missing', async () => {
+  const rendering = renderHook(useSession, { client: null })
+  await expect(rendering).rejects.toThrow('Homeport hooks need a HomeportProvider around them.')
+})
