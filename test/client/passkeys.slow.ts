@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestApp } from '../support/app.ts'
+import { readExample } from '../support/app-projects.ts'
 import { bundle, CHROMIUM } from '../support/browser.ts'
 import { openBrowser } from '../support/console-browser.ts'
-import { readExample } from '../support/examples.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 60_000
 async function startWebApp(apiUrl: () => string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-passkeys-'))
   const client = join(import.meta.dir, '../../src/client/client.ts')
-  await Bun.write(join(folder, 'passkeys.js'), await readExample('sign-in.md', 'passkeys.js'))
+  await Bun.write(join(folder, 'passkeys.js'), await readExample('passkeys.js', 'sign-in.md'))
   await Bun.write(
     join(folder, 'main.js'),
     `import { createClient } from ${JSON.stringify(client)}
