@@ -101,6 +101,7 @@ function sendByFetch(
       method,
       headers,
       signal,
+      ...(method === 'GET' ? revalidating(headers) : {}),
       ...(body === null ? {} : { body }),
       ...(onProgress ? { onProgress } : {}),
     })
@@ -111,6 +112,15 @@ function sendByFetch(
     return { status, text: '', header, isStream: true }
   }
   return { reply: reply(), cancel: () => controller.abort() }
+}
+
+/**
+ * Keeps a platform from answering a read from its cache without asking the server, which would hide a change that
+ * `onChange` has just reported. Only browsers support the option everywhere, and only they need permission for the header.
+ */
+function revalidating(headers: Outgoing['headers']): RequestInit {
+  if ('document' in globalThis) return { cache: 'no-cache' }
+  return { headers: { ...headers, 'cache-control': 'no-cache' } }
 }
 
 function isEventStream(header: Incoming['header']): boolean {
