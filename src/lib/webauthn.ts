@@ -11,13 +11,20 @@ type Expectations = {
 /** A stored passkey. `id` and `publicKey` (COSE): base64url. */
 type StoredPasskey = { id: string; publicKey: string; counter: number }
 
+/** The kinds of attestation for which the library has root certificates. */
+const ROOTED_ATTESTATIONS = ['android-key', 'android-safetynet', 'apple'] as const
+
 /**
  * Loads the WebAuthn library on first use. One of its dependencies expects metadata on `Reflect`, which only this
  * import provides inside the executable.
  */
 export async function loadWebAuthn() {
   await import('reflect-metadata')
-  return import('@simplewebauthn/server')
+  const library = await import('@simplewebauthn/server')
+  // We ask for no attestation. With roots, the library would fetch whatever address a certificate names.
+  for (const identifier of ROOTED_ATTESTATIONS)
+    library.SettingsService.setRootCertificates({ identifier, certificates: [] })
+  return library
 }
 
 /** Verifies a new passkey and returns what to store. Throws `invalid_credentials`. */
