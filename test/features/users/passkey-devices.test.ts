@@ -1,9 +1,15 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { CRLDistributionPointsExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { SettingsService } from '@simplewebauthn/server'
 import type { TestApp } from '../../support/app.ts'
 import { createPasskey } from '../../support/passkey.ts'
-import { createApp, creationOptions, ORIGIN, PASSKEY_PATH } from '../../support/passkey-requests.ts'
+import {
+  addPasskey,
+  createApp,
+  creationOptions,
+  ORIGIN,
+  PASSKEY_PATH,
+} from '../../support/passkey-requests.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 test('a certificate of the device makes the server connect to nothing', async () => {
@@ -15,6 +21,32 @@ test('a certificate of the device makes the server connect to nothing', async ()
   const { accessToken } = await app.register()
   await add(app, accessToken, (response) => withCertificate(response, leaf))
   expect(requests).toBe(0)
+})
+
+describe('the transports of a new passkey', () => {
+  test.each<[string, unknown, number]>([
+    ['may be names', ['internal', 'hybrid'], 200],
+    ['may be null', null, 200],
+    ['must not be a text', 'internal', 422],
+    ['must not be other values', [1], 422],
+    ['must not be long', ['a'.repeat(1_000)], 422],
+    ['must not be many', Array(1_000).fill('usb'), 422],
+  ])('%s', async (_name, transports, status) => {
+    await using app = await createApp()
+    const { accessToken } = await app.register()
+    const reply = await add(app, accessToken, (response) => ({ ...response, transports }))
+    expect(reply.status).toBe(status)
+  })
+})
+
+test.each([
+  ['1023 bytes is accepted', 1023, 200],
+  ['more bytes is refused', 1024, 401],
+])('a passkey whose id has %s', async (_name, length, status) => {
+  await using app = await createApp()
+  const { accessToken } = await app.register()
+  const { reply } = await addPasskey(app, accessToken, createPasskey(ORIGIN, length))
+  expect(reply.status).toBe(status)
 })
 
 /** Adds a passkey with a changed answer of the device. */
