@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createTestApp, type TestApp } from '../../support/app.ts'
+import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { createPasskey } from '../../support/passkey.ts'
 import { createApp, creationOptions, ORIGIN, PASSKEY_PATH } from '../../support/passkey-requests.ts'
 
@@ -38,6 +38,20 @@ describe('a session that ends during a request', () => {
     const reply = await app.ask('POST', '/api/auth/email/v1/change', { token, json })
     expect(reply.status).toBe(403)
   })
+})
+
+test('a guest’s request for a passkey ends when the guest becomes an account', async () => {
+  await using app = await createApp()
+  const { accessToken: token } = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+  const { json } = await creationOptions(app, token)
+  const upgraded = await app.ask('POST', '/api/auth/register/v1', {
+    token,
+    json: { email: EMAIL, password: PASSWORD },
+  })
+  expect(upgraded.status).toBe(200)
+  const credential = createPasskey(ORIGIN).register(json.response)
+  const reply = await app.ask('POST', PASSKEY_PATH, { token, json: { credential } })
+  expect(reply.status).toBe(401)
 })
 
 async function registerByCode(app: TestApp) {
