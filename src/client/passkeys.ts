@@ -54,6 +54,7 @@ type PasskeyCredential<Response> = {
 export type PasskeyAttestation = PasskeyCredential<{
   clientDataJSON: string
   attestationObject: string
+  transports?: string[] | null
 }>
 
 /** The result of `navigator.credentials.get`: `credential.toJSON()`. */

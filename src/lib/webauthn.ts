@@ -11,13 +11,22 @@ type Expectations = {
 /** A stored passkey. `id` and `publicKey` (COSE): base64url. */
 type StoredPasskey = { id: string; publicKey: string; counter: number }
 
+/** As WebAuthn level 3 allows (§7.1). */
+const MAX_ID_BYTES = 1023
+/** The kinds of attestation for which the library has root certificates. */
+const ROOTED_ATTESTATIONS = ['android-key', 'android-safetynet', 'apple'] as const
+
 /**
  * Loads the WebAuthn library on first use. One of its dependencies expects metadata on `Reflect`, which only this
  * import provides inside the executable.
  */
 export async function loadWebAuthn() {
   await import('reflect-metadata')
-  return import('@simplewebauthn/server')
+  const library = await import('@simplewebauthn/server')
+  // We ask for no attestation. With roots, the library would fetch whatever address a certificate names.
+  for (const identifier of ROOTED_ATTESTATIONS)
+    library.SettingsService.setRootCertificates({ identifier, certificates: [] })
+  return library
 }
 
 /** Verifies a new passkey and returns what to store. Throws `invalid_credentials`. */
@@ -31,8 +40,10 @@ export async function verifyNewPasskey(
     ...libraryOptions(expected),
   }).catch(throwRefusal)
   if (!registrationInfo) throw passkeyRefused()
-  const { id, publicKey, counter, transports = [] } = registrationInfo.credential
-  return { id, publicKey: Buffer.from(publicKey).toString('base64url'), counter, transports }
+  const { id, publicKey: key, counter, transports } = registrationInfo.credential
+  if (fromBase64url(id).length > MAX_ID_BYTES) throw passkeyRefused()
+  const publicKey = Buffer.from(key).toString('base64url')
+  return { id, publicKey, counter, transports: transports ?? [] }
 }
 
 /** Verifies a signature of `passkey` and returns its new counter. Throws `invalid_credentials`. */

@@ -22,11 +22,11 @@ const HAS_KEY = 0x40
 
 /**
  * A software authenticator (WebAuthn level 3, §6) that holds one ES256 passkey for a page at
- * `origin`.
+ * `origin`. `idLength`: of its id, in bytes.
  */
-export function createPasskey(origin = 'http://localhost') {
+export function createPasskey(origin = 'http://localhost', idLength = 32) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const credential = randomBytes(32)
+  const credential = randomBytes(idLength)
   const id = credential.toString('base64url')
   let counter = 0
   return { id, register, authenticate }
@@ -42,7 +42,8 @@ export function createPasskey(origin = 'http://localhost') {
       Buffer.from(y, 'base64url'),
     ])
     const aaguid = Buffer.alloc(16)
-    const length = Buffer.from([0, credential.length])
+    const length = Buffer.alloc(2)
+    length.writeUInt16BE(credential.length)
     const data = Buffer.concat([
       authenticatorData(overrides, HAS_KEY),
       aaguid,
@@ -53,7 +54,7 @@ export function createPasskey(origin = 'http://localhost') {
     const attestationObject = Buffer.concat([
       // {fmt: 'none', attStmt: {}, authData: bytes}
       Buffer.from([0xa3, ...text('fmt'), ...text('none'), ...text('attStmt'), 0xa0]),
-      Buffer.from([...text('authData'), 0x58, data.length]),
+      Buffer.from([...text('authData'), 0x59, data.length >> 8, data.length & 0xff]),
       data,
     ])
     const clientDataJSON = clientData('webauthn.create', options, overrides)

@@ -18,8 +18,9 @@ export function userJobs({ users, outbox }: { users: Users; outbox: UserOutbox }
       deletesByAge: true,
     },
     {
+      // Hourly, because anyone can start a sign-in with a passkey.
       name: 'expired one-time tokens',
-      schedule: ['25 3 * * *'],
+      schedule: ['25 * * * *'],
       run: users.oneTimeTokens.sweep,
       deletesByAge: true,
     },

@@ -85,7 +85,7 @@ export function createUsers(deps: UsersDeps) {
   const proof = createPasswordProof({ db, accounts, passwords, limits, hashKinds })
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
   const ownerProof = createOwnerProof({ db, accounts, proof, now })
-  const signInMethods = createSignInMethods({ db, accounts })
+  const signInMethods = createSignInMethods({ db, accounts, relyingParty })
   const signUp = createSignUp({
     mode: signUpMode,
     db,

@@ -59,7 +59,7 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
       info.failure = failure.code
       if (failure.denial) info.denial = failure.denial
       if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
-        log.error({ requestId, err: error }, 'request failed')
+        log.error({ requestId, err: withoutReply(error) }, 'request failed')
       }
       set.status = STATUS[failure.code]
       set.headers['cache-control'] = 'no-store'
@@ -78,6 +78,13 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
       return failureBody(failure, requestId, translated)
     },
   )
+}
+
+/** The message of an error about a reply contains the whole reply, with tokens and addresses: names only the field. */
+function withoutReply(error: unknown): unknown {
+  if (!(error instanceof ValidationError)) return error
+  const { path, message } = error.valueError ?? {}
+  return new Error(`the reply does not match its schema at ${path}: ${message}`)
 }
 
 /** The methods that a path supports; none for an unknown path. */

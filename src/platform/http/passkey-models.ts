@@ -28,7 +28,16 @@ export const PasskeyAttestation = t.Object(
   {
     ...passkeyParts,
     response: t.Object(
-      { clientDataJSON, attestationObject: bytes('the new public key') },
+      {
+        clientDataJSON,
+        attestationObject: bytes('the new public key'),
+        transports: t.Optional(
+          t.Union([t.Array(t.String({ maxLength: 40 }), { maxItems: 20 }), t.Null()], {
+            description: 'how the device can be reached; null if it does not say',
+            examples: [['internal', 'hybrid']],
+          }),
+        ),
+      },
       { additionalProperties: true, description: 'the answer of the device' },
     ),
   },

@@ -128,6 +128,8 @@ describe('a code is refused', () => {
       async (it) => {
         const { accessToken: token } = await it.app.register(EMAIL)
         await it.smtp.next(EMAIL)
+        const { directory } = it.app.services.users
+        await directory.setEmailVerified(await directory.find(EMAIL), true)
         const { requestToken, code } = await it.code()
         const json = { currentPassword: PASSWORD, newPassword: 'another good one' }
         await it.app.ask('PATCH', '/api/auth/password/v1', { token, json })
@@ -180,6 +182,16 @@ describe('an unverified account', () => {
     expect((await it.app.ask('GET', '/api/user/profile/v1', { token })).status).toBe(401)
     const login = { json: { email: EMAIL, password: PASSWORD } }
     expect((await it.app.ask('POST', '/api/auth/login/v1', login)).status).toBe(401)
+  })
+
+  test('cannot keep the owner of the mailbox from signing in', async () => {
+    await using it = await startEmailCodes()
+    const { accessToken: token } = await it.app.register(EMAIL)
+    await it.smtp.next(EMAIL)
+    const { requestToken, code } = await it.code()
+    const path = '/api/auth/sessions/v1?id=others'
+    expect((await it.app.ask('DELETE', path, { token })).status).toBe(200)
+    expect((await it.verify(requestToken, code)).status).toBe(200)
   })
 
   test('keeps both once the address is verified', async () => {

@@ -134,6 +134,24 @@ test.each(LINKS)(
   },
 )
 
+test.each([
+  ['signs in with it once it is verified', false, 200],
+  ['does not verify it while another account has it', true, 409],
+])('an account whose provider has not verified its address %s', async (_name, isTaken, status) => {
+  using idp = await startIdentityProvider()
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url }, idp)
+  const idToken = await idp.mint('google', { ...ANN, email_verified: false })
+  const { accessToken: token, user } = (await social(app, idToken)).json.response
+  if (isTaken) await registerVerified(app, ANN.email)
+  if (isTaken) await smtp.next(ANN.email)
+  await app.ask('POST', '/api/auth/email/v1/resend', { token })
+  const link = { token: tokenIn(await smtp.next(ANN.email)) }
+  expect((await app.ask('POST', '/api/auth/email/v1/verify', { json: link })).status).toBe(status)
+  const found = await app.services.users.directory.findByEmail(ANN.email)
+  expect(found?.id === user._id).toBe(!isTaken)
+})
+
 test('Google links a Workspace address again after a reset by e-mail', async () => {
   using idp = await startIdentityProvider()
   await using smtp = await startSmtp()

@@ -107,6 +107,17 @@ describe('the last way to sign in cannot be removed', () => {
     expect((await app.ask('DELETE', path, { token })).status).toBe(200)
   })
 
+  test('when a passkey for an earlier host remains', async () => {
+    await using app = await createApp()
+    const { accessToken: token } = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+    await addPasskey(app, token)
+    const { db } = app.services
+    await db.write((tx) => tx.update(db.tables.passkeys).set({ rpId: 'old.example' }).returning())
+    const { passkey } = await addPasskey(app, token)
+    const path = `${PASSKEY_PATH}?id=${passkey.id}`
+    expect((await app.ask('DELETE', path, { token })).status).toBe(409)
+  })
+
   test('by two removals at once', async () => {
     await using app = await createApp()
     const { accessToken: token } = (await app.ask('POST', '/api/auth/guest/v1')).json.response

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { executeCommand, type ServiceCommand } from '../../../src/cli/command.ts'
+import { commands } from '../../../src/cli/commands.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { createPasskey } from '../../support/passkey.ts'
@@ -159,6 +161,16 @@ describe('an invitation', () => {
     it.app.clock.advance(7 * 24 * 60 * 60_000)
     expect((await register(it, EMAIL, token)).status).toBe(403)
     expect((await signInByCode(it)).hasCode).toBe(false)
+  })
+
+  test('is in the audit log, but its address is not in the log', async () => {
+    await using it = await setUp('invite')
+    const { services, lines } = it.app
+    const command = commands.find(({ name }) => name === 'user invite') as ServiceCommand
+    await executeCommand(command, services, { email: EMAIL, locale: 'en' }, 'root')
+    const [entry] = (await services.operators.audit.list({})).entries
+    expect(entry).toMatchObject({ action: 'user invite', target: EMAIL })
+    expect(lines.join('')).not.toContain(EMAIL)
   })
 
   test('is not sent to an account, or where it is of no use', async () => {

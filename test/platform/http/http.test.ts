@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { expectFailure, throwAt } from '../../support/failure.ts'
+import { addPasskey, createApp, creationOptions, EMAIL } from '../../support/passkey-requests.ts'
 import { rawRequest } from '../../support/raw-request.ts'
 
 test('sends the common headers with successes and failures', async () => {
@@ -178,6 +179,24 @@ test('54: any thrown error gets the failure envelope without details', async () 
   }
   const { status, text: body } = await app.ask('GET', '/throws/0')
   expect([status, body.includes('stack')]).toEqual([500, false])
+})
+
+test('a reply that the server gets wrong is not in the log', async () => {
+  await using app = await createApp()
+  app.expectErrors()
+  const { accessToken: token } = await app.register(EMAIL)
+  await addPasskey(app, token)
+  const { db } = app.services
+  await db.write((tx) =>
+    tx
+      .update(db.tables.passkeys)
+      .set({ id: 'x'.repeat(2_001) })
+      .returning(),
+  )
+  expect((await creationOptions(app, token)).status).toBe(500)
+  const line = app.lines.find((text) => text.includes('request failed')) ?? ''
+  expect(line).toContain('/response/excludeCredentials/0/id')
+  expect(line).not.toContain(EMAIL)
 })
 
 test('143: no password or token reaches the log or an error', async () => {

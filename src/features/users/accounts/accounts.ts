@@ -29,7 +29,7 @@ type AccountsDeps = {
 
 /** Creates, finds and changes users, in the caller's transaction. */
 export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
-  const { users } = db.tables
+  const { users, oneTimeTokens } = db.tables
   const selectId = (from: Reader) =>
     from
       .select({ id: users.id })
@@ -92,13 +92,17 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     return user as Account
   }
 
-  /** Turns a guest into a full account. The id stays, so files and purchases stay too. */
+  /**
+   * Turns a guest into a full account. The id stays, so files and purchases stay too. Tokens end that were issued
+   * without a proof, because a guest has none.
+   */
   async function upgrade(
     tx: Tx,
     guest: Account,
     loginType: LoginType,
     login: Partial<Account>,
   ): Promise<Account> {
+    await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.userId, guest.id))
     return update(tx, guest.id, { loginType, ...login })
   }
 

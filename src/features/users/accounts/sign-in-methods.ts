@@ -1,15 +1,20 @@
-import { asc, eq } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 import type { Accounts } from './accounts.ts'
 
-type SignInMethodsDeps = { db: UsersDb; accounts: Accounts }
+type SignInMethodsDeps = {
+  db: UsersDb
+  accounts: Accounts
+  /** The relying party of passkeys that work. */
+  relyingParty: { rpId: string }
+}
 
 export type SignInMethods = ReturnType<typeof createSignInMethods>
 
 /** Keeps users from removing their last way to sign in. */
-export function createSignInMethods({ db, accounts }: SignInMethodsDeps) {
+export function createSignInMethods({ db, accounts, relyingParty }: SignInMethodsDeps) {
   const { identities, passkeys } = db.tables
   return { requireOne }
 
@@ -25,7 +30,8 @@ export function createSignInMethods({ db, accounts }: SignInMethodsDeps) {
       .from(identities)
       .where(eq(identities.userId, userId))
       .orderBy(asc(identities.createdAt), asc(identities.provider))
-    const hasPasskey = (await tx.$count(passkeys, eq(passkeys.userId, userId))) > 0
+    const works = and(eq(passkeys.userId, userId), eq(passkeys.rpId, relyingParty.rpId))
+    const hasPasskey = (await tx.$count(passkeys, works)) > 0
     const left = [
       ...(signsInByEmail ? ['email'] : []),
       ...linked.map(({ provider }) => provider),

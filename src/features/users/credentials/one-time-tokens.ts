@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, asc, eq, inArray, lt, ne, or } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lt, notInArray, or } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
@@ -166,10 +166,14 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
 
   /**
    * Revokes a user's tokens and pending sign-in codes. Verification links stay: they only confirm the
-   * address that they were sent to, so a thief gains nothing by requesting one.
+   * address that they were sent to, so a thief gains nothing by requesting one. Codes for an unverified address
+   * stay too: with one, its owner claims the account from a stranger.
    */
   async function revoke(tx: Tx, userId: string) {
-    const isRevocable = ne(oneTimeTokens.purpose, 'verify-email')
+    const isVerified = and(eq(users.id, userId), isNotNull(users.emailVerifiedAt))
+    const isProven = (await tx.$count(users, isVerified)) > 0
+    const kept = isProven ? ['verify-email'] : ['verify-email', 'email-code']
+    const isRevocable = notInArray(oneTimeTokens.purpose, kept)
     await tx.delete(oneTimeTokens).where(and(isTokenOf(tx, userId), isRevocable))
   }
 

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
+import type { Reader } from '../../../platform/db/db.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { UsersDb } from '../schema.ts'
 import type { PasswordProof, RecheckPassword } from './password-proof.ts'
@@ -32,13 +33,14 @@ export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
       if (password === undefined) throw invalidField('password', 'is required')
       return proof.verifyOwnPassword(userId, password)
     }
-    await requireRecentSignIn(sessionId)
-    return async () => {}
+    const recheckSession = (from: Reader) => requireRecentSignIn(from, sessionId)
+    await recheckSession(db.read)
+    return recheckSession
   }
 
-  /** Throws `recent_sign_in_required` unless the session was opened in the last ten minutes. */
-  async function requireRecentSignIn(sessionId: string) {
-    const [session] = await db.read.select().from(sessions).where(eq(sessions.id, sessionId))
+  /** Throws `recent_sign_in_required` unless the session was opened in the last ten minutes and has not ended. */
+  async function requireRecentSignIn(from: Reader, sessionId: string) {
+    const [session] = await from.select().from(sessions).where(eq(sessions.id, sessionId))
     const age = now().getTime() - (session?.createdAt.getTime() ?? 0)
     if (age >= 0 && age <= RECENT_MS) return
     throw new AppError('recent_sign_in_required', 'Sign in again to confirm that it is you.')

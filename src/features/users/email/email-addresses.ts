@@ -167,22 +167,24 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     return accounts.find(tx, row.userId)
   }
 
-  /**
-   * Marks the address as verified. Refuses a link sent to an address that the account no longer
-   * has.
-   */
+  /** Marks the address as verified. Refuses a link sent to an address that the account no longer has. */
   async function confirmAddress(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
-    if (user.email !== email) throw invalidLink()
-    await accounts.update(tx, userId, { emailVerifiedAt: now() })
+    if (email === null || user.email !== email) throw invalidLink()
+    await setAddress(tx, userId, email)
   }
 
-  async function replaceAddress(tx: Tx, userId: string, email: string) {
-    const user = await accounts.find(tx, userId)
+  /** Gives the user a verified address to sign in with. Throws `email_taken`. */
+  async function setAddress(tx: Tx, userId: string, email: string) {
     const holder = await accounts.findByEmail(tx, email)
     if (holder && holder.id !== userId) throw addressTaken()
     const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     await accounts.update(tx, userId, changes)
+  }
+
+  async function replaceAddress(tx: Tx, userId: string, email: string) {
+    const user = await accounts.find(tx, userId)
+    await setAddress(tx, userId, email)
     // Verification links are kept, but one sent to the old address does not verify the new one.
     await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, user, 'email-changed', { detail: email })

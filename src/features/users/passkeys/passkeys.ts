@@ -1,7 +1,7 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { and, asc, eq } from 'drizzle-orm'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import { verifyNewPasskey } from '../../../lib/webauthn.ts'
+import { passkeyRefused, verifyNewPasskey } from '../../../lib/webauthn.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { SignInMethods } from '../accounts/sign-in-methods.ts'
@@ -54,7 +54,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     const recheckPassword =
       password === undefined ? null : await proof.verifyOwnPassword(userId, password)
     if (recheckPassword === null && user.loginType !== 'guest')
-      await ownerProof.requireRecentSignIn(sessionId)
+      await ownerProof.requireRecentSignIn(db.read, sessionId)
     const existing = await rowsOf(userId)
     const challenge = await db.write(async (tx) => {
       await recheckPassword?.(tx)
@@ -79,16 +79,18 @@ export function createUserPasskeys(deps: PasskeysDeps) {
 
   /** Stores a new passkey. A guest becomes an account that signs in with it. */
   async function add({ userId }: Owner, response: RegistrationResponseJSON, name: string) {
+    let token = ''
     const passkey = await verifyNewPasskey(response, {
       ...relyingParty,
       consumeChallenge: async (challenge) => {
-        const issued = await db.write((tx) =>
-          oneTimeTokens.consume(tx, 'passkey-registration', challenge),
-        )
+        const issued = await oneTimeTokens.find(db.read, 'passkey-registration', challenge)
+        token = challenge
         return issued?.userId === userId
       },
     })
     const row = await db.write(async (tx) => {
+      // The challenge is revoked when the account is secured, which may have happened in between.
+      if (!(await oneTimeTokens.consume(tx, 'passkey-registration', token))) throw passkeyRefused()
       const user = await accounts.find(tx, userId)
       if ((await tx.$count(passkeys, eq(passkeys.userId, userId))) >= MAX_PASSKEYS)
         throw new AppError('conflict', 'You already have 20 passkeys. Remove one first.')
