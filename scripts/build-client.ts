@@ -4,6 +4,7 @@ import type { PluginBuilder } from 'bun'
 import { description, license, version } from '../package.json' with { type: 'json' }
 import { packPackage, writeArchive } from './client-archive.ts'
 import { readDeclarations } from './client-declarations.ts'
+import { readPages } from './client-pages.ts'
 import { ROOT } from './root.ts'
 
 /**
@@ -36,15 +37,6 @@ const PEERS: Record<string, string> = Object.assign(
   ...Object.values(ENTRIES).map(({ peers }) => peers),
 )
 
-/** The pages of `docs` in the package, and their file names there. */
-const PAGES = {
-  'client.md': 'README.md',
-  'client-react.md': 'client-react.md',
-  'client-testing.md': 'client-testing.md',
-  'payload-encryption.md': 'payload-encryption.md',
-  'other-languages.md': 'other-languages.md',
-}
-
 /** The files of a package by path. */
 export type PackageFiles = Map<string, Uint8Array<ArrayBuffer>>
 
@@ -63,8 +55,7 @@ export async function buildClient(name = 'homeport-client'): Promise<PackageFile
   }
   add('package.json', `${JSON.stringify(packageJson(name), null, 2)}\n`)
   add('cjs/package.json', '{ "type": "commonjs" }\n')
-  for (const [page, name] of Object.entries(PAGES))
-    add(name, await readFile(join(ROOT, 'docs', page), 'utf8'))
+  for (const [name, text] of await readPages()) add(name, text)
   return files
 }
 

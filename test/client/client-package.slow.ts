@@ -183,3 +183,15 @@ async function declarationsOf(name: string, found = new Set<string>()): Promise<
     await declarationsOf(`${path}.d.ts`, found)
   return found
 }
+
+test('every link between the pages of the package leads to a page of the package', async () => {
+  const pages = [...new Bun.Glob('*.md').scanSync(folder)]
+  const links = await Promise.all(
+    pages.map(async (page) => {
+      const text = await Bun.file(join(folder, page)).text()
+      return [...text.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
+    }),
+  )
+  expect(pages).toContain('sign-in.md')
+  expect(links.flat().filter((target) => !pages.includes(target))).toEqual([])
+})

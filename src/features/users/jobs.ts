@@ -18,7 +18,7 @@ export function userJobs({ users, outbox }: { users: Users; outbox: UserOutbox }
       deletesByAge: true,
     },
     {
-      // Hourly, because anyone can start a sign-in with a passkey.
+      // Hourly, because anyone can ask for a sign-in code.
       name: 'expired one-time tokens',
       schedule: ['25 * * * *'],
       run: users.oneTimeTokens.sweep,
