@@ -11,7 +11,7 @@ import { createNotifier } from './service/notify.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
-  summary: 'Run the server (the default)',
+  summary: 'Run the server (the default); --demo adds example users',
   options: [
     ['--port <port>', 'overrides PORT'],
     ['--host <host>', 'overrides HOST'],

@@ -118,7 +118,7 @@ export type BillingFunctions = {
     },
     options?: CallOptions,
   ) => Promise<SubmittedPurchases>
-  /** Returns the user's purchases and entitlements. */
+  /** Returns the user's purchases and entitlements. For access, check `entitlements`: `entitlements.some(({ id, active }) => id === 'pro' && active)`. */
   readSubscription: (
     view?: { environment?: 'production' | 'sandbox' } & LanguageInput,
     options?: CallOptions,

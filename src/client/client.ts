@@ -32,6 +32,7 @@ export { ApiError, type ErrorDetail } from './api-error.ts'
 export type * from './app-data.ts'
 export type * from './attachments.ts'
 export type * from './billing.ts'
+export type { AppContext } from './context-headers.ts'
 export type { Progress } from './deadline.ts'
 export type * from './passkeys.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
@@ -53,7 +54,7 @@ export type ClientOptions = {
   storage?: Storage | undefined
   /** A name by which users recognize this device. */
   device?: string
-  /** The app's platform and version, for settings that depend on them. */
+  /** The installed app, for settings that depend on it. `isUpdateRequired` takes the same object. */
   app?: AppContext
   /** Languages as in `Accept-Language`; the platform's by default. */
   language?: string
@@ -104,7 +105,10 @@ type ExportFunctions = {
   exportData: (options?: CallOptions) => Promise<UserExport>
 }
 
-/** Creates a client for one server. */
+/**
+ * Creates a client for one server. An app needs one, which all its screens share. It sends nothing until a function is
+ * called, and continues the session in `storage`. Throws a TypeError if `baseUrl` is not an address.
+ */
 export function createClient(options: ClientOptions): Client {
   const { storage = createMemoryStorage(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
   const { fetch, onSignedOut, pinnedKeys } = options

@@ -1,7 +1,8 @@
-/** The app's platform and version; `deviceId` is any text that stays the same on this device. */
-export type AppContext = {
-  platform: 'ios' | 'android' | 'web'
-  version: string
+import type { InstalledApp } from './updates.ts'
+
+/** The installed app, and its device. `buildNumber` is not sent. */
+export type AppContext = InstalledApp & {
+  /** Any text that stays the same on this device: settings that are on for a share of users use it before the sign-in. */
   deviceId?: string
 }
 

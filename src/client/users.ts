@@ -163,7 +163,7 @@ export type AccountExport = {
     twoFactorSince: string | null
     hasPassword: boolean
   }
-  /** Linked Google and Apple accounts. */
+  /** Linked accounts at identity providers. */
   identities: {
     provider: string
     /** The id of the user at the provider. */
@@ -203,9 +203,9 @@ export type UserFunctions = {
     answer: { challengeToken: string; code: string },
     options?: CallOptions,
   ) => Promise<Session>
-  /** Signs in with Google or Apple; a guest becomes that account, or an existing account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does. */
+  /** Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or an existing account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does. */
   signInSocially: (login: SocialLogin, options?: CallOptions) => Promise<SignInResult>
-  /** Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. `register`, `login` and `signInSocially` keep the guest's data. */
+  /** Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. Any later sign-in keeps the guest's data. */
   startAsGuest: (options?: CallOptions) => Promise<Session>
   /** Fetches new tokens. The client does this automatically when necessary. */
   refresh: (options?: CallOptions) => Promise<void>

@@ -79,10 +79,18 @@ test(
     const [imports = '', ...statements] = MAIN.split('\n')
     const main = `${imports}\nasync function main() {\n${statements.join('\n')}${SESSION_SCRIPT}}\nmain()\n`
     await writeFile(join(app, 'index.js'), `import { storage } from './session-storage'\n${main}`)
-    await writeFile(join(app, 'session-storage.js'), await readExample('session-storage.js'))
-    await mkdir(join(app, 'node_modules', 'expo-secure-store'))
-    await writeFile(join(app, 'node_modules', 'expo-secure-store', 'index.js'), SECURE_STORE)
-    run(app, 'npx', 'metro', 'build', 'index.js', '--out', 'bundle', '--config', 'metro.config.js')
+    await writeFile(join(app, 'session-storage.ts'), await readExample('session-storage.ts'))
+    const platform = `export const Platform = { OS: 'ios' }`
+    for (const [name, code] of Object.entries({
+      'expo-secure-store': SECURE_STORE,
+      'react-native': platform,
+    })) {
+      await mkdir(join(app, 'node_modules', name), { recursive: true })
+      await writeFile(join(app, 'node_modules', name, 'index.js'), code)
+    }
+    // Metro replaces Platform.OS by the platform of the build.
+    const settings = ['--out', 'bundle', '--config', 'metro.config.js', '--platform', 'ios']
+    run(app, 'npx', 'metro', 'build', 'index.js', ...settings)
     // React Native runs a script, which cannot contain import.meta.
     const asScript = `require('node:vm').runInThisContext(require('node:fs').readFileSync('bundle.js', 'utf8'))`
     expect(run(app, 'node', '-e', asScript)).toBe(`${EXPECTED_OUTPUT}\ntrue ann@example.com false`)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { readExample } from '../support/app-projects.ts'
 import { installClient } from '../support/client-package.ts'
 
 /** The entries `homeport-client/testing` and `homeport-client/react`, as apps install them. */
@@ -12,6 +13,25 @@ const COMPILER_TIMEOUT_MS = 60_000
 
 /** Apps that use every type of an entry. */
 const APPS = ['testing-app.ts', 'react-app.ts']
+/** The complete examples in TypeScript, by page. */
+const EXAMPLES = {
+  'client.md': ['sign-in.ts', 'session-storage.ts'],
+  'client-testing.md': ['trial.test.ts', 'picture.ts'],
+  'client-react.md': ['app.tsx', 'sign-in-form.tsx', 'paywall.tsx', 'account.tsx', 'app.test.tsx'],
+}
+/** The packages and globals of the app that the examples use. */
+const GLOBALS = `
+declare const test: (name: string, work: () => Promise<void>) => void
+declare const expect: (value: unknown) => { toBe: (wanted: unknown) => void }
+declare module 'react-native' { export const Platform: { OS: string } }
+declare module '@testing-library/react'
+declare module 'expo-secure-store' {
+  type Options = { keychainAccessible: number }
+  export const AFTER_FIRST_UNLOCK: number
+  export function getItemAsync(key: string, options: Options): Promise<string | null>
+  export function setItemAsync(key: string, value: string, options: Options): Promise<void>
+  export function deleteItemAsync(key: string, options: Options): Promise<void>
+}`
 /** In bytes, minified. */
 const LIMITS = { 'testing.js': 46_000, 'react.js': 5_000 }
 
@@ -23,40 +43,81 @@ beforeAll(async () => {
   folder = await installClient(app)
   await writeFile(join(app, 'package.json'), JSON.stringify({ type: 'module' }))
   for (const name of APPS) await cp(join(ROOT, 'test', 'fixtures', 'client', name), join(app, name))
+  for (const name of ['@types/react', 'csstype']) {
+    const path = join('node_modules', name)
+    await cp(join(ROOT, path), join(app, path), { recursive: true })
+  }
 })
 afterAll(() => rm(app, { recursive: true, force: true }))
 
 test.each(['bundler', 'nodenext'])(
   'apps with strict settings (%s) and their own React types compile',
   async (moduleResolution) => {
-    for (const name of ['@types/react', 'csstype']) {
-      const path = join('node_modules', name)
-      await cp(join(ROOT, path), join(app, path), { recursive: true })
-    }
-    const compilerOptions = {
-      strict: true,
-      noUncheckedIndexedAccess: true,
-      exactOptionalPropertyTypes: true,
-      noPropertyAccessFromIndexSignature: true,
-      skipLibCheck: false,
-      noEmit: true,
-      target: 'ES2022',
-      lib: ['ES2022', 'DOM'],
-      types: [],
-      module: moduleResolution === 'bundler' ? 'ESNext' : 'NodeNext',
-      moduleResolution,
-    }
-    await writeFile(
-      join(app, `${moduleResolution}.json`),
-      JSON.stringify({ compilerOptions, files: APPS }),
-    )
-    const compiled = Bun.spawnSync([process.execPath, TSC, '-p', `${moduleResolution}.json`], {
-      cwd: app,
-    })
-    expect(compiled.stdout.toString()).toBe('')
+    expect(await compile(APPS, moduleResolution)).toBe('')
   },
   COMPILER_TIMEOUT_MS,
 )
+
+test(
+  'the examples of the pages compile with strict settings, and sign in',
+  async () => {
+    const names: string[] = []
+    for (const [page, examples] of Object.entries(EXAMPLES)) {
+      names.push(...examples)
+      for (const name of examples) await writeFile(join(app, name), await readExample(name, page))
+    }
+    await writeFile(join(app, 'globals.d.ts'), GLOBALS)
+    expect(await compile(['globals.d.ts', ...names], 'bundler')).toBe('')
+    await writeFile(join(app, 'signs-in.ts'), SIGN_IN_SCRIPT)
+    const { stdout, stderr } = Bun.spawnSync([process.execPath, 'signs-in.ts'], { cwd: app })
+    const printed = ['guest', 'email', 'email', 'That is not correct. Try again.', 'dot.webp']
+    expect([stdout.toString(), stderr.toString()]).toEqual([`${printed.join('\n')}\n`, ''])
+  },
+  COMPILER_TIMEOUT_MS,
+)
+
+/** A guest becomes a user by a code, who later signs in by password, with two-factor. */
+const SIGN_IN_SCRIPT = `
+import { createClient } from 'homeport-client'
+import { createFakeServer } from 'homeport-client/testing'
+import { picture } from './picture'
+import { continueAsGuest, describeError, signInWithCode, signInWithPassword } from './sign-in'
+
+const server = createFakeServer()
+const { url: baseUrl, fetch, now, twoFactorCode } = server
+const api = createClient({ baseUrl, fetch, now })
+const email = 'ann@example.com'
+const bob = server.addUser({ email: 'bob@example.com', password: 'correct horse battery', twoFactor: true })
+console.log((await continueAsGuest(api)).loginType)
+console.log((await signInWithCode(api, email, async () => server.lastCode(email))).loginType)
+await api.logout()
+const ask = async () => twoFactorCode
+console.log((await signInWithPassword(api, bob.email, 'correct horse battery', ask)).loginType)
+await signInWithPassword(api, bob.email, 'wrong', ask).catch((error) => console.log(describeError(error)))
+const upload = { type: 'publicAsset', targetType: 'webp', files: [picture] } as const
+for (const { fileName } of await api.uploadAttachments(upload)) console.log(fileName)`
+
+/** What the compiler says with strict settings. */
+async function compile(files: string[], moduleResolution: string): Promise<string> {
+  const compilerOptions = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    noPropertyAccessFromIndexSignature: true,
+    skipLibCheck: false,
+    noEmit: true,
+    target: 'ES2022',
+    lib: ['ES2022', 'DOM'],
+    types: [],
+    jsx: 'react-jsx',
+    module: moduleResolution === 'bundler' ? 'ESNext' : 'NodeNext',
+    moduleResolution,
+  }
+  const settings = `${moduleResolution}.json`
+  await writeFile(join(app, settings), JSON.stringify({ compilerOptions, files }))
+  const command = [process.execPath, TSC, '-p', settings]
+  return Bun.spawnSync(command, { cwd: app }).stdout.toString()
+}
 
 const FAKE_SCRIPT = `
 const { url: baseUrl, fetch, now, mails } = createFakeServer()

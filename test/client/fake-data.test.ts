@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { SubscriptionState } from '../../src/client/testing/testing.ts'
+import { createClient } from '../../src/client/client.ts'
+import { createFakeServer, type SubscriptionState } from '../../src/client/testing/testing.ts'
 import { PASSWORD } from '../support/app.ts'
 import { clientOf, codeOf, failureOf } from '../support/network.ts'
 import { SCRIPTED_BACKENDS } from '../support/scripted-backends.ts'
@@ -194,3 +195,22 @@ function typesIn(value: unknown): unknown {
       .map(([name, one]) => [name, typesIn(one)]),
   )
 }
+
+test('settings that are not given keep their values, also within a platform', async () => {
+  const server = createFakeServer({
+    settings: { ios: { latestVersion: '7.7.7' }, features: { newHome: true } },
+  })
+  const { url: baseUrl, fetch } = server
+  const client = createClient({ baseUrl, fetch })
+  const { ios, android, ...rest } = await client.readAppSettings()
+  expect(ios).toEqual({ ...android, latestVersion: '7.7.7' })
+  expect(rest).toMatchObject({ termsUrl: 'https://example.com/terms', features: { newHome: true } })
+  const changes = { ios: { supportedVersion: '2.0.0' }, features: { limit: 3 } }
+  server.changeContent({ settings: changes })
+  expect(await client.readAppSettings()).toEqual({
+    ...rest,
+    ios: { ...ios, supportedVersion: '2.0.0' },
+    android,
+    features: { newHome: true, limit: 3 },
+  })
+})

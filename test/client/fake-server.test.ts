@@ -77,7 +77,7 @@ describe('sign-in by e-mail code', () => {
     post(server, '/api/auth/email_code/v1', { email })
   const verify = (server: FakeServer, requestToken: string, code: string | undefined) =>
     post(server, '/api/auth/email_code/v1/verify', { requestToken, code })
-  const lastCode = ({ mails }: FakeServer) => mails.at(-1)?.code ?? ''
+  const lastCode = (server: FakeServer) => server.lastCode(EMAIL)
 
   test('creates the account, and signs in again with a new code', async () => {
     const server = createFakeServer()
@@ -271,6 +271,18 @@ test('content can be given at the start and changed later', async () => {
   server.changeContent({ faqs: [], rates: { rates: { USD: 1 } } })
   expect((await client.readContentVersions()).faqs).toBe(before.faqs + 1)
   expect((await client.readCurrencyRates()).rates).toEqual({ USD: 1 })
+})
+
+test('the newest code and link of an address are at hand, and a missing one is named', async () => {
+  const server = createFakeServer()
+  const { client } = await signedIn(server)
+  await client.forgotPassword({ email: EMAIL })
+  await client.requestEmailCode({ email: 'bob@example.com' })
+  expect(server.lastToken('Ann@example.com')).toBe(server.mails.at(-2)?.token ?? '')
+  expect(server.lastCode('bob@example.com')).toBe(server.mails.at(-1)?.code ?? '')
+  expect(() => server.lastCode(EMAIL)).toThrow(
+    'The fake server has sent no e-mail with a code to ann@example.com.',
+  )
 })
 
 test('two servers do not know each other, and behave the same in every run', async () => {

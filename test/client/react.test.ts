@@ -163,15 +163,18 @@ test('a provider that is not live has no connection, and learns of changes when 
 })
 
 describe('useUpload', () => {
-  test('reports progress and the stored files', async () => {
-    const { client, ann, signIn } = openWorld()
+  test('reports progress while it runs, and then the stored files', async () => {
+    const { client, server, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useUpload, { client, live: false })
     expect(hook.current).toMatchObject({ isLoading: false, progress: null })
-    await act(() => hook.current.upload({ type: 'supportTicket', files: [FILE] }))
-    const fractions = hook.seen.map(({ progress }) => progress && progress.sent / progress.total)
-    expect(fractions.at(-1)).toBe(1)
-    expect(hook.current).toMatchObject({ isLoading: false, data: [{ fileName: 'a.txt' }] })
+    server.fail('uploadAttachments', { delay: 30 })
+    await act(async () => void hook.current.upload({ type: 'supportTicket', files: [FILE] }))
+    await hook.until(({ progress }) => progress !== null && progress.sent === progress.total)
+    expect(hook.current.isLoading).toBe(true)
+    await hook.until(({ isLoading }) => !isLoading)
+    const done = { isLoading: false, progress: null, data: [{ fileName: 'a.txt' }] }
+    expect(hook.current).toMatchObject(done)
     await hook.unmount()
   })
 
@@ -181,7 +184,8 @@ describe('useUpload', () => {
     const hook = await renderHook(useUpload, { client, live: false })
     server.fail('uploadAttachments', { code: 'network_error', tookEffect: true })
     await act(() => hook.current.upload({ type: 'supportTicket', files: [FILE] }))
-    expect(hook.current).toMatchObject({ data: undefined, error: { code: 'network_error' } })
+    const failed = { data: undefined, progress: null, error: { code: 'network_error' } }
+    expect(hook.current).toMatchObject(failed)
     await act(() => hook.current.retry())
     expect(hook.current).toMatchObject({ data: [{ fileName: 'a.txt' }], error: null })
     expect((await client.listAttachments()).attachments).toHaveLength(1)

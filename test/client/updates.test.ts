@@ -1,5 +1,12 @@
 import { expect, test } from 'bun:test'
-import { type AppSettings, isUpdateAvailable, isUpdateRequired } from '../../src/client/client.ts'
+import {
+  type AppContext,
+  type AppSettings,
+  createClient,
+  isUpdateAvailable,
+  isUpdateRequired,
+} from '../../src/client/client.ts'
+import { createFakeServer } from '../../src/client/testing/testing.ts'
 
 const IOS = {
   latestVersion: '2.4.0',
@@ -34,6 +41,15 @@ test.each([
     )
   },
 )
+
+test('describes the app to the server and to the check with the same object', async () => {
+  const app: AppContext = { platform: 'ios', version: '2.3.1', buildNumber: 231, deviceId: 'a' }
+  const { url: baseUrl, fetch, requests } = createFakeServer()
+  const settings = await createClient({ baseUrl, fetch, app }).readAppSettings()
+  const { headers } = requests[0] ?? {}
+  expect(headers).toMatchObject({ 'app-platform': 'ios', 'app-version': '2.3.1', 'device-id': 'a' })
+  expect(isUpdateRequired({ ...settings, ios: IOS }, app)).toBe(false)
+})
 
 test('a web app never needs an update', () => {
   const installed = { platform: 'web', version: '0.0.1' } as const

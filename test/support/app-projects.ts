@@ -70,7 +70,7 @@ export async function report(app: string, tool: string, packageName: string) {
 
 /** Reads the code example of a page in `docs` whose first line names the file. */
 export async function readExample(name: string, page = 'client.md'): Promise<string> {
-  const [, code] = (await Bun.file(join(PAGES, page)).text()).split(`\`\`\`js\n// ${name}\n`)
+  const [, code] = (await Bun.file(join(PAGES, page)).text()).split(`\n// ${name}\n`)
   if (code === undefined) throw new Error(`docs/${page} has no ${name}`)
   return code.slice(0, code.indexOf('\n```'))
 }

@@ -36,7 +36,7 @@ export type Upload = {
   data: Attachment[] | undefined
   error: ApiError | null
   isLoading: boolean
-  /** What has been sent; null where the platform does not report it. */
+  /** What has been sent; null where the platform does not report it, and while no upload runs. */
   progress: Progress | null
   /** Uploads files. Resolves with the stored files, or with null if it failed: see `error`. */
   upload: (input: UploadInput) => Promise<Attachment[] | null>
@@ -63,7 +63,7 @@ export function useClient(): Client {
   return client
 }
 
-/** Who is signed in. */
+/** Who is signed in. A guest is signed in too: `data.user.loginType` is `guest`. */
 export function useSession(): Loaded<SessionState> {
   return useResource((store) => store.session)
 }
@@ -110,6 +110,11 @@ export function useUpload(): Upload {
         if (current.current === controller) setState((before) => ({ ...before, ...changes }))
       }
       show({ ...IDLE, isLoading: true })
+      const finish = (changes: Partial<UploadState>) => {
+        show({ ...changes, isLoading: false, progress: null })
+        // What the platform reports late is not shown.
+        if (current.current === controller) current.current = null
+      }
       const onProgress = (progress: Progress) => {
         show({ progress })
         input.onProgress?.(progress)
@@ -117,10 +122,10 @@ export function useUpload(): Upload {
       try {
         const { signal } = controller
         const data = await client.uploadAttachments({ ...sent, onProgress }, { signal })
-        show({ data, isLoading: false })
+        finish({ data })
         return data
       } catch (error) {
-        show({ error: error as ApiError, isLoading: false })
+        finish({ error: error as ApiError })
         return null
       }
     },

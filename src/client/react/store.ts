@@ -21,8 +21,9 @@ export type Loaded<T> = {
 
 /** Who is signed in. */
 export type SessionState = {
+  /** True for guests too. */
   isSignedIn: boolean
-  /** Null if no user is signed in, or the profile could not be read yet. */
+  /** A guest's `loginType` is `guest`. Null if no user is signed in, or the profile could not be read yet. */
   user: UserProfile | null
 }
 

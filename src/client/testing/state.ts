@@ -120,6 +120,7 @@ export function createState(clock: Clock, url: string) {
     lastChange: () => changeIds,
     onChange: (listener: (typeof listeners)[number]) => void listeners.push(listener),
     describe,
+    lastMailed,
   }
 
   /** An id in the format of the real server's, the same in every run. */
@@ -182,6 +183,14 @@ export function createState(clock: Clock, url: string) {
     const user = users.get(name) ?? findByEmail(name)
     if (!user) throw new TypeError(`The fake server has no user ${name}.`)
     return user
+  }
+
+  /** The newest code, or token of a link, that an address has received. */
+  function lastMailed(name: 'code' | 'token', to: string): string {
+    const key = emailKeyOf(to)
+    const found = mails.findLast((mail) => emailKeyOf(mail.to) === key && mail[name] !== undefined)
+    if (found?.[name] !== undefined) return found[name]
+    throw new TypeError(`The fake server has sent no e-mail with a ${name} to ${to}.`)
   }
 
   function requireFreeEmail(email: string) {

@@ -86,6 +86,10 @@ export type FakeServer = {
   countConnections: () => number
   /** The e-mails that were sent, oldest first. */
   mails: Mail[]
+  /** The newest code that an address has received. Throws if there is none. */
+  lastCode: (email: string) => string
+  /** The newest `token` of a link that an address has received. Throws if there is none. */
+  lastToken: (email: string) => string
   /** The requests of the app, oldest first. */
   requests: SentRequest[]
 }
@@ -157,6 +161,8 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
     cutConnections: streams.cut,
     countConnections: streams.count,
     mails: state.mails,
+    lastCode: (email) => state.lastMailed('code', email),
+    lastToken: (email) => state.lastMailed('token', email),
     requests,
   }
 

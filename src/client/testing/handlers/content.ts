@@ -5,7 +5,8 @@ import type { State } from '../state.ts'
 
 /** The public data of the fake server. What is missing has the values of a new real server. */
 export type Content = {
-  settings?: Partial<AppSettings>
+  /** Also within `ios`, `android` and `features`, missing fields keep their values. */
+  settings?: { [Name in keyof AppSettings]?: Partial<AppSettings[Name]> }
   /** Plans by their codes; by default `free` and `pro`. */
   plans?: (Partial<PricingPlan> & { code: string })[]
   faqs?: (Partial<Faq> & Pick<Faq, 'question' | 'answer'>)[]
@@ -63,10 +64,17 @@ const PLANS: NonNullable<Content['plans']> = [
   },
 ]
 
+function mergeSettings(before: AppSettings, changes: Content['settings']): AppSettings {
+  const merged = { ...before, ...changes } as AppSettings
+  for (const name of ['ios', 'android', 'features'] as const)
+    if (changes?.[name]) Object.assign(merged, { [name]: { ...before[name], ...changes[name] } })
+  return merged
+}
+
 /** Settings, plans, questions and rates. */
 export function createContent({ newId, recordChange, clock }: State, seed: Content) {
   const versions = { appSetting: 1, faqs: 1 }
-  let settings: AppSettings = { ...SETTINGS, ...seed.settings }
+  let settings = mergeSettings(SETTINGS, seed.settings)
   let plans = (seed.plans ?? PLANS).map(planOf)
   let faqs = (seed.faqs ?? []).map(faqOf)
   let rates = ratesOf(seed.rates === undefined ? {} : seed.rates)
@@ -85,7 +93,7 @@ export function createContent({ newId, recordChange, clock }: State, seed: Conte
   /** Publishes other content; what is missing stays. */
   function change(content: Content) {
     if (content.settings) {
-      settings = { ...settings, ...content.settings }
+      settings = mergeSettings(settings, content.settings)
       versions.appSetting++
       recordChange(null, 'settings')
     }
