@@ -6,6 +6,7 @@ import { me, type Role } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { Action, Badge, Card, Copy, List, Title } from '../ui/parts.tsx'
+import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
@@ -107,18 +108,20 @@ function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promis
   }
   return (
     <Card title="Invite an operator">
-      <div class="filters">
-        <TextField label="Name" value={name} autocomplete="off" onChange={setName} />
-        <SelectField
-          label="Role"
-          value={role}
-          options={ROLES.map(([one, meaning]) => [one, `${words(one)}: ${meaning}`])}
-          onChange={setRole}
-        />
-        <Action kind="primary" disabled={name.trim() === ''} run={invite}>
-          Create invitation
-        </Action>
-      </div>
+      <Problems>
+        <div class="fields">
+          <TextField label="Name" path="name" value={name} autocomplete="off" onChange={setName} />
+          <SelectField
+            label="Role"
+            value={role}
+            options={ROLES.map(([one, meaning]) => [one, `${words(one)}: ${meaning}`])}
+            onChange={setRole}
+          />
+          <Action kind="primary" disabled={name.trim() === ''} run={invite}>
+            Create invitation
+          </Action>
+        </div>
+      </Problems>
     </Card>
   )
 }
