@@ -145,6 +145,7 @@ function Editor<T>({ kind, edition, onPublished, preview, children }: EditorWith
         onRestore={restore}
         onDelete={draft.forget}
       />
+      {error !== null && <Failure onDismiss={() => setError(null)}>{describeError(error)}</Failure>}
       {children({
         draft: edit.content,
         setDraft: (content) => setEdit({ ...edit, content }),
@@ -152,9 +153,6 @@ function Editor<T>({ kind, edition, onPublished, preview, children }: EditorWith
       })}
       {preview?.(edit.content)}
       <div class="actions end sticky">
-        {error !== null && (
-          <Failure onDismiss={() => setError(null)}>{describeError(error)}</Failure>
-        )}
         {hasChanges && (
           <span class="warn">
             {plural(changes.length, 'unpublished change')}

@@ -28,8 +28,8 @@ export function ActiveSubscriptions({ id }: { id: string }) {
               return (
                 <p key={transactionId} class="notice">
                   <span>
-                    <strong>{productId ?? 'A subscription'} is not cancelled.</strong>{' '}
-                    {storeName(store)} goes on charging for it after the deletion. Ask the user to
+                    <strong>{productId ?? 'A subscription'} is not cancelled.</strong> The store (
+                    {storeName(store)}) goes on charging for it after the deletion. Ask the user to
                     cancel it first{page ? ': ' : ', where they bought it.'}
                     {page && (
                       <a href={page} target="_blank" rel="noreferrer">

@@ -27,5 +27,5 @@ export function Changes({ changes }: { changes: Difference[] }) {
 }
 
 function Value({ of }: { of: unknown }) {
-  return isIsoTime(of) ? <Time at={of} /> : <>{value(of)}</>
+  return isIsoTime(of) ? <Time at={of} /> : value(of)
 }

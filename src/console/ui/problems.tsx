@@ -28,7 +28,8 @@ export function Problems({ error, children }: ProblemsProps) {
     const marked = [
       ...(element.current?.querySelectorAll<HTMLElement>('[aria-invalid=true]') ?? []),
     ]
-    marked[0]?.focus()
+    if (marked[0]) marked[0].focus()
+    else element.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'center' })
     const shown = marked.flatMap(({ dataset }) => dataset['problems']?.split(' ') ?? [])
     return describeError(failed, shown)
   }
