@@ -44,6 +44,15 @@ independentTest('marks the field that the server refuses', async () => {
   await context.close()
 })
 
+independentTest('says why a role cannot be changed', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'operators')
+  await page.getByLabel('Role of olga').selectOption('reader')
+  expect(await textOf(page.getByRole('alert'))).toContain('owner')
+  expect(await page.getByLabel('Role of olga').inputValue()).toBe('owner')
+  await context.close()
+})
+
 independentTest('a message is part of the header and covers nothing', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 667 } })
   await show(page, 'settings')
