@@ -3,7 +3,7 @@ import { me } from '../operator.ts'
 import { go, linkTo, parts, query } from '../router.ts'
 import { SCREENS } from '../screens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Messages } from '../ui/messages.tsx'
+import { dismissErrors, Messages } from '../ui/messages.tsx'
 import { Empty, Facts, Title } from '../ui/parts.tsx'
 import { startKeys } from './keys.ts'
 import { Navigation } from './navigation.tsx'
@@ -35,6 +35,7 @@ export function Frame() {
   )
   useEffect(() => {
     setMenuOpen(false)
+    dismissErrors()
   }, [parts.value.join('/')])
   useEffect(() => {
     addEventListener('beforeprint', openDetails)

@@ -134,17 +134,40 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState('')
   const scope = useProblems()
+  const isMounted = useRef(true)
+  const last = useRef({ failure: '', pathname: '' })
+  // A failed action may reload the screen, and with it remove the button. The error then moves to the header.
+  const moveToHeader = () => {
+    const { failure: text, pathname } = last.current
+    if (text !== '' && scope === null && pathname === location.pathname) showMessage(text, 'bad')
+  }
+  useEffect(
+    () => () => {
+      isMounted.current = false
+      moveToHeader()
+    },
+    [],
+  )
   const press = async () => {
+    const { pathname } = location
+    last.current = { failure: '', pathname }
     setBusy(true)
     setFailure('')
     try {
       if ((await run()) !== false && done) showMessage(done)
     } catch (error) {
-      setFailure((await scope?.report(error)) ?? describeError(error))
+      const text = (await scope?.report(error)) ?? describeError(error)
+      last.current = { failure: text, pathname }
+      if (isMounted.current) setFailure(text)
+      else moveToHeader()
     } finally {
       setBusy(false)
       requestAnimationFrame(keepFocus)
     }
+  }
+  const dismiss = () => {
+    last.current.failure = ''
+    setFailure('')
   }
   return (
     <>
@@ -157,7 +180,7 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
       >
         {children}
       </button>
-      {failure !== '' && <Failure onDismiss={() => setFailure('')}>{failure}</Failure>}
+      {failure !== '' && <Failure onDismiss={dismiss}>{failure}</Failure>}
     </>
   )
 }
