@@ -22,7 +22,7 @@ const DIRECTORIES = `
   .
   cli cli/backup cli/copy cli/doctor cli/processes cli/service cli/tls
   client client/react client/testing client/testing/handlers
-  console console/editing console/screens console/ui
+  console console/editing console/frame console/screens console/ui
   features/attachments/images features/attachments/storage features/attachments/upload
   features/billing/access features/billing/inbox features/billing/projection
     features/billing/provider features/billing/purchases features/billing/server

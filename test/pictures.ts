@@ -20,6 +20,7 @@ const { page } = await browser.open({ viewport: SIZE, deviceScaleFactor: 1.5 })
 await page.goto(`${consoleUrl}${new URL(link).hash}`)
 await page.getByRole('button', { name: 'Create a passkey on this device' }).click()
 await page.getByRole('heading', { name: 'Overview' }).waitFor()
+await page.getByRole('button', { name: 'Dismiss' }).click()
 await mkdir(FOLDER, { recursive: true })
 for (const scheme of ['light', 'dark'] as const) {
   await page.emulateMedia({ colorScheme: scheme })

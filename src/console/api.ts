@@ -35,11 +35,21 @@ export type ReplyOf<T extends (...args: never[]) => Promise<unknown>> = Json<Awa
 
 /** Asks for a passkey or a code; resolves to false when the operator cancels. */
 export const askForProof = signal<(() => Promise<boolean>) | null>(null)
-/** Incremented when the session ends, which shows the login page. */
-export const sessionEnded = signal(0)
+/** Asks the operator to sign in again; resolves to whether the same operator did. */
+export const askToSignIn = signal<(() => Promise<boolean>) | null>(null)
+
+/** An error with a message for the operator. */
+export function failure(message: string): ApiError {
+  return new ApiError(409, { message })
+}
 
 export function read<T>(path: string): Promise<T> {
   return call<T>('GET', path)
+}
+
+/** Reads without asking to sign in if the session has ended. */
+export function readQuietly<T>(path: string): Promise<T> {
+  return request('GET', path, undefined, { mayAsk: false }).then((reply) => responseIn<T>(reply))
 }
 
 export function send<T>(path: string, body: unknown = {}): Promise<T> {
@@ -53,7 +63,7 @@ export async function sendWithProgress<Progress, T>(
   onProgress: (progress: Progress) => void,
   signal?: AbortSignal,
 ): Promise<T> {
-  const response = await request('POST', path, body, signal)
+  const response = await request('POST', path, body, signal ? { signal } : {})
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
@@ -87,28 +97,37 @@ async function ensureRecentProof(): Promise<boolean> {
 }
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await request(method, path, body)
-  return ((await response.json()) as { response: T }).response
+  return responseIn<T>(await request(method, path, body))
 }
 
+async function responseIn<T>(reply: Response): Promise<T> {
+  return ((await reply.json()) as { response: T }).response
+}
+
+type RequestOptions = { signal?: AbortSignal; mayAsk?: boolean }
+
+/** Asks to sign in again or for a proof where the server requires it, and then repeats the request. */
 async function request(
   method: string,
   path: string,
   body: unknown,
-  signal?: AbortSignal,
+  { signal, mayAsk = true }: RequestOptions = {},
 ): Promise<Response> {
+  const options = signal ? { signal } : {}
   const response = await fetch(API + path, {
     method,
     ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
     headers: method === 'GET' ? {} : { 'content-type': 'application/json' },
-    ...(signal ? { signal } : {}),
+    ...options,
   }).catch(() => {
     throw new ApiError(0, {})
   })
   if (response.ok) return response
-  const failure = new ApiError(response.status, await response.json().catch(() => ({})))
-  if (failure.status === 401 && !path.startsWith('login/')) sessionEnded.value++
-  const needsProof = failure.details.some(({ message }) => message === 'step_up_required')
-  if (needsProof && (await askForProof.value?.())) return request(method, path, body, signal)
-  throw failure
+  const refusal = new ApiError(response.status, await response.json().catch(() => ({})))
+  const isSessionOver = refusal.code === 'unauthenticated' && !path.startsWith('login/')
+  if (isSessionOver && mayAsk && (await askToSignIn.value?.()))
+    return request(method, path, body, { ...options, mayAsk: false })
+  const needsProof = refusal.details.some(({ message }) => message === 'step_up_required')
+  if (needsProof && (await askForProof.value?.())) return request(method, path, body, options)
+  throw refusal
 }

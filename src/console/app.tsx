@@ -1,10 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
-import { read, sessionEnded } from './api.ts'
-import { Frame } from './frame.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { askToSignIn, read, readQuietly } from './api.ts'
+import { Frame } from './frame/frame.tsx'
 import { type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/login.tsx'
-import { Messages } from './ui/messages.tsx'
-import { describeError } from './ui/parts.tsx'
+import { SwitchOperator } from './screens/set-up.tsx'
+import { SignIn } from './screens/sign-in.tsx'
+import { setupToken } from './setup-link.ts'
+import { Dialog } from './ui/dialog.tsx'
+import { dismissMessages } from './ui/messages.tsx'
+import { describeError } from './ui/problems.tsx'
 import { ProofDialog } from './ui/proof-dialog.tsx'
 
 type State =
@@ -13,28 +17,64 @@ type State =
   | { kind: 'signed-in' }
   | { kind: 'failed'; message: string }
 
+/** Tells the other tabs of this browser that an operator has signed in or out. */
+const channel = new BroadcastChannel('homeport-console')
+
 /** The login page, or the console of a signed-in operator. */
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
+  const [isSessionOver, setSessionOver] = useState(false)
+  const waiting = useRef<((isSameOperator: boolean) => void)[]>([])
   const load = async () => {
     try {
       const login = await read<LoginState>('login/state')
-      if (!login.isSignedIn) return setState({ kind: 'signed-out', login })
-      me.value = await read<Me>('me')
-      setState({ kind: 'signed-in' })
+      if (login.isSignedIn) return enter(await readQuietly<Me>('me'))
+      if (me.value === null) setState({ kind: 'signed-out', login })
+      else setSessionOver(true)
     } catch (error) {
-      setState({ kind: 'failed', message: describeError(error) })
+      answer(false)
+      if (me.value === null) setState({ kind: 'failed', message: describeError(error) })
     }
   }
+  const enter = (next: Me) => {
+    const isSameOperator = me.value?.name === next.name
+    if (!isSameOperator) dismissMessages()
+    me.value = next
+    setState({ kind: 'signed-in' })
+    setSessionOver(false)
+    answer(isSameOperator)
+  }
+  /** Repeats the requests that wait for a session, unless another operator has signed in. */
+  const answer = (isSameOperator: boolean) => {
+    for (const resolve of waiting.current.splice(0)) resolve(isSameOperator)
+  }
+  const changeOperator = async () => {
+    await load()
+    channel.postMessage(null)
+  }
   useEffect(() => {
-    if (isSecureContext) void load()
+    if (!isSecureContext) return
+    askToSignIn.value = () =>
+      new Promise((resolve) => {
+        waiting.current.push(resolve)
+        if (waiting.current.length === 1) void load()
+      })
+    channel.onmessage = () => void load()
+    void load()
   }, [])
-  useEffect(() => sessionEnded.subscribe((count) => count > 0 && void load()), [])
   if (!isSecureContext) return <Insecure />
   return (
     <>
-      {state.kind === 'signed-out' && <Login state={state.login} onSignedIn={load} />}
-      {state.kind === 'signed-in' && <Frame />}
+      {state.kind === 'signed-out' && <Login state={state.login} onSignedIn={changeOperator} />}
+      {state.kind === 'signed-in' && (
+        <>
+          <Frame key={me.value?.name} />
+          {setupToken.value !== null && !isSessionOver && (
+            <SwitchOperator token={setupToken.value} onSignedOut={changeOperator} />
+          )}
+          {isSessionOver && <SessionOver onSignedIn={changeOperator} />}
+        </>
+      )}
       {state.kind === 'failed' && (
         <main class="login">
           <h1>The console could not load</h1>
@@ -45,8 +85,20 @@ export function App() {
         </main>
       )}
       <ProofDialog />
-      <Messages />
     </>
+  )
+}
+
+/** Signs in over the open screen, which keeps its state. */
+function SessionOver({ onSignedIn }: { onSignedIn: () => Promise<void> }) {
+  return (
+    <Dialog title="Your session ended. Sign in to continue" isRequired>
+      <p>
+        What you have entered is kept. If someone other than {me.value?.name} signs in, they do not
+        see it.
+      </p>
+      <SignIn name={me.value?.name} onSignedIn={onSignedIn} />
+    </Dialog>
   )
 }
 

@@ -1,6 +1,12 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts'
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const UTC = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+  timeZone: 'UTC',
+})
 const NUMBER = new Intl.NumberFormat()
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -13,6 +19,17 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 /** A time in the browser's time zone. */
 export function time(iso: string): string {
   return TIME.format(new Date(iso))
+}
+
+/** `14:32` for a time today, with the date for any other. */
+export function clock(iso: string): string {
+  const at = new Date(iso)
+  return at.toDateString() === new Date().toDateString() ? CLOCK.format(at) : TIME.format(at)
+}
+
+/** The same time in UTC, for tooltips. */
+export function utc(iso: string): string {
+  return `${UTC.format(new Date(iso))} UTC`
 }
 
 /** `3 minutes ago`. */
@@ -49,10 +66,15 @@ export function plural(count: number, noun: string): string {
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
+/** Whether a value is a time, such as `2026-07-06T14:00:00.000Z`. */
+export function isIsoTime(input: unknown): input is string {
+  return typeof input === 'string' && ISO_TIME.test(input)
+}
+
 /** Formats a value of a setting or a change on one line. */
 export function value(input: unknown): string {
   if (input === null || input === undefined) return '–'
-  if (typeof input === 'string') return ISO_TIME.test(input) ? time(input) : input || '(empty)'
+  if (typeof input === 'string') return input || '(empty)'
   if (typeof input === 'boolean') return input ? 'yes' : 'no'
   return isFeature(input) ? feature(input) : JSON.stringify(input)
 }

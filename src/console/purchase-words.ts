@@ -23,8 +23,9 @@ export function statusName(status: string): string {
   return status.replaceAll('_', ' ')
 }
 
+/** Access that has ended is no fault, so it is not red. */
 export function toneOf({ active }: { active: boolean }): Tone {
-  return active ? 'good' : 'bad'
+  return active ? 'good' : 'plain'
 }
 
 /** Who has reported the purchase. */

@@ -20,11 +20,15 @@ import { StoresScreen } from './screens/stores.tsx'
 import { UsageScreen } from './screens/usage.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
 
+type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
+
 type ScreenEntry = {
   /** The first segment of the path after `/console/`. */
   path: string
   /** The name in the navigation; omitted for screens that are not listed there. */
   label?: string
+  /** The heading above it in the navigation. */
+  group?: Group
   /** Opens the screen when pressed after `g`. */
   key?: string
   Screen: ComponentType
@@ -33,23 +37,23 @@ type ScreenEntry = {
 /** Every screen. The navigation, the shortcuts and their help are generated from this list. */
 export const SCREENS: ScreenEntry[] = [
   { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
-  { path: 'people', label: 'People', key: 'p', Screen: PeopleScreen },
-  { path: 'events', label: 'Events', key: 'e', Screen: EventsScreen },
-  { path: 'purchases', label: 'Purchases', Screen: PurchasesScreen },
-  { path: 'stores', label: 'Stores', Screen: StoresScreen },
-  { path: 'webhooks', label: 'Webhooks', Screen: WebhooksScreen },
-  { path: 'settings', label: 'Settings', key: 's', Screen: SettingsScreen },
-  { path: 'plans', label: 'Plans', Screen: PlansScreen },
-  { path: 'usage', label: 'Usage', Screen: UsageScreen },
-  { path: 'faqs', label: 'FAQs', Screen: FaqsScreen },
-  { path: 'files', label: 'Files', Screen: FilesScreen },
-  { path: 'rates', label: 'Rates', Screen: RatesScreen },
-  { path: 'metrics', label: 'Metrics', Screen: MetricsScreen },
-  { path: 'live', label: 'Live log', Screen: LiveScreen },
-  { path: 'backups', label: 'Backups', Screen: BackupsScreen },
-  { path: 'keys', label: 'Keys', Screen: KeysScreen },
-  { path: 'api-keys', label: 'API keys', Screen: ApiKeysScreen },
-  { path: 'audit', label: 'Audit', key: 'a', Screen: AuditScreen },
-  { path: 'operators', label: 'Operators', Screen: OperatorsScreen },
+  { path: 'people', label: 'People', group: 'Customers', key: 'p', Screen: PeopleScreen },
+  { path: 'purchases', label: 'Purchases', group: 'Customers', Screen: PurchasesScreen },
+  { path: 'events', label: 'Events', group: 'Customers', key: 'e', Screen: EventsScreen },
+  { path: 'usage', label: 'Usage', group: 'Customers', Screen: UsageScreen },
+  { path: 'files', label: 'Files', group: 'Customers', Screen: FilesScreen },
+  { path: 'settings', label: 'Settings', group: 'App', key: 's', Screen: SettingsScreen },
+  { path: 'plans', label: 'Plans', group: 'App', Screen: PlansScreen },
+  { path: 'faqs', label: 'FAQs', group: 'App', Screen: FaqsScreen },
+  { path: 'rates', label: 'Rates', group: 'App', Screen: RatesScreen },
+  { path: 'stores', label: 'Stores', group: 'Integrations', Screen: StoresScreen },
+  { path: 'webhooks', label: 'Webhooks', group: 'Integrations', Screen: WebhooksScreen },
+  { path: 'api-keys', label: 'API keys', group: 'Integrations', Screen: ApiKeysScreen },
+  { path: 'metrics', label: 'Metrics', group: 'Server', Screen: MetricsScreen },
+  { path: 'live', label: 'Live log', group: 'Server', Screen: LiveScreen },
+  { path: 'backups', label: 'Backups', group: 'Server', Screen: BackupsScreen },
+  { path: 'keys', label: 'Keys', group: 'Server', Screen: KeysScreen },
+  { path: 'audit', label: 'Audit', group: 'Access', key: 'a', Screen: AuditScreen },
+  { path: 'operators', label: 'Operators', group: 'Access', Screen: OperatorsScreen },
   { path: 'me', Screen: MeScreen },
 ]

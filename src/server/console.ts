@@ -13,6 +13,7 @@ import { consolePage } from '../platform/http/console-page.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { createBaseUrlOf } from '../platform/http/request-url.ts'
 import { backupsAdmin } from '../usecases/admin/backups.ts'
+import { eventCountAdmin } from '../usecases/admin/event-count.ts'
 import { healthAdmin } from '../usecases/admin/health.ts'
 import { BUILD } from '../version.ts'
 import type { Services } from './services.ts'
@@ -54,6 +55,7 @@ function createAdmin(services: Services) {
     .use(keysAdmin({ ...services, record }))
     .use(backupsAdmin({ ...services, record }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))
+    .use(eventCountAdmin(services))
   for (const { consoleRoutes } of services.parts)
     if (consoleRoutes) admin.use(consoleRoutes(context))
   return protect(admin)

@@ -121,13 +121,17 @@ browserTest('replays all matches with progress and can be stopped', async () => 
   await waitUntilLoaded(page)
   await page.evaluate(recordStatus)
   const replay = page.getByRole('button', { name: 'Replay all matches' })
+  const many = `${MANY.toLocaleString('en')} events`
+  const confirm = page.getByRole('dialog', { name: `Replay ${many}?` })
   await replay.click()
-  await page.getByText(`Replayed ${MANY.toLocaleString('en')}, none failed.`).waitFor()
+  await confirm.getByRole('button', { name: `Replay ${many}` }).click()
+  await page.getByText(`Replayed ${many}, none failed.`).waitFor()
   const messages = await page.evaluate<string[]>('[...statuses]')
   expect(
-    messages.filter((text) => /^[\d,]+ replayed, 0 failed$/.test(text)).length,
+    messages.filter((text) => /^[\d,]+ of 3,000 replayed, 0 failed$/.test(text)).length,
   ).toBeGreaterThan(2)
   await replay.click()
+  await confirm.getByRole('button', { name: `Replay ${many}` }).click()
   const stop = page.getByRole('button', { name: 'Stop' })
   await stop.click()
   await stop.waitFor({ state: 'detached' })

@@ -36,7 +36,7 @@ independentTest('loads the chart code on Metrics only', async () => {
   await page.goto('/console')
   await waitUntilLoaded(page)
   const first = [...scripts]
-  for (const link of await page.locator('nav.side a').all()) {
+  for (const link of await page.locator('nav.side li a').all()) {
     if ((await link.textContent()) === 'Metrics') continue
     await link.click()
     await waitUntilLoaded(page)

@@ -11,8 +11,10 @@ const PERIODS: [value: string, name: string][] = [
   ['total', 'In total'],
 ]
 
+type CustomLimitsProps = { plan: Plan; path: string; onChange: (plan: Plan) => void }
+
 /** The limits that a plan has besides the standard ones. */
-export function CustomLimits({ plan, onChange }: { plan: Plan; onChange: (plan: Plan) => void }) {
+export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
   const [name, setName] = useState('')
   const limits = (plan['limits'] ?? {}) as Limits
   const periods = (plan['limitPeriods'] ?? {}) as Limits
@@ -33,10 +35,11 @@ export function CustomLimits({ plan, onChange }: { plan: Plan; onChange: (plan: 
       <legend>Custom limits</legend>
       <small class="soft">Your servers count usage against them with the server API.</small>
       {Object.entries(limits).map(([limit, amount]) => (
-        <div class="filters" key={limit}>
+        <div class="fields" key={limit}>
           <TextField
             label={limit}
-            hint="empty: unlimited"
+            hint="Empty: unlimited"
+            path={`${path}.limits.${limit}`}
             inputMode="numeric"
             value={amount === null ? '' : String(amount)}
             onChange={(text) =>
@@ -47,6 +50,7 @@ export function CustomLimits({ plan, onChange }: { plan: Plan; onChange: (plan: 
             label={`Period of ${limit}`}
             value={String(periods[limit] ?? 'month')}
             options={PERIODS}
+            path={`${path}.limitPeriods.${limit}`}
             onChange={(period) => change(limits, { ...periods, [limit]: period })}
           />
           <button
@@ -58,7 +62,7 @@ export function CustomLimits({ plan, onChange }: { plan: Plan; onChange: (plan: 
           </button>
         </div>
       ))}
-      <div class="filters">
+      <div class="fields">
         <TextField label="New limit" placeholder="exports" value={name} onChange={setName} />
         <button type="button" disabled={name.trim() === ''} onClick={add}>
           Add limit

@@ -47,7 +47,7 @@ export function FeaturesEditor({ features, onChange }: FeaturesProps) {
           }}
         />
       ))}
-      <div class="filters">
+      <div class="fields">
         <TextField label="Name" hint="For example newPaywall" value={name} onChange={setName} />
         <SelectField label="Type" value={type} options={TYPES} onChange={setType} />
         <button type="button" disabled={name.trim() === ''} onClick={add}>
@@ -66,6 +66,7 @@ type FeatureProps = {
 }
 
 function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
+  const path = `settings.features.${name}`
   const { value, rules } = feature
   const setRules = (next: Rule[]) => onChange({ ...feature, rules: next })
   const setRule = (at: number, rule: Rule) => setRules(rules.with(at, rule))
@@ -73,15 +74,21 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
     <Card title={name}>
       <ValueField
         label="Default value"
+        path={`${path}.value`}
         value={value}
         onChange={(next) => onChange({ ...feature, value: next })}
       />
       {rules.map((rule, at) => (
         <fieldset key={at}>
           <legend>Rule {at + 1}: when</legend>
-          <Conditions when={rule.when} onChange={(when) => setRule(at, { ...rule, when })} />
+          <Conditions
+            when={rule.when}
+            path={`${path}.rules.${at}.when`}
+            onChange={(when) => setRule(at, { ...rule, when })}
+          />
           <ValueField
             label="Value"
+            path={`${path}.rules.${at}.value`}
             value={rule.value}
             onChange={(next) => setRule(at, { ...rule, value: next })}
           />
@@ -113,7 +120,9 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
   )
 }
 
-function Conditions({ when, onChange }: { when: When; onChange: (when: When) => void }) {
+type ConditionsProps = { when: When; path: string; onChange: (when: When) => void }
+
+function Conditions({ when, path, onChange }: ConditionsProps) {
   const set = (name: keyof When, value: unknown) => {
     const { [name]: _old, ...others } = when
     onChange(value === undefined ? others : { ...others, [name]: value })
@@ -121,6 +130,7 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
   const version = (name: 'minVersion' | 'maxVersion', label: string) => (
     <TextField
       label={label}
+      path={`${path}.${name}`}
       value={when[name] ?? ''}
       placeholder="Any"
       onChange={(text) => set(name, text || undefined)}
@@ -129,6 +139,7 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
   const list = (name: 'languages' | 'countries', label: string, example: string) => (
     <TextField
       label={label}
+      path={`${path}.${name}`}
       defaultValue={when[name]?.join(', ')}
       placeholder={example}
       onChange={(text) => {
@@ -152,6 +163,7 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
       {list('countries', 'Countries', 'BR, PT')}
       <TextField
         label="Percentage of users"
+        path={`${path}.percent`}
         type="number"
         min={0}
         max={100}
@@ -163,16 +175,21 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
   )
 }
 
-type ValueProps = { label: string; value: Value; onChange: (value: Value) => void }
+type ValueProps = {
+  label: string
+  path: string
+  value: Value
+  onChange: (value: Value) => void
+}
 
-function ValueField({ label, value, onChange }: ValueProps) {
+function ValueField({ label, path, value, onChange }: ValueProps) {
   if (typeof value === 'boolean') {
     return <Checkbox label={label} checked={value} onChange={onChange} />
   }
   const isNumber = typeof value === 'number'
   // An incomplete number stays text until it is valid.
   return (
-    <Field label={label}>
+    <Field label={label} path={path}>
       <input
         inputMode={isNumber ? 'decimal' : 'text'}
         value={String(value)}

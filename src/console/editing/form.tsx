@@ -16,6 +16,8 @@ export type Schema = {
 
 type FieldsProps = {
   schema: Schema
+  /** The path by which the server names the object in errors. */
+  path: string
   value: Record<string, unknown>
   onChange: (value: Record<string, unknown>) => void
   languages: string[]
@@ -24,7 +26,7 @@ type FieldsProps = {
 }
 
 /** A form for an object, generated from its schema. */
-export function Fields({ schema, value, onChange, languages, hidden = [] }: FieldsProps) {
+export function Fields({ schema, path, value, onChange, languages, hidden = [] }: FieldsProps) {
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
   const isWide = ([, part]: [string, Schema]) =>
     part.type === 'object' || part.type === 'array' || isLocalText(part)
@@ -32,6 +34,7 @@ export function Fields({ schema, value, onChange, languages, hidden = [] }: Fiel
     <Control
       key={name}
       name={name}
+      path={`${path}.${name}`}
       schema={part}
       value={value[name]}
       languages={languages}
@@ -48,6 +51,7 @@ export function Fields({ schema, value, onChange, languages, hidden = [] }: Fiel
 
 type ControlProps = {
   name: string
+  path: string
   schema: Schema
   value: unknown
   onChange: (value: unknown) => void
@@ -55,7 +59,7 @@ type ControlProps = {
 }
 
 function Control(props: ControlProps) {
-  const { name, schema, value, onChange, languages } = props
+  const { name, path, schema, value, onChange, languages } = props
   const label = words(name)
   if (isLocalText(schema)) return <LocalTextField {...props} />
   if (schema.type === 'array') return <ListField {...props} />
@@ -65,6 +69,7 @@ function Control(props: ControlProps) {
         <legend>{label}</legend>
         <Fields
           schema={schema}
+          path={path}
           value={(value ?? {}) as Record<string, unknown>}
           onChange={onChange}
           languages={languages}
@@ -82,6 +87,7 @@ function Control(props: ControlProps) {
     <TextField
       label={label}
       hint={hint}
+      path={path}
       inputMode={isNumber ? 'decimal' : 'text'}
       value={String(value ?? '')}
       onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
@@ -90,7 +96,7 @@ function Control(props: ControlProps) {
 }
 
 /** A text in several languages, one column each; missing translations are marked. */
-function LocalTextField({ name, schema, value, onChange, languages }: ControlProps) {
+function LocalTextField({ name, path, schema, value, onChange, languages }: ControlProps) {
   const texts = textsOf(value)
   const set = (language: string, text: string) => {
     const { [language]: _old, ...others } = texts
@@ -103,7 +109,7 @@ function LocalTextField({ name, schema, value, onChange, languages }: ControlPro
       <legend>{words(name)}</legend>
       {schema.description && <small class="soft">{schema.description}</small>}
       <div class="grid">
-        {languages.map((language) => {
+        {languages.map((language, at) => {
           const isMissing = !texts[language] && Object.values(texts).some(Boolean)
           const props = {
             value: texts[language] ?? '',
@@ -112,7 +118,13 @@ function LocalTextField({ name, schema, value, onChange, languages }: ControlPro
               set(language, event.currentTarget.value),
           }
           return (
-            <Field key={language} label={language} hint={isMissing ? 'Missing' : undefined}>
+            <Field
+              key={language}
+              label={language}
+              hint={isMissing ? 'Missing' : undefined}
+              path={`${path}.${language}`}
+              parentPath={at === 0 ? path : undefined}
+            >
               {isLong ? <textarea {...props} /> : <input {...props} />}
             </Field>
           )
@@ -122,12 +134,12 @@ function LocalTextField({ name, schema, value, onChange, languages }: ControlPro
   )
 }
 
-function ListField({ name, schema, value, onChange, languages }: ControlProps) {
+function ListField({ name, path, schema, value, onChange, languages }: ControlProps) {
   const items = (value ?? []) as unknown[]
   const item = schema.items ?? {}
   if (!isLocalText(item)) {
     return (
-      <Field label={words(name)} hint={`${schema.description ?? ''} (one per line)`}>
+      <Field label={words(name)} hint={`${schema.description ?? ''} (one per line)`} path={path}>
         <textarea
           value={items.join('\n')}
           onInput={(event) => {
@@ -146,6 +158,7 @@ function ListField({ name, schema, value, onChange, languages }: ControlProps) {
         <div key={at}>
           <LocalTextField
             name={`line ${at + 1}`}
+            path={`${path}.${at}`}
             schema={item}
             value={one}
             languages={languages}
@@ -211,12 +224,12 @@ export function localTextsIn(value: unknown, schema: Schema): Record<string, str
   )
 }
 
-function textsOf(value: unknown): Record<string, string> {
+export function textsOf(value: unknown): Record<string, string> {
   if (typeof value === 'string') return value === '' ? {} : { en: value }
   return (value ?? {}) as Record<string, string>
 }
 
-function isLocalText({ anyOf }: Schema): boolean {
+export function isLocalText({ anyOf }: Schema): boolean {
   return anyOf?.some(({ patternProperties }) => patternProperties !== undefined) ?? false
 }
 

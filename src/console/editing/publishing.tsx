@@ -1,185 +1,203 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { useState } from 'preact/hooks'
+import { differencesBetween } from '../../lib/differences.ts'
 import { ApiError, read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { confirmLeaving, linkTo, parts } from '../router.ts'
-import { Changes } from '../ui/changes.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { linkTo, parts } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Tabs, Title } from '../ui/parts.tsx'
+import { Failure, Tabs, Title } from '../ui/parts.tsx'
+import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import type { StoredDraft } from './drafts.ts'
 import type { Schema } from './form.tsx'
-import { type History, HistoryList, NoteField } from './history.tsx'
+import { type History, HistoryList } from './history.tsx'
 import { merge } from './merge.ts'
+import { Conflict, Review } from './review.tsx'
+import { DraftOffers, useDraft } from './use-draft.tsx'
+import { Values } from './values.tsx'
 
-type Edition<T> = { version: number; content: T; schema: Schema }
+type Version<T> = { version: number; content: T }
+type Edition<T> = Version<T> & { schema: Schema }
 
 type Newest<T> = { author: string; edition: Edition<T> }
+
+/** An edit of a version, with the note that will be published. */
+type Edit<T> = { base: Version<T>; content: T; note: string }
 
 type EditorProps<T> = { draft: T; setDraft: (draft: T) => void; schema: Schema }
 
 type PublishingProps<T> = {
   kind: string
   title: string
+  /** The name of a record, for readers. */
+  nameOf?: (record: Record<string, unknown>) => string
+  /** Shown below the editor, and to readers below the values. */
+  preview?: (content: T) => ComponentChildren
   children: (editor: EditorProps<T>) => ComponentChildren
 }
 
 /** Content that is edited as a whole, published as a version, and rolled back. */
-export function Publishing<T>({ kind, title, children }: PublishingProps<T>) {
+export function Publishing<T>({ kind, title, nameOf, preview, children }: PublishingProps<T>) {
   const edition = useRemote<Edition<T>>(kind)
   const isHistory = parts.value[1] === 'history'
+  const show = (data: Edition<T>) => {
+    if (isHistory)
+      return <HistoryList kind={kind} version={data.version} onChange={edition.reload} />
+    if (!canEdit.value) {
+      const { schema, content } = data
+      return (
+        <>
+          <Values schema={schema} content={content} nameOf={nameOf ?? String} />
+          {preview?.(content)}
+        </>
+      )
+    }
+    return (
+      <Editor
+        key={data.version}
+        kind={kind}
+        edition={data}
+        onPublished={edition.reload}
+        preview={preview}
+      >
+        {children}
+      </Editor>
+    )
+  }
   return (
     <>
       <Title>{title}</Title>
       <Tabs
         label={title}
         tabs={[
-          [linkTo(kind), 'Edit', !isHistory],
+          [linkTo(kind), canEdit.value ? 'Edit' : 'View', !isHistory],
           [linkTo(`${kind}/history`), 'History', isHistory],
         ]}
       />
-      <Loaded from={edition}>
-        {(data) =>
-          isHistory ? (
-            <HistoryList kind={kind} version={data.version} onChange={edition.reload} />
-          ) : (
-            <Editor key={data.version} kind={kind} edition={data} onPublished={edition.reload}>
-              {children}
-            </Editor>
-          )
-        }
-      </Loaded>
+      <Loaded from={edition}>{show}</Loaded>
     </>
   )
 }
 
-type EditorWithBase<T> = {
-  kind: string
+type EditorWithBase<T> = Pick<PublishingProps<T>, 'kind' | 'children'> & {
+  preview: PublishingProps<T>['preview']
   edition: Edition<T>
   onPublished: () => Promise<void>
-  children: PublishingProps<T>['children']
 }
 
-function Editor<T>({ kind, edition, onPublished, children }: EditorWithBase<T>) {
-  const [base, setBase] = useState(edition)
-  const [draft, setDraft] = useState<T>(edition.content)
+function Editor<T>({ kind, edition, onPublished, preview, children }: EditorWithBase<T>) {
+  const { version, content: published } = edition
+  const initial: Edit<T> = { base: { version, content: published }, content: published, note: '' }
+  const changesIn = ({ base, content }: Edit<T>) => differencesBetween(base.content, content)
+  const draft = useDraft<Edit<T>>({
+    screen: kind,
+    initial,
+    isChanged: (edit) => changesIn(edit).length > 0,
+  })
   const [isReviewing, setReviewing] = useState(false)
-  const changes = differencesBetween(base.content, draft)
-  const isChanged = changes.length > 0
-  useEffect(() => {
-    if (!isChanged) return
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    confirmLeaving(() => confirm('Discard unpublished changes?'))
-    return () => {
-      removeEventListener('beforeunload', ask)
-      confirmLeaving(null)
-    }
-  }, [isChanged])
-  return (
-    <>
-      {children({ draft, setDraft, schema: base.schema })}
-      {canEdit.value && (
-        <div class="actions end sticky">
-          {isChanged && <span class="warn">{plural(changes.length, 'unpublished change')}</span>}
-          <button type="button" disabled={!isChanged} onClick={() => setDraft(base.content)}>
-            Discard changes
-          </button>
-          <button
-            type="button"
-            class="primary"
-            disabled={!isChanged}
-            onClick={() => setReviewing(true)}
-          >
-            Review and publish
-          </button>
-        </div>
-      )}
-      {isReviewing && (
-        <Review
-          kind={kind}
-          base={base}
-          draft={draft}
-          changes={changes}
-          onClose={() => setReviewing(false)}
-          onPublished={onPublished}
-          onRebase={(newest) => {
-            setDraft(merge(base.content, draft, newest.content) as T)
-            setBase(newest)
-          }}
-        />
-      )}
-    </>
-  )
-}
-
-type ReviewProps<T> = {
-  kind: string
-  base: Edition<T>
-  draft: T
-  changes: Difference[]
-  onClose: () => void
-  onPublished: () => Promise<void>
-  onRebase: (newest: Edition<T>) => void
-}
-
-/** Reviews the changes before publishing, or the changes that another operator published first. */
-function Review<T>(props: ReviewProps<T>) {
-  const { kind, base, draft, changes, onClose, onPublished, onRebase } = props
-  const [note, setNote] = useState('')
   const [newest, setNewest] = useState<Newest<T> | null>(null)
-  const publish = async () => {
-    try {
-      await send(`${kind}/publish`, { base: base.version, note, content: draft })
-    } catch (error) {
-      if (!(error instanceof ApiError && error.status === 409)) throw error
-      const { versions } = await read<History>(`${kind}/history`)
-      const author = versions[0]?.author ?? 'Someone on the command line'
-      return setNewest({ author, edition: await read<Edition<T>>(kind) })
+  const [error, setError] = useState<unknown>(null)
+  const { value: edit, setValue: setEdit, hasChanges } = draft
+  const changes = changesIn(edit)
+  const reapply = ({ version: live, content }: Version<T>, onto: Edit<T>) =>
+    setEdit({
+      base: { version: live, content },
+      content: merge(onto.base.content, onto.content, content) as T,
+      note: onto.note,
+    })
+  const restore = async ({ key, content }: StoredDraft) => {
+    const kept = content as Edit<T>
+    setReviewing(false)
+    if (kept.base.version === version) reapply(initial.base, kept)
+    else {
+      setEdit(kept)
+      setNewest({ author: await latestAuthor(kind), edition })
     }
-    confirmLeaving(null)
-    onClose()
+    draft.forget(key)
+  }
+  const publish = async () => {
+    const { base, content, note } = edit
+    setError(null)
+    try {
+      await send(`${kind}/publish`, { base: base.version, note, content })
+    } catch (refusal) {
+      if (!(refusal instanceof ApiError)) throw refusal
+      const hasFields = refusal.status === 422 && refusal.details.length > 0
+      if (refusal.status !== 409 && !hasFields) throw refusal
+      if (hasFields) setError(refusal)
+      else {
+        const author = await latestAuthor(kind)
+        setNewest({ author, edition: await read<Edition<T>>(kind) })
+      }
+      return setReviewing(false)
+    }
+    draft.forget()
+    setReviewing(false)
     await onPublished()
     showMessage('Published.')
   }
-  if (newest) {
-    const { author, edition } = newest
-    const rebase = () => {
-      onRebase(edition)
-      setNewest(null)
-    }
-    return (
-      <Dialog title={`${author} published while you were editing`} onClose={onClose}>
-        <p>
-          Version {edition.version} is live. You started from version {base.version}, and your
-          changes are not published yet. Changes in the live version:
-        </p>
-        <Changes changes={differencesBetween(base.content, edition.content)} />
-        <div class="actions end">
-          <button type="button" onClick={onClose}>
-            Back to my draft
-          </button>
-          <button type="button" class="primary" onClick={rebase}>
-            Reapply my changes
-          </button>
-        </div>
-      </Dialog>
-    )
-  }
   return (
-    <Dialog title="Publish these changes" onClose={onClose}>
-      <Changes changes={changes} />
-      <NoteField note={note} onChange={setNote} />
-      <div class="actions end">
-        <button type="button" onClick={onClose}>
-          Cancel
+    <Problems error={error}>
+      <DraftOffers
+        drafts={draft.others}
+        hasChanges={hasChanges}
+        onRestore={restore}
+        onDelete={draft.forget}
+      />
+      {error !== null && <Failure onDismiss={() => setError(null)}>{describeError(error)}</Failure>}
+      {children({
+        draft: edit.content,
+        setDraft: (content) => setEdit({ ...edit, content }),
+        schema: edition.schema,
+      })}
+      {preview?.(edit.content)}
+      <div class="actions end sticky">
+        {hasChanges && (
+          <span class="warn">
+            {plural(changes.length, 'unpublished change')}
+            {draft.isKept ? ', kept in this browser' : ', too large to keep in this browser'}
+          </span>
+        )}
+        <button type="button" disabled={!hasChanges} onClick={() => setEdit(initial)}>
+          Discard changes
         </button>
-        <Action kind="primary" run={publish}>
-          Publish {changes.length === 1 ? 'change' : `${changes.length} changes`}
-        </Action>
+        <button
+          type="button"
+          class="primary"
+          disabled={!hasChanges}
+          onClick={() => setReviewing(true)}
+        >
+          Review and publish
+        </button>
       </div>
-    </Dialog>
+      {isReviewing && (
+        <Review
+          changes={changes}
+          note={edit.note}
+          setNote={(note) => setEdit({ ...edit, note })}
+          publish={publish}
+          onClose={() => setReviewing(false)}
+        />
+      )}
+      {newest && (
+        <Conflict
+          author={newest.author}
+          base={edit.base}
+          newest={newest.edition}
+          onClose={() => setNewest(null)}
+          onReapply={() => {
+            reapply(newest.edition, edit)
+            setNewest(null)
+            setReviewing(true)
+          }}
+        />
+      )}
+    </Problems>
   )
+}
+
+async function latestAuthor(kind: string): Promise<string> {
+  const { versions } = await read<History>(`${kind}/history`)
+  return versions[0]?.author ?? 'Someone on the command line'
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { canEdit } from '../operator.ts'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { Confirm } from '../ui/dialog.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
+import { problemsAt, useProblems } from '../ui/problems.tsx'
 import { blank, Fields, Languages, languagesIn, localTextsIn, type Schema } from './form.tsx'
 
 type Entry = Record<string, unknown>
@@ -10,6 +10,8 @@ type RecordsProps = {
   records: Entry[]
   onChange: (records: Entry[]) => void
   schema: Schema
+  /** The path by which the server names the list in errors. */
+  path: string
   /** The noun for a record, such as `plan`. */
   noun: string
   /** The verb for removing a record, such as `Archive`. */
@@ -17,14 +19,19 @@ type RecordsProps = {
   nameOf: (record: Entry) => string
   hidden?: string[]
   /** Further fields of a record. */
-  more?: (record: Entry, onChange: (next: Entry) => void) => ComponentChildren
+  more?: (record: Entry, path: string, onChange: (next: Entry) => void) => ComponentChildren
 }
 
 /** A list of records that can be added, edited, reordered and removed. */
 export function Records(props: RecordsProps) {
-  const { records, onChange, schema, noun, removeVerb, nameOf, hidden = [], more } = props
+  const { records, onChange, schema, path, noun, removeVerb, nameOf, hidden = [], more } = props
   const [added, setAdded] = useState<string[]>([])
   const [open, setOpen] = useState<number | null>(null)
+  const [invalid] = problemsAt(useProblems(), path)
+  useLayoutEffect(() => {
+    const at = Number(invalid?.path.slice(path.length + 1).split('.')[0])
+    if (Number.isInteger(at)) setOpen(at)
+  }, [invalid])
   const languages = [...new Set([...languagesIn(records, { items: schema }), ...added])]
   const move = (from: number, to: number) => {
     onChange(records.toSpliced(from, 1).toSpliced(to, 0, records[from] as Entry))
@@ -62,20 +69,21 @@ export function Records(props: RecordsProps) {
                 >
                   {open === at ? 'Close' : 'Edit'}
                 </button>
-                {canEdit.value && moveButton(name, at, at - 1)}
-                {canEdit.value && moveButton(name, at, at + 1)}
+                {moveButton(name, at, at - 1)}
+                {moveButton(name, at, at + 1)}
               </span>
               {open === at && (
-                <fieldset disabled={!canEdit.value}>
+                <fieldset>
                   <legend>{name}</legend>
                   <Fields
                     schema={schema}
+                    path={`${path}.${at}`}
                     value={record}
                     hidden={hidden}
                     languages={languages}
                     onChange={(next) => onChange(records.with(at, next))}
                   />
-                  {more?.(record, (next) => onChange(records.with(at, next)))}
+                  {more?.(record, `${path}.${at}`, (next) => onChange(records.with(at, next)))}
                   <div class="actions">
                     <Confirm
                       label={`${removeVerb} ${name}`}
@@ -94,19 +102,17 @@ export function Records(props: RecordsProps) {
           )
         })}
       </ol>
-      {canEdit.value && (
-        <div class="actions">
-          <button
-            type="button"
-            onClick={() => {
-              onChange([...records, blank(schema) as Entry])
-              setOpen(records.length)
-            }}
-          >
-            Add {noun}
-          </button>
-        </div>
-      )}
+      <div class="actions">
+        <button
+          type="button"
+          onClick={() => {
+            onChange([...records, blank(schema) as Entry])
+            setOpen(records.length)
+          }}
+        >
+          Add {noun}
+        </button>
+      </div>
     </>
   )
 }

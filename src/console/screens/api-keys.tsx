@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks'
 import type { ApiKeys } from '../../features/api-keys/service.ts'
 import { SCOPES, type Scope } from '../../lib/scopes.ts'
 import { type ReplyOf, send } from '../api.ts'
+import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { me } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Checkbox, TextField } from '../ui/fields.tsx'
 import { Action, Badge, Card, Copy, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type KeyList = ReplyOf<ApiKeys['list']>
@@ -90,14 +92,21 @@ export function ApiKeysScreen() {
   )
 }
 
+type KeyForm = { name: string; scopes: Scope[]; networks: string; days: string; rate: string }
+
+const EMPTY: KeyForm = { name: '', scopes: [], networks: '', days: '', rate: '' }
+
 function NewKey({ onCreate }: { onCreate: (wanted: object) => Promise<void> }) {
-  const [name, setName] = useState('')
-  const [scopes, setScopes] = useState<Scope[]>([])
-  const [networks, setNetworks] = useState('')
-  const [days, setDays] = useState('')
-  const [rate, setRate] = useState('')
+  const draft = useDraft<KeyForm>({
+    screen: 'api-keys',
+    initial: EMPTY,
+    isChanged: (form) => JSON.stringify(form) !== JSON.stringify(EMPTY),
+  })
+  const { value: form, setValue: setForm } = draft
+  const { name, scopes, networks, days, rate } = form
+  const set = (change: Partial<KeyForm>) => setForm({ ...form, ...change })
   const toggle = (scope: Scope, isOn: boolean) =>
-    setScopes(isOn ? [...scopes, scope] : scopes.filter((other) => other !== scope))
+    set({ scopes: isOn ? [...scopes, scope] : scopes.filter((other) => other !== scope) })
   const create = async () => {
     await onCreate({
       name: name.trim(),
@@ -106,51 +115,70 @@ function NewKey({ onCreate }: { onCreate: (wanted: object) => Promise<void> }) {
       expiresInDays: days.trim() === '' ? null : Number(days),
       requestsPerMinute: rate.trim() === '' ? null : Number(rate),
     })
-    setName('')
-    setScopes([])
+    setForm(EMPTY)
   }
   return (
     <Card title="Create an API key">
-      <div class="filters">
-        <TextField label="Name" value={name} autocomplete="off" onChange={setName} />
-        <TextField
-          label="Expires after (days)"
-          hint="empty: never"
-          inputMode="numeric"
-          value={days}
-          onChange={setDays}
-        />
-        <TextField
-          label="Requests per minute"
-          hint="empty: no limit"
-          inputMode="numeric"
-          value={rate}
-          onChange={setRate}
-        />
-        <TextField
-          label="Networks"
-          hint="such as 10.0.0.0/8; empty: all"
-          value={networks}
-          onChange={setNetworks}
-        />
-      </div>
-      <fieldset>
-        <legend>Scopes</legend>
-        {SCOPES.map((scope) => (
-          <Checkbox
-            key={scope}
-            label={scope}
-            hint={MEANINGS[scope]}
-            checked={scopes.includes(scope)}
-            onChange={(isOn) => toggle(scope, isOn)}
+      <DraftOffers
+        drafts={draft.others}
+        hasChanges={draft.hasChanges}
+        onDelete={draft.forget}
+        onRestore={({ key, content }) => {
+          setForm(content as KeyForm)
+          draft.forget(key)
+        }}
+      />
+      <Problems>
+        <div class="fields">
+          <TextField
+            label="Name"
+            path="name"
+            value={name}
+            autocomplete="off"
+            onChange={(text) => set({ name: text })}
           />
-        ))}
-      </fieldset>
-      <div class="actions">
-        <Action kind="primary" disabled={name.trim() === '' || scopes.length === 0} run={create}>
-          Create key
-        </Action>
-      </div>
+          <TextField
+            label="Expires after (days)"
+            hint="Empty: never"
+            path="expiresInDays"
+            inputMode="numeric"
+            value={days}
+            onChange={(text) => set({ days: text })}
+          />
+          <TextField
+            label="Requests per minute"
+            hint="Empty: no limit"
+            path="requestsPerMinute"
+            inputMode="numeric"
+            value={rate}
+            onChange={(text) => set({ rate: text })}
+          />
+          <TextField
+            label="Networks"
+            hint="Such as 10.0.0.0/8; empty: all"
+            path="networks"
+            value={networks}
+            onChange={(text) => set({ networks: text })}
+          />
+        </div>
+        <fieldset>
+          <legend>Scopes</legend>
+          {SCOPES.map((scope) => (
+            <Checkbox
+              key={scope}
+              label={scope}
+              hint={MEANINGS[scope]}
+              checked={scopes.includes(scope)}
+              onChange={(isOn) => toggle(scope, isOn)}
+            />
+          ))}
+        </fieldset>
+        <div class="actions">
+          <Action kind="primary" disabled={name.trim() === '' || scopes.length === 0} run={create}>
+            Create key
+          </Action>
+        </div>
+      </Problems>
     </Card>
   )
 }

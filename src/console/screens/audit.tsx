@@ -3,6 +3,7 @@ import { download, type ReplyOf } from '../api.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Field } from '../ui/fields.tsx'
+import { Filters } from '../ui/filters.tsx'
 import { Action, Badge, List, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 
@@ -29,11 +30,12 @@ export function AuditScreen() {
       <Title actions={<Action run={() => download(`audit/export${search}`)}>Export</Action>}>
         Audit
       </Title>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <p class="print-only">{describeFilter(filter)}</p>
+      <Filters count={Object.keys(filter).length}>
         {field('action', 'Action', 'For example settings.publish')}
         {field('operator', 'Operator', 'The name of an operator')}
         {field('target', 'Target', 'An id or a name')}
-      </form>
+      </Filters>
       <Loaded from={page.first}>
         {() => (
           <>
@@ -46,6 +48,14 @@ export function AuditScreen() {
       </Loaded>
     </>
   )
+}
+
+/** Heads a printed extract. */
+function describeFilter(filter: Record<string, string>): string {
+  const parts = Object.entries(filter).map(([name, text]) => `${name} ${text}`)
+  return parts.length === 0
+    ? 'Extract of the audit log: all entries'
+    : `Extract of the audit log: ${parts.join(', ')}`
 }
 
 function AuditEntry({ entry }: { entry: Entry }) {

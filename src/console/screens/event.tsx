@@ -1,11 +1,11 @@
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { type ReplyOf, send } from '../api.ts'
+import { failure, type ReplyOf, send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, Card, Copy, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Copy, type Fact, Facts, Sentence, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 export type FoundEvent = ReplyOf<EventSearch['find']>['events'][number]
@@ -23,8 +23,8 @@ export function EventScreen({ id }: { id: string }) {
   const replay = async () => {
     const { outcome, error, access } = await send<ReplayResult>(`${path}/replay`)
     await event.reload()
-    if (outcome === 'failed') showMessage(`It failed again: ${error}`, 'bad')
-    else showMessage(`Replayed. ${access ?? ''}`)
+    if (outcome === 'failed') throw failure(`It failed again: ${error}`)
+    showMessage(`Replayed. ${access ?? ''}`)
   }
   return (
     <Loaded from={event}>
@@ -50,7 +50,7 @@ export function EventScreen({ id }: { id: string }) {
                   :{' '}
                 </>
               )}
-              {data.access}
+              <Sentence>{data.access}</Sentence>
             </p>
           )}
           <Card>

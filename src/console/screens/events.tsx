@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { type ReplyOf, sendWithProgress } from '../api.ts'
-import { number } from '../format.ts'
+import { failure, type ReplyOf, read, sendWithProgress } from '../api.ts'
+import { number, plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
+import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
+import { Filters } from '../ui/filters.tsx'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Badge, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
@@ -53,13 +55,17 @@ function EventLog() {
   )
   useEffect(() => {
     if (isFiltered) return
-    const timer = setInterval(() => !document.hidden && void first.reload(), REFRESH_MS)
+    // While the operator signs in again, requests would only queue up.
+    const refresh = () => {
+      if (!document.hidden && !document.querySelector('dialog[open]')) void first.reload()
+    }
+    const timer = setInterval(refresh, REFRESH_MS)
     return () => clearInterval(timer)
   }, [search])
   return (
     <>
       <Title>Billing events</Title>
-      <Filters filter={filter} />
+      <EventFilters filter={filter} />
       {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
       <Loaded from={first}>
         {({ scannedBackTo }) => (
@@ -103,7 +109,7 @@ function EventRow({ event }: { event: FoundEvent }) {
   )
 }
 
-function Filters({ filter }: { filter: Filter }) {
+function EventFilters({ filter }: { filter: Filter }) {
   const set = (name: string, value: string) => go(linkTo('events', { ...filter, [name]: value }))
   const choice = (name: string, label: string, options: string[]) => {
     const value = filter[name] ?? ''
@@ -125,7 +131,7 @@ function Filters({ filter }: { filter: Filter }) {
     />
   )
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+    <Filters count={Object.keys(filter).length}>
       {choice('type', 'Type', TYPES)}
       {choice('outcome', 'Outcome', ['applied', 'ignored', 'failed'])}
       {choice('environment', 'Environment', ['production', 'sandbox'])}
@@ -138,51 +144,93 @@ function Filters({ filter }: { filter: Filter }) {
       </Field>
       {flag('conflicting', 'Conflicting')}
       {flag('clockIsOff', 'Implausible timestamps')}
-    </form>
+    </Filters>
   )
 }
 
+type EventCount = { count: number; isComplete: boolean }
 type ReplayProgress = { done: number; failed: number }
 
-/** Replays all events that match the filters. */
+/** Replays all events that match the filters, after saying how many they are. */
 function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<void> }) {
+  const [matches, setMatches] = useState<EventCount | null>(null)
   const [progress, setProgress] = useState<ReplayProgress | null>(null)
   const stop = useRef(new AbortController())
-  const run = async () => {
+  const query = new URLSearchParams(filter).toString()
+  const ask = async () => {
+    const counted = await read<EventCount>(`event-count?${query}`)
+    if (counted.count === 0) throw failure('No events match.')
+    setMatches(counted)
+  }
+  const replay = async () => {
     stop.current = new AbortController()
     const { signal } = stop.current
-    setProgress({ done: 0, failed: 0 })
+    let last: ReplayProgress = { done: 0, failed: 0 }
+    const onProgress = (next: ReplayProgress) => {
+      last = next
+      setProgress(next)
+    }
+    onProgress(last)
     try {
-      const { done, failed } = await sendWithProgress<ReplayProgress, ReplayProgress>(
+      const result = await sendWithProgress<ReplayProgress, ReplayProgress>(
         'events/replay',
         filter,
-        setProgress,
+        onProgress,
         signal,
       )
-      showMessage(
-        `Replayed ${number(done)}, ${number(failed) === '0' ? 'none' : number(failed)} failed.`,
-      )
+      showMessage(`Replayed ${describe(result)}.`)
     } catch (error) {
       if (!signal.aborted) throw error
-      showMessage('Stopped.')
+      showMessage(`Stopped after ${describe(last)}.`)
     } finally {
       setProgress(null)
+      setMatches(null)
       await onDone()
     }
   }
+  const close = () => {
+    stop.current.abort()
+    setMatches(null)
+  }
   return (
     <div class="actions">
-      <Action run={run}>Replay all matches</Action>
-      {progress && (
-        <>
-          <span role="status">
-            {number(progress.done)} replayed, {number(progress.failed)} failed
-          </span>
-          <button type="button" onClick={() => stop.current.abort()}>
-            Stop
-          </button>
-        </>
+      <Action run={ask}>Replay all matches</Action>
+      {matches && (
+        <Dialog title={`Replay ${nameCount(matches)}?`} onClose={close}>
+          {progress === null ? (
+            <p>
+              Homeport applies each event again, newest first. Users whose purchases were wrong gain
+              or lose access at once. You can stop at any time.
+            </p>
+          ) : (
+            <>
+              <progress value={progress.done} max={matches.count} aria-label="Replayed events" />
+              <p role="status">
+                {number(progress.done)} of {number(matches.count)} replayed,{' '}
+                {number(progress.failed)} failed
+              </p>
+            </>
+          )}
+          <div class="actions end">
+            <button type="button" onClick={close}>
+              {progress === null ? 'Cancel' : 'Stop'}
+            </button>
+            <Action kind="primary" run={replay}>
+              Replay {nameCount(matches)}
+            </Action>
+          </div>
+        </Dialog>
       )}
     </div>
   )
+}
+
+/** `8,000 events`, or `at least 10,000 events`. */
+function nameCount({ count, isComplete }: EventCount): string {
+  return isComplete ? plural(count, 'event') : `at least ${plural(count, 'event')}`
+}
+
+/** `4 events, none failed`. */
+function describe({ done, failed }: ReplayProgress): string {
+  return `${plural(done, 'event')}, ${failed === 0 ? 'none' : number(failed)} failed`
 }

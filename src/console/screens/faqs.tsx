@@ -5,12 +5,13 @@ type Faqs = Record<string, unknown>[]
 
 export function FaqsScreen() {
   return (
-    <Publishing<Faqs> kind="faqs" title="FAQs">
+    <Publishing<Faqs> kind="faqs" title="FAQs" nameOf={({ question }) => inEnglish(question)}>
       {({ draft, setDraft, schema }) => (
         <Records
           records={draft}
           onChange={setDraft}
           schema={schema}
+          path="faqs"
           noun="question"
           removeVerb="Remove"
           nameOf={({ question }) => inEnglish(question)}

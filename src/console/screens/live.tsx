@@ -1,5 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
+import { read } from '../api.ts'
+import { utc } from '../format.ts'
 import { SelectField, TextField } from '../ui/fields.tsx'
+import { Filters } from '../ui/filters.tsx'
 import { Badge, Empty, Title } from '../ui/parts.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
@@ -7,6 +10,14 @@ type Line = Record<string, unknown> & { level: string; time: string }
 const MAX_LINES = 500
 const RETRY_MS = 2_000
 const DRAW_MS = 250
+/** To the millisecond, in the browser's time zone. */
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+})
 const LEVELS: [level: string, name: string][] = [
   ['', 'Any'],
   ['info', 'Info'],
@@ -37,7 +48,7 @@ export function LiveScreen() {
       >
         Live log
       </Title>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <Filters count={[text, level].filter(Boolean).length}>
         <TextField label="Contains" value={text} onChange={setText} />
         <SelectField label="Level" value={level} options={LEVELS} onChange={setLevel} />
         <p>
@@ -45,7 +56,7 @@ export function LiveScreen() {
             {isPaused ? 'paused' : state}
           </Badge>
         </p>
-      </form>
+      </Filters>
       {shown.length === 0 && <Empty>No matching lines yet.</Empty>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
       <section class="card line-log" aria-label="Log lines" tabIndex={0}>
@@ -54,6 +65,9 @@ export function LiveScreen() {
             key={at}
             class={line.level === 'error' || line.level === 'fatal' ? 'bad' : line.level}
           >
+            <time dateTime={line.time} title={utc(line.time)}>
+              {CLOCK.format(new Date(line.time))}
+            </time>{' '}
             {textOf(line)}
           </div>
         ))}
@@ -77,6 +91,11 @@ function useLiveLines(isPaused: boolean) {
     const source = new EventSource('/console/api/live')
     let waiting: Line[] = []
     let retry: ReturnType<typeof setTimeout>
+    const reconnect = async () => {
+      // Asks to sign in if the session has ended.
+      await read('me').catch(() => {})
+      setAttempt(attempt + 1)
+    }
     source.onopen = () => {
       // Every connection starts with the most recent lines.
       waiting = []
@@ -86,8 +105,7 @@ function useLiveLines(isPaused: boolean) {
     source.onerror = () => {
       setState('connecting')
       // The browser stops reconnecting if a proxy replied instead of the server.
-      if (source.readyState === EventSource.CLOSED)
-        retry = setTimeout(() => setAttempt(attempt + 1), RETRY_MS)
+      if (source.readyState === EventSource.CLOSED) retry = setTimeout(reconnect, RETRY_MS)
     }
     source.onmessage = ({ data }) => waiting.push(JSON.parse(data))
     const timer = setInterval(() => {
@@ -105,10 +123,9 @@ function useLiveLines(isPaused: boolean) {
   return { lines, state }
 }
 
-function textOf({ level, time, msg, method, route, status, ms, ...rest }: Line): string {
-  const clock = String(time).slice(11, 23)
+function textOf({ level, time: _time, msg, method, route, status, ms, ...rest }: Line): string {
   const event = method ? `${method} ${route} ${status} ${ms} ms` : (msg ?? '')
   const { requestId: _id, ...others } = rest
   const more = Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : ''
-  return `${clock} ${level} ${event}${more}`
+  return `${level} ${event}${more}`
 }

@@ -1,18 +1,17 @@
+import { useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
+import { listDrafts, removeDraft, type StoredDraft } from '../editing/drafts.ts'
+import { words } from '../format.ts'
 import type { Me } from '../operator.ts'
 import { createPasskey, type PasskeyOptions } from '../passkey.ts'
-import { Confirm } from '../ui/dialog.tsx'
-import { Action, Badge, Card, Facts, List, TimeAgo, Title } from '../ui/parts.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Action, Badge, Card, Facts, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 /** The operator's own passkeys and sessions. */
 export function MeScreen() {
   const remote = useRemote<Me>('me')
-  const signOut = async () => {
-    await send('me/sign-out')
-    location.assign('/console')
-  }
   const addPasskey = async () => {
     const options = await send<PasskeyOptions>('me/passkeys/options')
     await send('me/passkeys', await createPasskey(options))
@@ -26,7 +25,7 @@ export function MeScreen() {
     <Loaded from={remote}>
       {(me) => (
         <>
-          <Title actions={<Action run={signOut}>Sign out</Action>}>{me.name}</Title>
+          <Title actions={<SignOut />}>{me.name}</Title>
           <Card>
             <Facts
               items={[
@@ -74,7 +73,7 @@ export function MeScreen() {
                     {ip}, last seen <TimeAgo at={lastSeenAt} />
                   </span>
                   {id === me.session ? (
-                    <Badge tone="good">This session</Badge>
+                    <Badge>This session</Badge>
                   ) : (
                     <span class="actions">
                       <Action
@@ -92,5 +91,48 @@ export function MeScreen() {
         </>
       )}
     </Loaded>
+  )
+}
+
+/** Signs out. If this browser keeps drafts of the operator, asks what to do with them. */
+function SignOut() {
+  const [drafts, setDrafts] = useState<StoredDraft[]>([])
+  const signOut = async (unwanted: StoredDraft[]) => {
+    await send('me/sign-out')
+    for (const { key } of unwanted) removeDraft(key)
+    location.assign('/console')
+  }
+  const ask = async () => {
+    const kept = listDrafts()
+    setDrafts(kept)
+    if (kept.length === 0) await signOut([])
+  }
+  return (
+    <>
+      <Action run={ask}>Sign out</Action>
+      {drafts.length > 0 && (
+        <Dialog title="You have unsaved changes" onClose={() => setDrafts([])}>
+          <List items={drafts}>
+            {({ key, screen, savedAt }) => (
+              <li key={key}>
+                <span>{words(screen)}</span>
+                <span class="soft">
+                  <Time at={savedAt} />
+                </span>
+              </li>
+            )}
+          </List>
+          <p>Only you can restore them, after you sign in here again.</p>
+          <div class="actions end">
+            <Action kind="danger" run={() => signOut(drafts)}>
+              Delete them and sign out
+            </Action>
+            <Action kind="primary" run={() => signOut([])}>
+              Keep them and sign out
+            </Action>
+          </div>
+        </Dialog>
+      )}
+    </>
   )
 }

@@ -5,7 +5,9 @@ import { plural, words } from '../format.ts'
 import { me, type Role } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
-import { Action, Badge, Card, Copy, List, Title } from '../ui/parts.tsx'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Badge, Card, Copy, Failure, List, Title } from '../ui/parts.tsx'
+import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
@@ -19,15 +21,27 @@ const ROLES: [Role, string][] = [
 export function OperatorsScreen() {
   const operators = useRemote<OperatorList>('operators')
   const [link, setLink] = useState('')
+  const [refusal, setRefusal] = useState('')
   const isOwner = me.value?.role === 'owner'
   const change = async (path: string, body: unknown) => {
     const reply = await send<{ link?: string } | null>(path, body)
     if (reply?.link) setLink(reply.link)
     await operators.reload()
   }
+  const changeRole = async (name: string, role: string) => {
+    setRefusal('')
+    try {
+      await change('operators/role', { name, role })
+      showMessage(`${name} is now ${role}.`)
+    } catch (error) {
+      setRefusal(describeError(error))
+      await operators.reload()
+    }
+  }
   return (
     <>
       <Title>Operators</Title>
+      {refusal !== '' && <Failure onDismiss={() => setRefusal('')}>{refusal}</Failure>}
       {link && (
         <Card title="Invitation link">
           <p>
@@ -58,12 +72,7 @@ export function OperatorsScreen() {
                       value={role}
                       aria-label={`Role of ${name}`}
                       style={{ width: 'auto' }}
-                      onChange={(event) =>
-                        void change('operators/role', {
-                          name,
-                          role: event.currentTarget.value,
-                        }).catch(operators.reload)
-                      }
+                      onChange={(event) => void changeRole(name, event.currentTarget.value)}
                     >
                       {ROLES.map(([one]) => (
                         <option key={one}>{one}</option>
@@ -107,18 +116,20 @@ function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promis
   }
   return (
     <Card title="Invite an operator">
-      <div class="filters">
-        <TextField label="Name" value={name} autocomplete="off" onChange={setName} />
-        <SelectField
-          label="Role"
-          value={role}
-          options={ROLES.map(([one, meaning]) => [one, `${words(one)}: ${meaning}`])}
-          onChange={setRole}
-        />
-        <Action kind="primary" disabled={name.trim() === ''} run={invite}>
-          Create invitation
-        </Action>
-      </div>
+      <Problems>
+        <div class="fields">
+          <TextField label="Name" path="name" value={name} autocomplete="off" onChange={setName} />
+          <SelectField
+            label="Role"
+            value={role}
+            options={ROLES.map(([one, meaning]) => [one, `${words(one)}: ${meaning}`])}
+            onChange={setRole}
+          />
+          <Action kind="primary" disabled={name.trim() === ''} run={invite}>
+            Create invitation
+          </Action>
+        </div>
+      </Problems>
     </Card>
   )
 }

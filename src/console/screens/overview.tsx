@@ -5,7 +5,8 @@ import type { Json } from '../api.ts'
 import { bytes, number, plural, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
 import { Badge, Card, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
-import { Loaded, useRemote } from '../ui/remote.tsx'
+import { Loaded, Loading, useRemote } from '../ui/remote.tsx'
+import { SetupChecklist, useSetup } from './setup-checklist.tsx'
 
 type Overview = Json<OverviewReply>
 
@@ -19,20 +20,26 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
 /** The health of the service. */
 export function OverviewScreen() {
   const overview = useRemote<Overview>('overview')
+  const setup = useSetup()
   return (
     <>
       <Title>Overview</Title>
-      <Loaded from={overview}>{(data) => <Health overview={data} />}</Loaded>
+      <Loaded from={overview}>
+        {(data) => (setup.isSettled ? <Health overview={data} setup={setup} /> : <Loading />)}
+      </Loaded>
     </>
   )
 }
 
-function Health({ overview }: { overview: Overview }) {
+type HealthProps = { overview: Overview; setup: ReturnType<typeof useSetup> }
+
+function Health({ overview, setup }: HealthProps) {
   const { version, instance, jobs } = overview
   const { instance: _name, ...components } = overview.ready
   return (
     <>
       <Summary overview={overview} />
+      <SetupChecklist overview={overview} setup={setup} />
       <Tiles overview={overview} />
       <Card title="Components">
         <List items={Object.entries(components)}>
@@ -50,7 +57,7 @@ function Health({ overview }: { overview: Overview }) {
       <Card title="Scheduled jobs">
         <Jobs jobs={jobs.filter(({ error }) => error !== null)} />
         <details>
-          <summary>All {jobs.length} jobs</summary>
+          <summary>All {plural(jobs.length, 'job')}</summary>
           <Jobs jobs={jobs} />
         </details>
       </Card>
@@ -107,7 +114,7 @@ function Tiles({ overview }: { overview: Overview }) {
         name={`Requests in the last ${minutes} minutes`}
         value={number(traffic.requests)}
         tone={traffic.errors > 0 ? 'bad' : 'good'}
-        note={`${traffic.errors} failed`}
+        note={traffic.errors === 0 ? 'None failed' : `${number(traffic.errors)} failed`}
       />
       <Tile
         to={linkTo('events')}

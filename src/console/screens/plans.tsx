@@ -14,21 +14,26 @@ type PreviewReply = {
 
 export function PlansScreen() {
   return (
-    <Publishing<Plans> kind="plans" title="Plans">
+    <Publishing<Plans>
+      kind="plans"
+      title="Plans"
+      nameOf={({ code }) => String(code ?? '')}
+      preview={() => <Preview />}
+    >
       {({ draft, setDraft, schema }) => (
-        <>
-          <Records
-            records={draft}
-            onChange={setDraft}
-            schema={schema}
-            noun="plan"
-            removeVerb="Archive"
-            hidden={['_id', 'limits', 'limitPeriods']}
-            more={(plan, onChange) => <CustomLimits plan={plan} onChange={onChange} />}
-            nameOf={({ code }) => String(code ?? '')}
-          />
-          <Preview />
-        </>
+        <Records
+          records={draft}
+          onChange={setDraft}
+          schema={schema}
+          path="plans"
+          noun="plan"
+          removeVerb="Archive"
+          hidden={['_id', 'limits', 'limitPeriods']}
+          more={(plan, path, onChange) => (
+            <CustomLimits plan={plan} path={path} onChange={onChange} />
+          )}
+          nameOf={({ code }) => String(code ?? '')}
+        />
       )}
     </Publishing>
   )
@@ -42,7 +47,7 @@ function Preview() {
     setReply(await read<PreviewReply>(`preview/plans?lang=${encodeURIComponent(language)}`))
   return (
     <Card title="App preview">
-      <div class="filters">
+      <div class="fields">
         <TextField label="Language" value={language} onChange={setLanguage} />
         <Action run={show}>Show</Action>
       </div>

@@ -1,5 +1,5 @@
 import type { Rates as RatesService } from '../../features/rates/service.ts'
-import { type ReplyOf, send } from '../api.ts'
+import { failure, type ReplyOf, send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Card, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
@@ -15,7 +15,7 @@ export function RatesScreen() {
     await rates.reload()
     if (outcome === 'stored') showMessage(`Updated to the rates of ${date}.`)
     else if (outcome === 'unchanged') showMessage('Already up to date.')
-    else showMessage(`Rates not updated: ${reason}.`, 'bad')
+    else throw failure(`Rates not updated: ${reason}.`)
   }
   return (
     <>

@@ -5,11 +5,16 @@ import { Publishing } from '../editing/publishing.tsx'
 
 export function SettingsScreen() {
   return (
-    <Publishing<StoredSettings> kind="settings" title="Settings">
+    <Publishing<StoredSettings>
+      kind="settings"
+      title="Settings"
+      preview={({ features }) => <Preview features={features} />}
+    >
       {({ draft, setDraft, schema }) => (
         <>
           <Fields
             schema={schema}
+            path="settings"
             value={draft}
             hidden={['features']}
             languages={['en']}
@@ -19,7 +24,6 @@ export function SettingsScreen() {
             features={draft.features}
             onChange={(features) => setDraft({ ...draft, features })}
           />
-          <Preview features={draft.features} />
         </>
       )}
     </Publishing>

@@ -20,7 +20,7 @@ export function UsageScreen() {
       <Loaded from={usage}>
         {({ names, name, users }) => (
           <>
-            <div class="filters">
+            <div class="fields">
               <SelectField
                 label="Limit"
                 value={name}

@@ -7,6 +7,7 @@ import { linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../ui/remote.tsx'
+import { ActiveSubscriptions } from './active-subscriptions.tsx'
 import { TimelineScreen } from './timeline.tsx'
 import { UserUsage } from './usage.tsx'
 import { UserData } from './user-data.tsx'
@@ -147,9 +148,13 @@ function Account({ details, reload }: AccountProps) {
         </List>
         {canEdit.value && sessions.length > 1 && (
           <div class="actions">
-            <Action run={sendAndReload('sign-out')} done="Signed out all devices.">
-              Sign out all {sessions.length} devices
-            </Action>
+            <Confirm
+              label={`Sign out all ${sessions.length} devices`}
+              run={sendAndReload('sign-out')}
+              done="Signed out all devices."
+            >
+              <p>{displayName} has to sign in again on each of them.</p>
+            </Confirm>
           </div>
         )}
       </Card>
@@ -199,6 +204,7 @@ function Account({ details, reload }: AccountProps) {
               }}
             >
               <p>This cannot be undone.</p>
+              <ActiveSubscriptions id={id} />
             </Confirm>
           </div>
         </Card>
@@ -212,9 +218,8 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
   const verified = user.emailVerified ? (
     <Badge tone="good">verified</Badge>
   ) : (
-    <Badge tone="warn">unverified</Badge>
+    <Badge>unverified</Badge>
   )
-  const since = account.twoFactorSince?.slice(0, 10)
   return (
     <>
       <Facts
@@ -229,7 +234,16 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
             </>,
           ],
           ['Sign-in method', user.loginType],
-          ['Two-factor', twoFactor.enabled ? `On since ${since}` : 'Off'],
+          [
+            'Two-factor',
+            twoFactor.enabled ? (
+              <>
+                On since <Time at={account.twoFactorSince} />
+              </>
+            ) : (
+              'Off'
+            ),
+          ],
           [
             'Language, currency, time zone',
             `${profile.locale}, ${profile.currency}, ${profile.timezone}`,

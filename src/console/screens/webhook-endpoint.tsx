@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { Deliveries } from '../../features/webhooks/deliveries.ts'
 import type { Webhooks } from '../../features/webhooks/webhooks.ts'
-import { type ReplyOf, send } from '../api.ts'
+import { failure, type ReplyOf, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/fields.tsx'
+import { Filters } from '../ui/filters.tsx'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Card, type Fact, Facts, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
@@ -40,8 +41,8 @@ export function EndpointScreen({ id }: { id: string }) {
   const test = async () => {
     const { status, duration, fault } = await send<TestResult>(`${path}/test`)
     await reload()
-    if (fault === null) showMessage(`Delivered: status ${status} in ${duration} ms.`)
-    else showMessage(fault, 'bad')
+    if (fault !== null) throw failure(fault)
+    showMessage(`Delivered: status ${status} in ${duration} ms.`)
   }
   const change = (action: string) => async () => {
     await send(`${path}/${action}`)
@@ -87,7 +88,7 @@ export function EndpointScreen({ id }: { id: string }) {
             )}
           </Card>
           <Card title="Deliveries">
-            <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+            <Filters count={state === '' ? 0 : 1}>
               <SelectField
                 label="State"
                 value={state}
@@ -95,7 +96,7 @@ export function EndpointScreen({ id }: { id: string }) {
                 onChange={(chosen) => go(linkTo(path, { state: chosen }))}
               />
               <Action run={reload}>Reload</Action>
-            </form>
+            </Filters>
             <Loaded from={page.first}>
               {() => (
                 <>

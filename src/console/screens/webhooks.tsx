@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
+import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Checkbox, TextField } from '../ui/fields.tsx'
 import { Action, Card, List, Title } from '../ui/parts.tsx'
+import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { DeliveryScreen } from './webhook-delivery.tsx'
 import { EndpointScreen } from './webhook-endpoint.tsx'
@@ -62,64 +64,89 @@ function EndpointRow({ endpoint }: { endpoint: Endpoint }) {
 
 type AddProps = { types: string[]; onAdd: (endpoint: NewEndpoint) => Promise<void> }
 
+const EMPTY: NewEndpoint = { url: '', events: [ALL_EVENTS], description: '' }
+
 function AddEndpoint({ types, onAdd }: AddProps) {
-  const [url, setUrl] = useState('')
-  const [description, setDescription] = useState('')
-  const [chosen, setChosen] = useState([ALL_EVENTS])
+  const draft = useDraft<NewEndpoint>({
+    screen: 'webhooks',
+    initial: EMPTY,
+    isChanged: ({ url, description }) => url !== '' || description !== '',
+    storable: withoutSecrets,
+  })
+  const { value: endpoint, setValue: setEndpoint } = draft
+  const { url, description, events: chosen } = endpoint
+  const set = (change: Partial<NewEndpoint>) => setEndpoint({ ...endpoint, ...change })
   const add = async () => {
     await onAdd({ url: url.trim(), events: chosen, description: description.trim() })
-    setUrl('')
-    setDescription('')
+    setEndpoint(EMPTY)
   }
   const toggle = (type: string, isChosen: boolean) =>
-    setChosen((before) => [...before.filter((one) => one !== type), ...(isChosen ? [type] : [])])
+    set({ events: [...chosen.filter((one) => one !== type), ...(isChosen ? [type] : [])] })
   const isAll = chosen.includes(ALL_EVENTS)
   return (
     <Card title="Add an endpoint">
-      <form class="stack" onSubmit={(event) => event.preventDefault()}>
-        <TextField
-          label="URL"
-          hint="Begins with https://"
-          value={url}
-          autocomplete="off"
-          spellcheck={false}
-          onChange={setUrl}
-        />
-        <TextField
-          label="Description"
-          hint="Optional"
-          value={description}
-          autocomplete="off"
-          maxLength={200}
-          onChange={setDescription}
-        />
-        <Checkbox
-          label="All events"
-          hint="Also those of later versions"
-          checked={isAll}
-          onChange={(checked) => setChosen(checked ? [ALL_EVENTS] : [])}
-        />
-        {!isAll &&
-          types.map((type) => (
-            <Checkbox
-              key={type}
-              label={type}
-              checked={chosen.includes(type)}
-              onChange={(checked) => toggle(type, checked)}
-            />
-          ))}
-        <div class="actions">
-          <Action
-            kind="primary"
-            isSubmit
-            disabled={url.trim() === '' || chosen.length === 0}
-            run={add}
-            done="Endpoint added."
-          >
-            Add endpoint
-          </Action>
-        </div>
-      </form>
+      <DraftOffers
+        drafts={draft.others}
+        hasChanges={draft.hasChanges}
+        onDelete={draft.forget}
+        onRestore={({ key, content }) => {
+          setEndpoint(content as NewEndpoint)
+          draft.forget(key)
+        }}
+      />
+      <Problems>
+        <form class="stack" onSubmit={(event) => event.preventDefault()}>
+          <TextField
+            label="URL"
+            hint="Begins with https://"
+            path="url"
+            value={url}
+            autocomplete="off"
+            spellcheck={false}
+            onChange={(text) => set({ url: text })}
+          />
+          <TextField
+            label="Description"
+            hint="Optional"
+            path="description"
+            value={description}
+            autocomplete="off"
+            maxLength={200}
+            onChange={(text) => set({ description: text })}
+          />
+          <Checkbox
+            label="All events"
+            hint="Also those of later versions"
+            checked={isAll}
+            onChange={(checked) => set({ events: checked ? [ALL_EVENTS] : [] })}
+          />
+          {!isAll &&
+            types.map((type) => (
+              <Checkbox
+                key={type}
+                label={type}
+                checked={chosen.includes(type)}
+                onChange={(checked) => toggle(type, checked)}
+              />
+            ))}
+          <div class="actions">
+            <Action
+              kind="primary"
+              isSubmit
+              disabled={url.trim() === '' || chosen.length === 0}
+              run={add}
+              done="Endpoint added."
+            >
+              Add endpoint
+            </Action>
+          </div>
+        </form>
+      </Problems>
     </Card>
   )
+}
+
+/** Credentials and queries of a URL are not kept. Half a URL would be mistaken for a whole one. */
+function withoutSecrets(endpoint: NewEndpoint): NewEndpoint {
+  return /[@?#]/.test(endpoint.url) ? { ...endpoint, url: '' } : endpoint
 }

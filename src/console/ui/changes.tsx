@@ -1,5 +1,6 @@
 import type { Difference } from '../../lib/differences.ts'
-import { value } from '../format.ts'
+import { isIsoTime, value } from '../format.ts'
+import { Time } from './parts.tsx'
 
 /** Changed fields with their old and new values. */
 export function Changes({ changes }: { changes: Difference[] }) {
@@ -7,11 +8,24 @@ export function Changes({ changes }: { changes: Difference[] }) {
     <ul class="changes">
       {changes.map(({ path, before, after }) => (
         <li key={path}>
-          <strong>{path}</strong>: {before === null ? 'set to' : <del>{value(before)}</del>}
+          <strong>{path}</strong>:{' '}
+          {before === null ? (
+            'set to'
+          ) : (
+            <del>
+              <Value of={before} />
+            </del>
+          )}
           {before === null ? ' ' : ' → '}
-          <ins>{value(after)}</ins>
+          <ins>
+            <Value of={after} />
+          </ins>
         </li>
       ))}
     </ul>
   )
+}
+
+function Value({ of }: { of: unknown }) {
+  return isIsoTime(of) ? <Time at={of} /> : value(of)
 }

@@ -2,20 +2,33 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { TextField } from './fields.tsx'
 import { Action } from './parts.tsx'
+import { Problems } from './problems.tsx'
 
-type DialogProps = { title: string; onClose: () => void; children: ComponentChildren }
+type DialogProps = {
+  title: string
+  children: ComponentChildren
+  onClose?: () => void
+  /** The dialog hides the page and cannot be closed with Escape. */
+  isRequired?: boolean
+}
 
-/** A modal dialog; Escape closes it. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+/** A modal dialog; Escape closes it. Errors of its actions are shown inside. */
+export function Dialog({ title, onClose, children, isRequired = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     element.current?.showModal()
   }, [])
   return (
-    <dialog ref={element} aria-labelledby={id} onClose={onClose}>
+    <dialog
+      ref={element}
+      class={isRequired ? 'veil' : ''}
+      aria-labelledby={id}
+      onCancel={(event) => isRequired && event.preventDefault()}
+      onClose={() => (isRequired ? element.current?.showModal() : onClose?.())}
+    >
       <h2 id={id}>{title}</h2>
-      {children}
+      <Problems>{children}</Problems>
     </dialog>
   )
 }

@@ -1,29 +1,76 @@
-import type { ComponentChildren, InputHTMLAttributes, PartialInputHTMLAttributes } from 'preact'
+import {
+  cloneElement,
+  type InputHTMLAttributes,
+  type PartialInputHTMLAttributes,
+  type VNode,
+} from 'preact'
+import { useId } from 'preact/hooks'
+import { directionControlsIn } from '../direction-controls.ts'
+import { problemsAt, useProblems } from './problems.tsx'
 
-type FieldProps = { label: string; hint?: string | undefined; children: ComponentChildren }
+type FieldProps = {
+  label: string
+  hint?: string | undefined
+  /** The path by which the server names the field in errors. */
+  path?: string | undefined
+  /** A path that names this field and others. */
+  parentPath?: string | undefined
+  children: VNode
+}
 
-/** A control with its label. */
-export function Field({ label, hint, children }: FieldProps) {
+/** A control with its label, hint and errors. */
+export function Field({ label, hint, path, parentPath, children }: FieldProps) {
+  const id = useId()
+  const problems = problemsAt(useProblems(), path, parentPath)
+  const { value = '' } = children.props as { value?: unknown }
+  const controls = typeof value === 'string' ? directionControlsIn(value) : []
+  const notes: [id: string, text: string, tone: string][] = [
+    ...(hint ? [[`${id}hint`, hint, ''] as [string, string, string]] : []),
+    ...problems.map(({ message }, at): [string, string, string] => [
+      `${id}error${at}`,
+      `${message.charAt(0).toUpperCase()}${message.slice(1)}.`,
+      'bad',
+    ]),
+    ...(controls.length > 0
+      ? [
+          [
+            `${id}controls`,
+            `Contains ${controls.join(', ')}, which change the order of text.`,
+            'warn',
+          ] as [string, string, string],
+        ]
+      : []),
+  ]
+  const control = cloneElement(children as VNode<Record<string, unknown>>, {
+    id,
+    'aria-describedby': notes.length > 0 ? notes.map(([note]) => note).join(' ') : undefined,
+    'aria-invalid': problems.length > 0 ? 'true' : undefined,
+    'data-problems': problems.map((one) => one.path).join(' ') || undefined,
+  })
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
-    <label class="field">
-      <span>{label}</span>
-      {children}
-      {hint && <small>{hint}</small>}
-    </label>
+    <div class="field">
+      <label for={id}>{label}</label>
+      {control}
+      {notes.map(([note, text, tone]) => (
+        <small key={note} id={note} class={tone}>
+          {text}
+        </small>
+      ))}
+    </div>
   )
 }
 
 type TextFieldProps = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'label' | 'onChange'> & {
   label: string
   hint?: string | undefined
+  path?: string | undefined
   type?: 'text' | 'password' | 'number'
   onChange: (text: string) => void
 }
 
-export function TextField({ label, hint, onChange, ...input }: TextFieldProps) {
+export function TextField({ label, hint, path, onChange, ...input }: TextFieldProps) {
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint} path={path}>
       <input
         {...(input as InputHTMLAttributes)}
         onInput={(event) => onChange(event.currentTarget.value)}
@@ -57,12 +104,13 @@ type SelectProps = {
   label: string
   value: string
   options: [value: string, name: string][]
+  path?: string
   onChange: (value: string) => void
 }
 
-export function SelectField({ label, value, options, onChange }: SelectProps) {
+export function SelectField({ label, value, options, path, onChange }: SelectProps) {
   return (
-    <Field label={label}>
+    <Field label={label} path={path}>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map(([option, name]) => (
           <option key={option} value={option}>

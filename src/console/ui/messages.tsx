@@ -6,7 +6,10 @@ const messages = signal<Message[]>([])
 const SHOWN_MS = 6_000
 let nextId = 0
 
-/** Shows a message for a few seconds; an error stays until it is dismissed. */
+/**
+ * Shows a message for a few seconds; an error stays until it is dismissed. Most errors are shown beside the button that
+ * was pressed instead.
+ */
 export function showMessage(text: string, tone: 'good' | 'bad' = 'good') {
   const id = nextId++
   messages.value = [...messages.value.slice(-3), { id, text, tone }]
@@ -18,6 +21,11 @@ export function dismissErrors() {
   messages.value = messages.value.filter(({ tone }) => tone === 'good')
 }
 
+export function dismissMessages() {
+  messages.value = []
+}
+
+/** A part of the header, so that a message never covers a button. */
 export function Messages() {
   return (
     <div class="messages" role="status" aria-live="polite">

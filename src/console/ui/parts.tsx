@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../api.ts'
-import { ago, time } from '../format.ts'
+import { ago, time, utc } from '../format.ts'
 import { showMessage } from './messages.tsx'
+import { describeError, useProblems } from './problems.tsx'
+
+export { describeError }
 
 /** The heading of a screen; it takes the focus when the screen opens. */
 export function Title({ children, actions }: { children: string; actions?: ComponentChildren }) {
@@ -66,22 +68,37 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Com
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
-/** How long ago; the exact time is the tooltip. */
+/** How long ago; the tooltip is the exact time, locally and in UTC. */
 export function TimeAgo({ at }: { at: string | null }) {
   if (at === null) return <>never</>
   return (
-    <time dateTime={at} title={`${time(at)} (${at})`}>
+    <time dateTime={at} title={`${time(at)} (${utc(at)})`}>
       {ago(at)}
     </time>
   )
 }
 
+/** A time in the browser's time zone; the tooltip is in UTC. */
 export function Time({ at }: { at: string | null }) {
   if (at === null) return <>–</>
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={utc(at)}>
       {time(at)}
     </time>
+  )
+}
+
+const SERVER_TIME = /(\d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC)/
+
+/** A sentence of the server with its times, such as `6 July 2026, 14:00 UTC`, in the browser's time zone. */
+export function Sentence({ children }: { children: string }) {
+  return (
+    <>
+      {children.split(SERVER_TIME).map((part, at) => {
+        const ms = SERVER_TIME.test(part) ? Date.parse(part.replace(',', '')) : Number.NaN
+        return Number.isNaN(ms) ? part : <Time key={at} at={new Date(ms).toISOString()} />
+      })}
+    </>
   )
 }
 
@@ -112,30 +129,73 @@ type ActionProps = {
   isSubmit?: boolean
 }
 
-/** A button that is disabled while its action runs, and then reports the outcome. */
+/** A button that is disabled while its action runs. Shows an error after itself, or at the fields that it names. */
 export function Action({ children, run, done, kind, disabled, isSubmit }: ActionProps) {
   const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState('')
+  const scope = useProblems()
+  const isMounted = useRef(true)
+  const last = useRef({ failure: '', pathname: '' })
+  // A failed action may reload the screen, and with it remove the button. The error then moves to the header.
+  const moveToHeader = () => {
+    const { failure: text, pathname } = last.current
+    if (text !== '' && scope === null && pathname === location.pathname) showMessage(text, 'bad')
+  }
+  useEffect(
+    () => () => {
+      isMounted.current = false
+      moveToHeader()
+    },
+    [],
+  )
   const press = async () => {
+    const { pathname } = location
+    last.current = { failure: '', pathname }
     setBusy(true)
+    setFailure('')
     try {
       if ((await run()) !== false && done) showMessage(done)
     } catch (error) {
-      showMessage(describeError(error), 'bad')
+      const text = (await scope?.report(error)) ?? describeError(error)
+      last.current = { failure: text, pathname }
+      if (isMounted.current) setFailure(text)
+      else moveToHeader()
     } finally {
       setBusy(false)
       requestAnimationFrame(keepFocus)
     }
   }
+  const dismiss = () => {
+    last.current.failure = ''
+    setFailure('')
+  }
   return (
-    <button
-      type={isSubmit ? 'submit' : 'button'}
-      class={kind ?? ''}
-      disabled={disabled || isBusy}
-      aria-busy={isBusy}
-      onClick={press}
-    >
-      {children}
-    </button>
+    <>
+      <button
+        type={isSubmit ? 'submit' : 'button'}
+        class={kind ?? ''}
+        disabled={disabled || isBusy}
+        aria-busy={isBusy}
+        onClick={press}
+      >
+        {children}
+      </button>
+      {failure !== '' && <Failure onDismiss={dismiss}>{failure}</Failure>}
+    </>
+  )
+}
+
+type FailureProps = { children: string; onDismiss: () => void }
+
+/** An error beside the control that caused it. */
+export function Failure({ children, onDismiss }: FailureProps) {
+  return (
+    <span class="message bad" role="alert">
+      <span>{children}</span>
+      <button type="button" class="quiet" aria-label="Dismiss" onClick={onDismiss}>
+        ×
+      </button>
+    </span>
   )
 }
 
@@ -165,14 +225,4 @@ export function CopyLine({ name, text, label }: CopyLineProps) {
       <Copy text={text} label={label} />
     </div>
   )
-}
-
-/** A message for an error of any kind. */
-export function describeError(error: unknown): string {
-  if (!(error instanceof ApiError)) return 'Something went wrong. Reload the page.'
-  const details = error.details
-    .filter(({ message }) => message !== 'step_up_required')
-    .map(({ path, message }) => `${path} ${message}`)
-  const text = [error.message, ...details].join(' ')
-  return error.status >= 500 && error.requestId ? `${text} (request ${error.requestId})` : text
 }

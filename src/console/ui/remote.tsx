@@ -1,22 +1,26 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { read } from '../api.ts'
-import { Action, describeError } from './parts.tsx'
+import { Action } from './parts.tsx'
+import { describeError } from './problems.tsx'
 
 export type Remote<T> = { data: T | null; error: unknown; reload: () => Promise<void> }
 
 /** Reads `path`, and again whenever it changes. Keeps the old data until the new data arrives. */
 export function useRemote<T>(path: string): Remote<T> {
-  const [state, setState] = useState<{ data: T | null; error: unknown }>({
+  const [state, setState] = useState<{ path: string; data: T | null; error: unknown }>({
+    path,
     data: null,
     error: null,
   })
   const load = async (isCurrent: () => boolean = () => true) => {
     try {
       const data = await read<T>(path)
-      if (isCurrent()) setState({ data, error: null })
+      if (isCurrent()) setState({ path, data, error: null })
     } catch (error) {
-      if (isCurrent()) setState((before) => ({ ...before, error }))
+      // Data of this path stays on screen, and with it what the operator has entered.
+      if (isCurrent())
+        setState(({ path: loaded, data }) => ({ path, data: loaded === path ? data : null, error }))
     }
   }
   useEffect(() => {
@@ -31,18 +35,20 @@ export function useRemote<T>(path: string): Remote<T> {
 
 type LoadedProps<T> = { from: Remote<T>; children: (data: T) => ComponentChildren }
 
-/** Shows the loaded data, a loading indicator, or the error. */
+/** Shows the loaded data, a loading indicator, or the error. After a failed reload, shows the error above the old data. */
 export function Loaded<T>({ from, children }: LoadedProps<T>) {
-  if (from.error !== null) {
-    return (
-      <div class="failed" role="alert">
-        <p>{describeError(from.error)}</p>
-        <Action run={from.reload}>Try again</Action>
-      </div>
-    )
-  }
-  if (from.data === null) return <Loading />
-  return <>{children(from.data)}</>
+  if (from.error === null && from.data === null) return <Loading />
+  return (
+    <>
+      {from.error !== null && (
+        <div class="failed" role="alert">
+          <p>{describeError(from.error)}</p>
+          <Action run={from.reload}>Try again</Action>
+        </div>
+      )}
+      {from.data !== null && children(from.data)}
+    </>
+  )
 }
 
 export function Loading() {

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { me } from '../operator.ts'
+import { go, linkTo, parts, query } from '../router.ts'
+import { SCREENS } from '../screens.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { dismissErrors, Messages } from '../ui/messages.tsx'
+import { Empty, Facts, Title } from '../ui/parts.tsx'
 import { startKeys } from './keys.ts'
-import { me } from './operator.ts'
-import { go, linkTo, parts, query } from './router.ts'
-import { SCREENS } from './screens.tsx'
-import { Dialog } from './ui/dialog.tsx'
-import { dismissErrors } from './ui/messages.tsx'
-import { Empty, Facts, Title } from './ui/parts.tsx'
+import { Navigation } from './navigation.tsx'
 
 const SHORTCUTS: [keys: string, effect: string][] = [
   ['/', 'Search for users'],
@@ -15,6 +16,11 @@ const SHORTCUTS: [keys: string, effect: string][] = [
   ['j, k', 'Next or previous item in a list'],
   ['?', 'Show this list'],
 ]
+
+/** Paper has nothing to press. */
+function openDetails() {
+  for (const details of document.querySelectorAll('main details')) details.setAttribute('open', '')
+}
 
 /** The header and navigation around every screen. */
 export function Frame() {
@@ -31,6 +37,10 @@ export function Frame() {
     setMenuOpen(false)
     dismissErrors()
   }, [parts.value.join('/')])
+  useEffect(() => {
+    addEventListener('beforeprint', openDetails)
+    return () => removeEventListener('beforeprint', openDetails)
+  }, [])
   const Screen = SCREENS.find(({ path }) => path === current)?.Screen ?? NotFound
   const find = (event: SubmitEvent) => {
     event.preventDefault()
@@ -58,7 +68,7 @@ export function Frame() {
             autocomplete="off"
           />
         </form>
-        <a class="menu" href={linkTo('me')}>
+        <a class="me" href={linkTo('me')}>
           {me.value?.name}
         </a>
         <button
@@ -71,19 +81,13 @@ export function Frame() {
         >
           Menu
         </button>
+        <Messages />
       </header>
-      <nav id="navigation" class={isMenuOpen ? 'side open' : 'side'} aria-label="Main">
-        <ul>
-          {SCREENS.filter(({ label }) => label).map(({ path, label }) => (
-            <li key={path}>
-              <a href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
-                {label}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Navigation current={current} isOpen={isMenuOpen} />
       <main id="content" tabIndex={-1}>
+        <p class="print-only">
+          Printed by {me.value?.name} from {location.href}
+        </p>
         <Screen key={parts.value.slice(0, 2).join('/')} />
       </main>
       {isHelpOpen && (

@@ -1,5 +1,5 @@
-import { go, linkTo } from './router.ts'
-import { SCREENS } from './screens.tsx'
+import { go, linkTo } from '../router.ts'
+import { SCREENS } from '../screens.tsx'
 
 /** The longest time between the two keys of a shortcut such as `g p`. */
 const PAIR_TIMEOUT_MS = 1_000

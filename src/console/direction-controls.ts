@@ -1,0 +1,25 @@
+import { options } from 'preact'
+
+/** Characters that change the order in which text is shown, and so can disguise a name. */
+const CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+/** Shows these characters by their number, in every text of the console. */
+export function showDirectionControls() {
+  const before = options.vnode
+  options.vnode = (vnode) => {
+    // A text node has no type, and its text in place of properties.
+    const node = vnode as unknown as { type: unknown; props: unknown }
+    if (node.type === null && typeof node.props === 'string')
+      node.props = node.props.replace(CONTROLS, (control) => `[${nameOf(control)}]`)
+    before?.(vnode)
+  }
+}
+
+/** The names of the controls in a text, such as `U+202E`. */
+export function directionControlsIn(text: string): string[] {
+  return [...new Set(text.match(CONTROLS) ?? [])].map(nameOf)
+}
+
+function nameOf(control: string): string {
+  return `U+${control.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
+}

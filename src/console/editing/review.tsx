@@ -1,0 +1,62 @@
+import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { Changes } from '../ui/changes.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Action } from '../ui/parts.tsx'
+import { NoteField } from './history.tsx'
+
+type ReviewProps = {
+  changes: Difference[]
+  note: string
+  setNote: (note: string) => void
+  publish: () => Promise<unknown>
+  onClose: () => void
+}
+
+/** Shows the changes before they are published. */
+export function Review({ changes, note, setNote, publish, onClose }: ReviewProps) {
+  return (
+    <Dialog title="Publish these changes" onClose={onClose}>
+      <Changes changes={changes} />
+      <NoteField note={note} onChange={setNote} />
+      <div class="actions end">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <Action kind="primary" run={publish}>
+          Publish {changes.length === 1 ? 'change' : `${changes.length} changes`}
+        </Action>
+      </div>
+    </Dialog>
+  )
+}
+
+export type Version = { version: number; content: unknown }
+
+type ConflictProps = {
+  author: string
+  base: Version
+  newest: Version
+  onReapply: () => void
+  onClose: () => void
+}
+
+/** Shows what another operator has published since the draft was started. */
+export function Conflict({ author, base, newest, onReapply, onClose }: ConflictProps) {
+  return (
+    <Dialog title={`${author} published while you were editing`} onClose={onClose}>
+      <p>
+        Version {newest.version} is live. You started from version {base.version}, and your changes
+        are not published yet. Changes in the live version:
+      </p>
+      <Changes changes={differencesBetween(base.content, newest.content)} />
+      <div class="actions end">
+        <button type="button" onClick={onClose}>
+          Back to my draft
+        </button>
+        <button type="button" class="primary" onClick={onReapply}>
+          Reapply my changes
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,64 @@
+import { value as formatValue, words } from '../format.ts'
+import { Badge, Empty, type Fact, Facts } from '../ui/parts.tsx'
+import { isLocalText, type Schema, textsOf } from './form.tsx'
+
+type Tree = Record<string, unknown>
+
+type ValuesProps = {
+  schema: Schema
+  content: unknown
+  nameOf: (record: Tree) => string
+}
+
+/** The published content for readers: plain values instead of a form. */
+export function Values({ schema, content, nameOf }: ValuesProps) {
+  const item = schema.items ?? schema
+  return (
+    <>
+      <p class="notice">
+        <Badge>Read-only</Badge> Your role is reader. Operators and owners can edit and publish.
+      </p>
+      {!Array.isArray(content) && (
+        <section class="card" aria-label="Published values">
+          <Facts items={factsOf(schema, content)} />
+        </section>
+      )}
+      {Array.isArray(content) && content.length === 0 && <Empty>Nothing published yet.</Empty>}
+      {Array.isArray(content) &&
+        content.map((record, at) => (
+          <details class="card" key={at}>
+            <summary>{nameOf(record)}</summary>
+            <Facts items={factsOf(item, record)} />
+          </details>
+        ))}
+    </>
+  )
+}
+
+function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
+  const tree = (value ?? {}) as Tree
+  return Object.entries(tree).flatMap(([name, part]): Fact[] => {
+    const partSchema = schema.properties?.[name] ?? {}
+    const label = prefix === '' ? words(name) : `${prefix}: ${name}`
+    if (name.startsWith('_')) return []
+    if (isLocalText(partSchema)) return textFacts(label, part)
+    if (Array.isArray(part)) {
+      if (!isLocalText(partSchema.items ?? {})) return [[label, part.join(', ') || '–']]
+      return part.flatMap((line, at) => textFacts(`${label}, line ${at + 1}`, line))
+    }
+    const isNested = partSchema.type === 'object' && part !== null && typeof part === 'object'
+    if (isNested) return factsOf(partSchema, part, label)
+    return [[label, formatValue(part)]]
+  })
+}
+
+function textFacts(label: string, value: unknown): Fact[] {
+  const texts = Object.entries(textsOf(value))
+  if (texts.length === 0) return [[label, '–']]
+  return texts.map(([language, text]) => [
+    `${label} (${language})`,
+    <span key={language} lang={language}>
+      {text}
+    </span>,
+  ])
+}

@@ -1,0 +1,109 @@
+import { useState } from 'preact/hooks'
+import type { Stores as StoresService } from '../../features/billing/stores/stores.ts'
+import type { Operators } from '../../features/operators/operators.ts'
+import type { Overview } from '../../usecases/admin/health.ts'
+import type { Json, ReplyOf } from '../api.ts'
+import { plural } from '../format.ts'
+import { linkTo } from '../router.ts'
+import { Badge, List } from '../ui/parts.tsx'
+import { useRemote } from '../ui/remote.tsx'
+
+type Step = {
+  title: string
+  isDone: boolean
+  hint: string
+  /** The page of the documentation that explains it. */
+  guide: string
+  /** The screen where it is done or seen. */
+  screen?: string
+}
+
+const DISMISSED = 'homeport-checklist-dismissed'
+
+/** What the checklist needs besides the overview. */
+export function useSetup() {
+  const operators = useRemote<ReplyOf<Operators['accounts']['list']>>('operators')
+  const stores = useRemote<ReplyOf<StoresService['status']['read']>>('stores')
+  const isSettled = [operators, stores].every(({ data, error }) => data !== null || error !== null)
+  const hasStore =
+    stores.data !== null && (stores.data.apps.length > 0 || stores.data.play !== null)
+  return { isSettled, hasStore, operators: operators.data?.length ?? 0 }
+}
+
+type ChecklistProps = { overview: Json<Overview>; setup: ReturnType<typeof useSetup> }
+
+/** The steps of a new installation. Shows nothing once all are done, or after it is dismissed. */
+export function SetupChecklist({ overview, setup }: ChecklistProps) {
+  const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null)
+  const steps = stepsFor(overview, setup.hasStore, setup.operators)
+  const dismiss = () => {
+    localStorage.setItem(DISMISSED, 'yes')
+    setDismissed(true)
+  }
+  const open = steps.filter(({ isDone }) => !isDone)
+  if (open.length === 0 || isDismissed) return null
+  return (
+    <section class="card" aria-labelledby="setup">
+      <h2 id="setup">Finish the setup: {plural(open.length, 'step')} left</h2>
+      <List items={steps}>
+        {({ title, isDone, hint, guide, screen }) => (
+          <li key={title}>
+            {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
+            <Badge tone={isDone ? 'good' : 'plain'}>{isDone ? 'done' : 'to do'}</Badge>
+            {!isDone && (
+              <span class="wide soft">
+                {hint} See <code>{guide}</code>.
+              </span>
+            )}
+          </li>
+        )}
+      </List>
+      <div class="actions">
+        <button type="button" class="quiet" onClick={dismiss}>
+          Dismiss
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number): Step[] {
+  const { mails, events, backup } = overview
+  return [
+    {
+      title: 'Send e-mails',
+      isDone: mails.isConfigured,
+      hint: 'Set SMTP_URL. Until then, e-mails are only written to files.',
+      guide: 'docs/deployment.md',
+    },
+    {
+      title: 'Connect a store or a billing provider',
+      isDone: hasStore || events.latestAt !== null,
+      hint: 'Set up the App Store, Google Play or RevenueCat.',
+      guide: 'docs/billing.md',
+      screen: 'stores',
+    },
+    {
+      title: 'Set a webhook token',
+      // The stores sign their notifications, so a token is needed for a billing provider only.
+      isDone: events.isConfigured || hasStore,
+      hint: 'Set WEBHOOK_TOKEN. Until then, events of the billing provider are rejected.',
+      guide: 'docs/billing.md',
+      screen: 'events',
+    },
+    {
+      title: 'Schedule backups',
+      isDone: backup.schedule !== null,
+      hint: 'Set BACKUP_SCHEDULE.',
+      guide: 'docs/backups.md',
+      screen: 'backups',
+    },
+    {
+      title: 'Invite a second operator',
+      isDone: operators > 1,
+      hint: 'If you lose your passkey, they can let you in again.',
+      guide: 'docs/console.md',
+      screen: 'operators',
+    },
+  ]
+}

@@ -1,0 +1,84 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { independentTest, useConsole } from '../support/console.ts'
+import { becomeReader, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+
+const world = useConsole()
+
+independentTest('readers see plain values instead of forms', async () => {
+  const { page, context } = await world.open()
+  await becomeReader(page)
+  for (const [path, value] of [
+    ['settings', 'support@example.com'],
+    ['plans', 'pro_month'],
+    ['faqs', 'cancel'],
+  ] as const) {
+    await page.goto(`/console/${path}`)
+    await waitUntilLoaded(page)
+    await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+    const shown = await textOf(page.locator('main'))
+    expect([path, shown.includes('Read-only'), shown.includes(value)]).toEqual([path, true, true])
+    expect([path, await page.locator('main fieldset, main :disabled').count()]).toEqual([path, 0])
+    expect(await page.getByRole('button', { name: 'Review and publish' }).count()).toBe(0)
+  }
+  await context.close()
+})
+
+independentTest('an invitation opened in a signed-in tab asks who to be', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console')
+  await waitUntilLoaded(page)
+  const link = await world.console.linkFor('bo')
+  const dialog = page.getByRole('dialog', { name: 'You are signed in as olga' })
+  await page.goto(link)
+  await dialog.getByText('Sign out and set up as bo?').waitFor()
+  expect(page.url()).toBe(`${world.console.url}/console`)
+  await press(page, 'Stay signed in')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'olga' }).first().waitFor()
+  await page.goto(link)
+  // Signing out ends the session that other tests use.
+  await page.route('**/console/api/me/sign-out', async (route) => {
+    await context.clearCookies()
+    await route.fulfill({ json: { code: 'ok', response: null } })
+  })
+  await press(page, 'Sign out and set up as bo')
+  await page.getByText('Hello bo.').waitFor()
+  await press(page, 'Create a passkey on this device')
+  await page.getByRole('link', { name: 'bo', exact: true }).first().waitFor()
+  await context.close()
+})
+
+independentTest('an invitation opened in a signed-out tab replaces the login page', async () => {
+  const { page, context } = await world.openSignedOut()
+  await page.goto('/console')
+  await page.getByLabel('Password').waitFor()
+  await page.goto(await world.console.linkFor('cy'))
+  await page.getByText('Hello cy.').waitFor()
+  expect(page.url()).toBe(`${world.console.url}/console`)
+  await context.close()
+})
+
+independentTest('signing in in one tab continues the others', async () => {
+  const { page, newPage, context } = await world.open()
+  await page.goto('/console/settings')
+  await waitUntilLoaded(page)
+  await page.getByLabel('Support email').fill('kept@example.com')
+  const cookies = await context.cookies('https://localhost')
+  await context.clearCookies()
+  await page.getByRole('link', { name: 'People', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Your session ended. Sign in to continue' })
+  await dialog.waitFor()
+  await context.addCookies(cookies)
+  const other = await newPage()
+  await other.goto('/console')
+  await waitUntilLoaded(other)
+  await other.evaluate(`new BroadcastChannel('homeport-console').postMessage(null)`)
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'ann@example.com' }).waitFor()
+  await context.close()
+})
+
+function press(page: Page, name: string) {
+  return page.getByRole('button', { name, exact: true }).click()
+}

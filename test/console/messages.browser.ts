@@ -1,0 +1,163 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { WEBHOOK_TOKEN } from '../support/app.ts'
+import { independentTest, useConsole } from '../support/console.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { postJson } from '../support/requests.ts'
+
+/** Ends with an override that shows the rest in reverse. */
+const REVERSED = 'Invoice \u202Efdp.exe'
+const EVENTS = 120
+
+const world = useConsole()
+
+independentTest('shows an error of a dialog inside the dialog', async () => {
+  const { page, context } = await world.open()
+  const { users } = await world.ask('people?q=bob@example.com')
+  await page.route('**/delete', (route) =>
+    route.fulfill({ status: 503, json: { code: 'unavailable', message: 'Try again later.' } }),
+  )
+  await show(page, `people/${users[0].id}`)
+  await page.getByRole('button', { name: /^Delete .* account$/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').fill('bob@example.com')
+  await dialog.getByRole('button', { name: /^Delete/ }).click()
+  await dialog.getByRole('alert').getByText('Try again later.').waitFor()
+  await context.close()
+})
+
+independentTest('marks the field that the server refuses', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'webhooks')
+  const url = page.getByLabel('URL')
+  await url.fill('ftp://example.com')
+  await page.getByRole('button', { name: 'Add endpoint' }).click()
+  await page.locator('[aria-invalid=true]').waitFor()
+  expect(await page.evaluate('document.activeElement.value')).toBe('ftp://example.com')
+  const description = await url.getAttribute('aria-describedby')
+  const texts = await Promise.all(
+    (description ?? '').split(' ').map((id) => textOf(page.locator(`[id="${id}"]`))),
+  )
+  expect(texts.join(' ')).toContain('https')
+  await url.fill('https://example.com')
+  expect(await url.getAttribute('aria-invalid')).toBe(null)
+  await context.close()
+})
+
+independentTest('says why a role cannot be changed', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'operators')
+  await page.getByLabel('Role of olga').selectOption('reader')
+  expect(await textOf(page.getByRole('alert'))).toContain('owner')
+  expect(await page.getByLabel('Role of olga').inputValue()).toBe('owner')
+  await context.close()
+})
+
+independentTest('a message is part of the header and covers nothing', async () => {
+  const { page, context } = await world.open({ viewport: { width: 375, height: 667 } })
+  await show(page, 'settings')
+  await page.getByLabel('Support email').fill('message@example.com')
+  await press(page, 'Review and publish')
+  await press(page, 'Publish change')
+  await page.locator('.bar .message.good', { hasText: 'Published.' }).waitFor()
+  await context.close()
+})
+
+independentTest('says that deleting an account does not cancel its subscription', async () => {
+  const { page, context } = await world.open()
+  const { users } = await world.ask('people?q=ann@example.com')
+  await show(page, `people/${users[0].id}`)
+  await page.getByRole('button', { name: /^Delete .* account$/ }).click()
+  const warning = page.getByRole('dialog').locator('.notice')
+  await warning.waitFor()
+  expect(await textOf(warning)).toContain('goes on charging for it after the deletion')
+  expect(await warning.getByRole('link').getAttribute('href')).toBe(
+    'https://apps.apple.com/account/subscriptions',
+  )
+  await context.close()
+})
+
+independentTest('says how many events a replay concerns, and shows when it is done', async () => {
+  const type = 'COUNTED_EVENT'
+  for (let at = 0; at < EVENTS; at++) {
+    const event = { id: `${type}-${at}`, type, app_user_id: 'counted', event_timestamp_ms: at }
+    await postJson(world.console.server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
+  }
+  const { page, context } = await world.open()
+  await show(page, `events?type=${type}`)
+  await press(page, 'Replay all matches')
+  await page.getByRole('dialog', { name: `Replay ${EVENTS} events?` }).waitFor()
+  await press(page, `Replay ${EVENTS} events`)
+  await page.getByText(`Replayed ${EVENTS} events, none failed.`).waitFor()
+  await page.route('**/events/replay', () => new Promise(() => {}))
+  await press(page, 'Replay all matches')
+  await press(page, `Replay ${EVENTS} events`)
+  await page.getByText(`0 of ${EVENTS} replayed`).waitFor()
+  await press(page, 'Stop')
+  await page.getByText('Stopped after 0 events, none failed.').waitFor()
+  await context.close()
+})
+
+independentTest('shows every time in the local zone, with UTC as its title', async () => {
+  const { page, context } = await world.open({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' })
+  const { users } = await world.ask('people?q=ann@example.com')
+  const { events } = await world.ask('events?type=INITIAL_PURCHASE')
+  const ann = `people/${users[0].id}`
+  const wrong: string[] = []
+  for (const path of ['', ann, `${ann}/subscription`, `events/${events[0].eventId}`, 'audit']) {
+    await show(page, path)
+    const times = await page.locator('main time').all()
+    if (times.length === 0) wrong.push(`${path}: no times`)
+    for (const time of times)
+      if (!(await time.getAttribute('title'))?.includes('UTC')) wrong.push(`${path}: no UTC`)
+  }
+  expect(wrong).toEqual([])
+  await show(page, `events/${events[0].eventId}`)
+  expect(await textOf(page.locator('.sentence'))).not.toContain('UTC')
+  const { receivedAt } = events[0]
+  const expected = new Intl.DateTimeFormat('en-GB', {
+    timeStyle: 'short',
+    timeZone: 'Asia/Tokyo',
+  }).format(new Date(receivedAt))
+  const received = page.locator('.facts > div', { hasText: 'Received' })
+  expect(await textOf(received)).toContain(expected)
+  await context.close()
+})
+
+independentTest('makes characters visible that change the order of text', async () => {
+  const { page, context } = await world.open()
+  const { version, content } = await world.ask('faqs')
+  const faq = { question: REVERSED, answer: 'No.', category: 'Other' }
+  await world.ask('faqs/publish', { base: version, note: '', content: [...content, faq] })
+  await show(page, 'faqs')
+  await page.getByText('Invoice [U+202E]fdp.exe').waitFor()
+  await page.getByRole('button', { name: /^Edit Invoice/ }).click()
+  const field = page.getByRole('group', { name: 'Question', exact: true }).getByLabel('en')
+  expect(await field.inputValue()).toBe(REVERSED)
+  await page.getByText('Contains U+202E').waitFor()
+  await context.close()
+})
+
+independentTest('the checklist names what is left to set up until it is dismissed', async () => {
+  const { page, context } = await world.open()
+  await show(page, '')
+  const checklist = page.getByRole('region', { name: /^Finish the setup/ })
+  expect(await textOf(checklist)).toContain('Set SMTP_URL.')
+  await checklist.getByRole('link', { name: 'Schedule backups' }).click()
+  await page.getByRole('heading', { name: 'Backups' }).waitFor()
+  await show(page, '')
+  await press(page, 'Dismiss')
+  await page.reload()
+  await waitUntilLoaded(page)
+  expect(await checklist.count()).toBe(0)
+  await context.close()
+})
+
+function press(page: Page, name: string) {
+  return page.getByRole('button', { name, exact: true }).click()
+}
+
+async function show(page: Page, path: string) {
+  await page.goto(`/console/${path}`)
+  await waitUntilLoaded(page)
+}

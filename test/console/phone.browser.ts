@@ -1,0 +1,125 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { independentTest, useConsole } from '../support/console.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+
+const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true }
+const MIN_FONT_PX = 16
+
+const world = useConsole()
+
+independentTest('filters are behind a button on a phone', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'events?outcome=failed')
+  const outcome = page.getByLabel('Outcome')
+  expect(await outcome.isVisible()).toBe(false)
+  await page.getByRole('button', { name: '1 filter set' }).click()
+  await outcome.selectOption('applied')
+  await page.waitForURL('**/events?outcome=applied')
+  await context.close()
+})
+
+independentTest('bars take less than a third of a phone’s screen', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'settings')
+  await page.getByLabel('Support email').fill('phone@example.com')
+  const heights = await Promise.all(
+    ['.bar', '.sticky'].map(async (bar) => (await page.locator(bar).boundingBox())?.height ?? 999),
+  )
+  expect(heights.reduce((sum, height) => sum + height)).toBeLessThan(PHONE.viewport.height / 3)
+  await context.close()
+})
+
+independentTest('no input zooms, and nothing scrolls inside the page, on a phone', async () => {
+  const { page, context } = await world.open(PHONE)
+  const { events } = await world.ask('events')
+  const problems: string[] = []
+  for (const path of ['settings', 'live', 'audit', 'operators', `events/${events[0].eventId}`]) {
+    await show(page, path)
+    const found = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll('body *')].flatMap((one) => {
+      const { fontSize, overflowY } = getComputedStyle(one)
+      const isField = one.matches('input, select, textarea')
+      const isSmall = isField && parseFloat(fontSize) < ${MIN_FONT_PX}
+      const scrolls = !isField && /auto|scroll/.test(overflowY) && one.scrollHeight > one.clientHeight + 1
+      return isSmall || scrolls ? [one.outerHTML.slice(0, 100)] : []
+    })`)
+    problems.push(...found.map((one) => `${path}: ${one}`))
+  }
+  expect(problems).toEqual([])
+  await context.close()
+})
+
+independentTest('a phone can hand the key to its authenticator app', async () => {
+  const link = await world.console.linkFor('phoebe')
+  const isLinkVisible = async (options: object) => {
+    const { page, context } = await world.openSignedOut(options)
+    await page.goto(link)
+    await page.getByRole('button', { name: 'Use a password' }).click()
+    await page.getByRole('img', { name: 'QR code' }).waitFor()
+    const opener = page.locator('a[href^="otpauth://totp/"]')
+    const isVisible = await opener.isVisible()
+    await context.close()
+    return isVisible
+  }
+  expect([await isLinkVisible(PHONE), await isLinkVisible({})]).toEqual([true, false])
+})
+
+independentTest('password managers recognise the sign-in fields', async () => {
+  const { page, context } = await world.openSignedOut()
+  const fields = () =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll('form input')].map(({ name, autocomplete }) => name + ' ' + autocomplete)`,
+    )
+  await page.goto('/console')
+  await page.getByLabel('Password').waitFor()
+  expect(await fields()).toEqual([
+    'username username',
+    'password current-password',
+    'code one-time-code',
+  ])
+  await page.goto('about:blank')
+  await page.goto(await world.console.linkFor('penny'))
+  await page.getByRole('button', { name: 'Use a password' }).click()
+  await page.getByLabel('New password').waitFor()
+  expect(await fields()).toEqual([
+    'username username',
+    'password new-password',
+    'code one-time-code',
+  ])
+  await context.close()
+})
+
+independentTest('prints a user page without the console around it', async () => {
+  const { page, context } = await world.open()
+  const { users } = await world.ask('people?q=ann@example.com')
+  await show(page, `people/${users[0].id}/subscription`)
+  await page.emulateMedia({ media: 'print' })
+  await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
+  for (const hidden of ['.bar', 'nav.side', 'main button', '.tabs'])
+    expect([hidden, await page.locator(hidden).first().isVisible()]).toEqual([hidden, false])
+  expect(await page.locator('main .changes').first().isVisible()).toBe(true)
+  expect(await textOf(page.locator('.print-only'))).toContain('Printed by olga')
+  await context.close()
+})
+
+independentTest('prints an audit extract with its filter and changes', async () => {
+  const { page, context } = await world.open()
+  const { version, content } = await world.ask('settings')
+  const edited = { ...content, supportEmail: 'print@example.com' }
+  await world.ask('settings/publish', { base: version, note: '', content: edited })
+  await show(page, 'audit?action=settings.publish')
+  await page.emulateMedia({ media: 'print' })
+  await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
+  const extract = page.getByText('Extract of the audit log: action settings.publish')
+  expect(await extract.isVisible()).toBe(true)
+  expect(await page.getByText('print@example.com').first().isVisible()).toBe(true)
+  expect(await page.getByText('Export').isVisible()).toBe(false)
+  await context.close()
+})
+
+async function show(page: Page, path: string) {
+  await page.goto(`/console/${path}`)
+  await waitUntilLoaded(page)
+}
