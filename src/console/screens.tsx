@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { AlertsScreen } from './screens/alerts.tsx'
 import { ApiKeysScreen } from './screens/api-keys.tsx'
 import { AuditScreen } from './screens/audit.tsx'
 import { BackupsScreen } from './screens/backups.tsx'
@@ -44,6 +45,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'faqs', label: 'FAQs', Screen: FaqsScreen },
   { path: 'files', label: 'Files', Screen: FilesScreen },
   { path: 'rates', label: 'Rates', Screen: RatesScreen },
+  { path: 'alerts', label: 'Alerts', Screen: AlertsScreen },
   { path: 'metrics', label: 'Metrics', Screen: MetricsScreen },
   { path: 'live', label: 'Live log', Screen: LiveScreen },
   { path: 'backups', label: 'Backups', Screen: BackupsScreen },
