@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { AlertsScreen } from './screens/alerts.tsx'
 import { ApiKeysScreen } from './screens/api-keys.tsx'
 import { AuditScreen } from './screens/audit.tsx'
 import { BackupsScreen } from './screens/backups.tsx'
@@ -49,6 +50,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: 'stores', label: 'Stores', group: 'Integrations', Screen: StoresScreen },
   { path: 'webhooks', label: 'Webhooks', group: 'Integrations', Screen: WebhooksScreen },
   { path: 'api-keys', label: 'API keys', group: 'Integrations', Screen: ApiKeysScreen },
+  { path: 'alerts', label: 'Alerts', group: 'Server', Screen: AlertsScreen },
   { path: 'metrics', label: 'Metrics', group: 'Server', Screen: MetricsScreen },
   { path: 'live', label: 'Live log', group: 'Server', Screen: LiveScreen },
   { path: 'backups', label: 'Backups', group: 'Server', Screen: BackupsScreen },

@@ -3,6 +3,8 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 /** Upper bounds in seconds: from a cached read to a client that gives up. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+type MetricRow = { labels: Record<string, string | number>; value: number; metricName?: string }
+
 /** One number, or one per value of `label`; null when it is unknown. */
 type Value = number | null | Record<string, number>
 
@@ -43,7 +45,7 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
         for (const [key, count] of Object.entries(value)) this.inc({ [label ?? 'of']: key }, count)
     }
   }
-  return { observeRequest, createCounter, render }
+  return { observeRequest, createCounter, render, read }
 
   /** `route` is the route pattern, `code` the code of the reply, if any. */
   function observeRequest(labels: RequestLabels, seconds: number) {
@@ -60,6 +62,16 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
     for (const value of known) counter.inc({ [label]: value }, 0)
     return (value) => counter.inc({ [label]: value })
+  }
+
+  /** The current values of a metric; `part` is `bucket`, `sum` or `count` of a histogram. */
+  async function read(name: string) {
+    const metric = await registry.getSingleMetric(name)?.get()
+    const values = (metric?.values ?? []) as MetricRow[]
+    return values.map(({ labels, value, metricName }) => {
+      const part = metricName?.slice(name.length + 1)
+      return { labels, value, ...(part ? { part } : {}) }
+    })
   }
 
   async function render() {

@@ -1,3 +1,5 @@
+import { alertsFeature } from '../features/alerts/feature.ts'
+import type { ReadMetric } from '../features/alerts/measurements.ts'
 import { apiKeysFeature } from '../features/api-keys/feature.ts'
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
@@ -48,6 +50,7 @@ const FEATURES = [
   usageFeature,
   apiKeysFeature,
   webhooksFeature,
+  alertsFeature,
 ] as const
 
 type Command = (typeof FEATURES)[number]['commands'][number]
@@ -65,6 +68,7 @@ export type FeaturesDeps = {
   asksPerSecond?: number
   /** How webhooks are sent; set only by tests. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
+  readMetric: ReadMetric
 }
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
@@ -150,6 +154,11 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     alertOperators: users.services.users.alertOperators,
     sending: deps.webhookSending,
   })
+  const alerts = alertsFeature.create(platform, {
+    readMetric: deps.readMetric,
+    alertOperators: users.services.users.alertOperators,
+    announce: (tx, type, data) => webhooks.services.webhooks.emit(tx, { type, userId: null, data }),
+  })
   const announcements = createAnnouncements({
     changes,
     ...webhooks.services,
@@ -169,6 +178,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     operators,
     apiKeys,
     webhooks,
+    alerts,
   ]
   type Services = Intersection<(typeof parts)[number]['services']>
   const services = Object.assign({}, ...parts.map((part) => part.services)) as Services

@@ -9,7 +9,7 @@ import { createFeatures, type FeaturesDeps, type Tables } from './features.ts'
 import { createPlatform, type PlatformDeps } from './platform.ts'
 
 export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
-  FeaturesDeps & {
+  Omit<FeaturesDeps, 'readMetric'> & {
     /** When the server that uses these services started; null for a command that runs without a server. */
     servingSince?: Date | null
     host?: HostState
@@ -26,7 +26,10 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 /** Creates the platform, the features and the monitoring of both. */
 export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
-  const { parts, services } = createFeatures({ ...platform, secrets: deps.secrets }, deps)
+  const { parts, services } = createFeatures(
+    { ...platform, secrets: deps.secrets },
+    { ...deps, readMetric: (name) => monitoring.metrics.read(name) },
+  )
   const { users, rates, space, files } = services
   const monitoring = createMonitoring({
     ...platform,

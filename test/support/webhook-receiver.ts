@@ -45,6 +45,14 @@ export async function emit({ services }: TestApp, ...events: WebhookEvent[]) {
 
 /** One event of each type, about the user `userId`. */
 export function sampleEvents(userId: string): WebhookEvent[] {
+  const alert = {
+    rule: 'disk-low',
+    title: 'The disk is almost full',
+    severity: 'page',
+    value: 812.4,
+    threshold: 1_000,
+    unit: 'MB free',
+  }
   const user = {
     _id: userId,
     loginType: 'email',
@@ -72,6 +80,8 @@ export function sampleEvents(userId: string): WebhookEvent[] {
       userId,
       data: { userId, limit: 'exports', max: 10, used: 10, resetsAt: null },
     },
+    { type: 'alert.fired', userId: null, data: alert },
+    { type: 'alert.resolved', userId: null, data: alert },
     { type: 'test', userId: null, data: { text: 'This is a test.' } },
   ]
 }

@@ -20,6 +20,7 @@ const ICONS: Record<string, string> = {
   webhooks:
     'M6 21a3 3 0 1 0 0-6 3 3 0 0 0 0 6M18 21a3 3 0 1 0 0-6 3 3 0 0 0 0 6M12 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6M11 9l-4 6M13 9l4 6M9 18h6',
   'api-keys': 'M8 7l-5 5 5 5M16 7l5 5-5 5M13 5l-2 14',
+  alerts: 'M6 9a6 6 0 0 1 12 0v5l2 3H4l2-3zM10 20h4',
   metrics: 'M4 20V4M4 20h16M8 16v-4M12 16V8M16 16v-6',
   live: 'M3 12h4l3-8 4 16 3-8h4',
   backups: 'M4 7h16v13H4zM6 4h12M12 10v7M9 14l3 3 3-3',

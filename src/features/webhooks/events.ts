@@ -5,6 +5,8 @@ export const EVENT_TYPES = [
   'user.deleted',
   'subscription.changed',
   'usage.limit_reached',
+  'alert.fired',
+  'alert.resolved',
   'test',
 ] as const
 
@@ -14,6 +16,16 @@ export const ALL_EVENTS = 'all'
 
 /** `user` is the user as the server API describes it. */
 type UserData = { userId: string; user: object }
+
+/** `rule` is the name of the alert rule; `value` is null if it is unknown. */
+type AlertData = {
+  rule: string
+  title: string
+  severity: string
+  value: number | null
+  threshold: number
+  unit: string
+}
 
 type EventData = {
   'user.created': UserData
@@ -36,6 +48,8 @@ type EventData = {
     used: number
     resetsAt: string | null
   }
+  'alert.fired': AlertData
+  'alert.resolved': AlertData
   test: { text: string }
 }
 

@@ -28,7 +28,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     now,
   })
   const readings = createReadings(deps, readiness)
-  const { observeRequest, createCounter, render } = createMetrics(readings, config.instance)
+  const { observeRequest, createCounter, render, read } = createMetrics(readings, config.instance)
   const countDenial = createCounter(
     'homeport_denials_total',
     'Requests answered with 401, by reason',
@@ -59,7 +59,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     'code',
     DELIVERY_CODES,
   )
-  const metrics = { observeRequest: observe, countDenial, render }
+  const metrics = { observeRequest: observe, countDenial, render, read }
   return { metrics, recorder, readiness, status, serverState }
 
   function observe(labels: RequestLabels, seconds: number) {

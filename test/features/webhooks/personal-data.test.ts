@@ -67,11 +67,11 @@ test('messages are deleted after 30 days, with deliveries, attempts and former s
   await webhooks.flush()
   await webhooks.retention.clearOld()
   const { webhookMessages, webhookDeliveries, webhookAttempts, webhookEndpoints } = db.tables
-  expect(await db.read.$count(webhookMessages)).toBe(1_206)
+  expect(await db.read.$count(webhookMessages)).toBe(1_608)
   app.clock.advance(DAY + 1)
   await webhooks.retention.clearOld()
   for (const table of [webhookMessages, webhookDeliveries, webhookAttempts])
-    expect(await db.read.$count(table)).toBe(6)
+    expect(await db.read.$count(table)).toBe(8)
   const [{ formerSecret, formerSecretUntil } = {}] = await db.read.select().from(webhookEndpoints)
   expect([formerSecret, formerSecretUntil]).toEqual([null, null])
 }, 20_000)

@@ -208,7 +208,7 @@ test('removes an endpoint with its deliveries, also while an attempt is under wa
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
   await emit(app, ...sampleEvents('u1'))
-  await waitUntil(() => receiver.received.length === 6)
+  await waitUntil(() => receiver.received.length === 8)
   const { webhooks } = app.services
   await webhooks.endpoints.remove(id)
   held.resolve(new Response())
@@ -244,7 +244,7 @@ test('lists deliveries by endpoint and state, page by page', async () => {
   const after = first.next ?? undefined
   const second = await webhooks.deliveries.list({ endpoint: badId, limit: 4, after })
   const ids = [...first.deliveries, ...second.deliveries].map(({ id }) => id)
-  expect([new Set(ids).size, second.next]).toEqual([6, null])
+  expect([new Set(ids).size, second.next]).toEqual([8, null])
   expect(ids).toEqual(ids.toSorted().toReversed())
 })
 

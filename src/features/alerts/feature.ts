@@ -1,0 +1,27 @@
+import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import { alertsAdmin } from './admin.ts'
+import { alertCommands } from './commands.ts'
+import type { ReadMetric } from './measurements.ts'
+import { type AlertsDb, alertTables } from './schema.ts'
+import { type Alerts, createAlerts } from './service.ts'
+
+type Needs = {
+  readMetric: ReadMetric
+  alertOperators: Parameters<typeof createAlerts>[0]['alertOperators']
+  announce: Parameters<typeof createAlerts>[0]['announce']
+}
+
+/** Alerts to operators, without a monitoring system. */
+export const alertsFeature = {
+  tables: alertTables,
+  commands: alertCommands,
+  create(platform: Platform<AlertsDb>, needs: Needs) {
+    const hasAddress = platform.config.alertEmail !== null
+    const alerts: Alerts = createAlerts({ ...platform, ...needs, hasAddress })
+    return {
+      services: { alerts },
+      consoleRoutes: ({ record }: ConsoleContext) => alertsAdmin({ alerts, record }),
+      jobs: [{ name: 'alerts', schedule: ['* * * * *'], run: alerts.evaluate }],
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,65 @@
+/** A value of a metric, with its labels. */
+type MetricValue = { labels: Record<string, string | number>; value: number; part?: string }
+
+/** The current values of a metric of `/metrics`; empty if it has none. */
+export type ReadMetric = (name: string) => Promise<MetricValue[]>
+
+export type Labels = Record<string, RegExp>
+
+/** What rules measure. Null where there is nothing to measure. */
+export type Measurements = {
+  /** The highest current value. */
+  highest: (name: string, labels?: Labels) => Promise<number | null>
+  /** The lowest current value. */
+  lowest: (name: string, labels?: Labels) => Promise<number | null>
+  /** How much a counter has grown in the last minutes, or since the start. `part`: of a histogram. */
+  increase: (name: string, minutes: number, labels?: Labels, part?: string) => Promise<number>
+}
+
+type Reading = { at: number; total: number }
+
+const MINUTE_MS = 60_000
+/** The longest window of a rule. */
+const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
+
+/** Measures this process. The readings of counters are kept in memory, so windows begin at the start. */
+export function createMeasurements(readMetric: ReadMetric, now: () => Date): Measurements {
+  const readings = new Map<string, Reading[]>()
+  return { highest, lowest, increase }
+
+  async function highest(name: string, labels: Labels = {}) {
+    const values = await matching(name, labels)
+    return values.length === 0 ? null : Math.max(...values)
+  }
+
+  async function lowest(name: string, labels: Labels = {}) {
+    const values = await matching(name, labels)
+    return values.length === 0 ? null : Math.min(...values)
+  }
+
+  async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
+    const at = now().getTime()
+    const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)
+    const key = JSON.stringify([name, describe(labels), part])
+    const kept = (readings.get(key) ?? []).filter((one) => at - one.at <= MAX_WINDOW_MS)
+    kept.push({ at, total })
+    readings.set(key, kept)
+    const since = at - minutes * MINUTE_MS
+    const before = kept.findLast((one) => one.at <= since) ?? kept[0]
+    return total - (before?.total ?? total)
+  }
+
+  async function matching(name: string, labels: Labels, part?: string): Promise<number[]> {
+    const values = await readMetric(name)
+    return values.flatMap((one) => {
+      const isWanted = Object.entries(labels).every(([label, pattern]) =>
+        pattern.test(String(one.labels[label] ?? '')),
+      )
+      return isWanted && one.part === part ? [one.value] : []
+    })
+  }
+}
+
+function describe(labels: Labels): string[] {
+  return Object.entries(labels).map(([label, pattern]) => `${label}=${pattern.source}`)
+}

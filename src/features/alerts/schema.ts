@@ -1,0 +1,24 @@
+import type { Columns } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
+
+export type AlertsDb = Db<ReturnType<typeof alertTables>>
+
+/** What operators have set for an alert rule, and its state. Rules without a row have their defaults. */
+export function alertTables({ table, text, bool, real, ms }: Columns) {
+  const alerts = table('alerts', {
+    /** The name of the rule. */
+    rule: text().primaryKey(),
+    isOn: bool().notNull(),
+    /** Null for the rule's default. */
+    threshold: real(),
+    /** Since when the condition has held; null while it does not. */
+    breachedSince: ms(),
+    /** When operators were told; null while the alert is not firing. */
+    firedAt: ms(),
+    /** Since when the condition of a firing alert has no longer held. */
+    calmSince: ms(),
+    /** What was measured last; null if it is unknown. */
+    value: real(),
+  })
+  return { alerts }
+}

@@ -1,0 +1,188 @@
+import { eq } from 'drizzle-orm'
+import { MINUTE_MS } from '../../lib/durations.ts'
+import { AppError, invalidField } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { createMeasurements, type ReadMetric } from './measurements.ts'
+import type { Rule } from './rule.ts'
+import { RULES } from './rules.ts'
+import type { AlertsDb } from './schema.ts'
+
+/** A firing or resolved alert, as webhooks and e-mails describe it. `value` is null if it is unknown. */
+type Alert = {
+  rule: string
+  title: string
+  severity: string
+  value: number | null
+  threshold: number
+  unit: string
+}
+
+type AlertsDeps = {
+  db: AlertsDb
+  readMetric: ReadMetric
+  /** Queues an e-mail to the operators, if they have an address. */
+  alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
+  /** Tells webhook endpoints that an alert fires or is resolved. */
+  announce: (tx: Tx, type: 'alert.fired' | 'alert.resolved', alert: Alert) => Promise<void>
+  /** Whether ALERT_EMAIL is set. */
+  hasAddress: boolean
+  now: () => Date
+  log: Log
+}
+
+type Row = AlertsDb['tables']['alerts']['$inferSelect']
+type Setting = { isOn?: boolean | undefined; threshold?: number | null | undefined }
+
+export type Alerts = ReturnType<typeof createAlerts>
+
+/** How long a firing alert's condition must no longer hold before it is resolved. */
+const CALM_MS = 5 * MINUTE_MS
+
+/** Tells operators once when something needs their attention, and once when it no longer does. */
+export function createAlerts(deps: AlertsDeps) {
+  const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
+  const { alerts } = db.tables
+  const measurements = createMeasurements(readMetric, now)
+  return { evaluate, list, set, sendTest }
+
+  /** Measures every rule that is on, and tells operators what has changed. */
+  async function evaluate() {
+    const rows = await readRows()
+    for (const rule of RULES) {
+      const row = rows.get(rule.name) ?? defaultRow(rule)
+      if (!row.isOn) continue
+      const value = await rule.read(measurements, now()).catch((err) => {
+        log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
+        return null
+      })
+      const next = stateAfter(rule, row, value)
+      if (Bun.deepEquals(next, row)) continue
+      await db.write(async (tx) => {
+        // Another instance may have told operators meanwhile.
+        const current = await findRow(tx, rule)
+        const isNew = (current.firedAt === null) !== (next.firedAt === null)
+        await store(tx, { ...next, isOn: current.isOn, threshold: current.threshold })
+        if (isNew && current.isOn) await tell(tx, rule, next)
+      })
+    }
+  }
+
+  function stateAfter(rule: Rule, row: Row, value: number | null): Row {
+    const at = now()
+    const threshold = row.threshold ?? rule.threshold
+    const isBreached = value !== null && (rule.isMinimum ? value < threshold : value > threshold)
+    const breachedSince = isBreached ? (row.breachedSince ?? at) : null
+    if (row.firedAt === null) {
+      const isDue =
+        breachedSince !== null && at.getTime() - breachedSince.getTime() >= rule.minutes * MINUTE_MS
+      return { ...row, value, breachedSince, firedAt: isDue ? at : null, calmSince: null }
+    }
+    const calmSince = isBreached ? null : (row.calmSince ?? at)
+    const isOver = calmSince !== null && at.getTime() - calmSince.getTime() >= CALM_MS
+    if (isOver) return { ...row, value, breachedSince: null, firedAt: null, calmSince: null }
+    return { ...row, value, breachedSince, calmSince }
+  }
+
+  async function tell(tx: Tx, rule: Rule, { firedAt, value, threshold }: Row) {
+    const { name, title, severity, advice, unit } = rule
+    const limit = threshold ?? rule.threshold
+    const alert = { rule: name, title, severity, value, threshold: limit, unit }
+    await announce(tx, firedAt === null ? 'alert.resolved' : 'alert.fired', alert)
+    const measured = value === null || unit === '' ? '' : ` (${formatValue(value)} ${unit})`
+    if (firedAt === null) await alertOperators(tx, `Resolved: ${title}`, 'The alert is resolved.')
+    else await alertOperators(tx, `${title}${measured}`, `${advice} Rule: ${name}.`)
+  }
+
+  /** The rules with their settings and states, and whether anybody has an address for alerts. */
+  async function list() {
+    const rows = await readRows()
+    const rules = RULES.map((rule) => {
+      const row = rows.get(rule.name) ?? defaultRow(rule)
+      const { name, title, advice, severity, minutes, unit, isMinimum = false } = rule
+      return {
+        name,
+        title,
+        advice,
+        severity,
+        minutes,
+        unit,
+        isMinimum,
+        isOn: row.isOn,
+        threshold: row.threshold ?? rule.threshold,
+        isDefault: row.threshold === null,
+        value: row.value,
+        breachedSince: row.breachedSince?.toISOString() ?? null,
+        firedAt: row.firedAt?.toISOString() ?? null,
+      }
+    })
+    return { hasAddress, rules }
+  }
+
+  /** Turns a rule on or off, or changes its threshold; null restores the default. Throws `not_found`. */
+  async function set(name: string, { isOn, threshold }: Setting) {
+    const rule = RULES.find((one) => one.name === name)
+    if (!rule) throw new AppError('not_found', `There is no alert rule ${name}.`)
+    if (typeof threshold === 'number' && !(Number.isFinite(threshold) && threshold >= 0))
+      throw invalidField('threshold', 'must be a number of 0 or more')
+    return db.write(async (tx) => {
+      const row = await findRow(tx, rule)
+      const next = {
+        ...row,
+        ...(isOn === undefined ? {} : { isOn }),
+        ...(threshold === undefined ? {} : { threshold }),
+        // A changed rule starts over.
+        breachedSince: null,
+        firedAt: null,
+        calmSince: null,
+      }
+      await store(tx, next)
+      const settings = (one: Row) => ({
+        isOn: one.isOn,
+        threshold: one.threshold ?? rule.threshold,
+      })
+      return { before: settings(row), after: settings(next) }
+    })
+  }
+
+  /** Sends a test alert as a firing alert is sent. Throws `conflict` if there is no address. */
+  async function sendTest() {
+    const title = 'This is a test of the alerts'
+    const alert = { rule: 'test', title, severity: 'warn', value: null, threshold: 0, unit: '' }
+    await db.write(async (tx) => {
+      await announce(tx, 'alert.fired', alert)
+      await alertOperators(tx, title, 'You receive alerts at this address.')
+    })
+    return { isMailed: hasAddress }
+  }
+
+  async function readRows(): Promise<Map<string, Row>> {
+    return new Map((await db.read.select().from(alerts)).map((row) => [row.rule, row]))
+  }
+
+  async function findRow(tx: Tx, rule: Rule): Promise<Row> {
+    const [row] = await tx.select().from(alerts).where(eq(alerts.rule, rule.name))
+    return row ?? defaultRow(rule)
+  }
+
+  async function store(tx: Tx, row: Row) {
+    const { rule: _rule, ...set } = row
+    await tx.insert(alerts).values(row).onConflictDoUpdate({ target: alerts.rule, set })
+  }
+}
+
+function defaultRow({ name }: Rule): Row {
+  const unset = {
+    threshold: null,
+    breachedSince: null,
+    firedAt: null,
+    calmSince: null,
+    value: null,
+  }
+  return { rule: name, isOn: true, ...unset }
+}
+
+/** At most one decimal. */
+export function formatValue(value: number): string {
+  return String(Math.round(value * 10) / 10)
+}

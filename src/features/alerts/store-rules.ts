@@ -1,0 +1,111 @@
+import { hours, type Rule } from './rule.ts'
+
+const REFUSED = /^(malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured)$/
+
+/** The rules about the App Store and Google Play. */
+export const STORE_RULES: Rule[] = [
+  {
+    name: 'app-store-refused',
+    title: 'Notifications from the App Store are refused',
+    advice:
+      'Code forbidden: the app is not in APP_STORE_APPS. Code unauthenticated: Apple has not signed them.',
+    severity: 'page',
+    minutes: 0,
+    threshold: 10,
+    unit: 'in two hours',
+    read: (m) => m.increase('homeport_app_store_deliveries_total', 120, { code: REFUSED }),
+  },
+  {
+    name: 'app-store-silent',
+    title: 'The App Store has not sent a notification',
+    advice: '"homeport stores test" makes Apple send one and says what became of it.',
+    severity: 'warn',
+    minutes: 0,
+    threshold: 72,
+    unit: 'hours',
+    read: (m) => hours(m.highest('homeport_app_store_notification_age_seconds')),
+  },
+  {
+    name: 'app-store-history-old',
+    title: 'The history of the App Store has not been read',
+    advice: 'Lost notifications are not found. "homeport stores check" says why.',
+    severity: 'warn',
+    minutes: 0,
+    threshold: 6,
+    unit: 'hours',
+    read: (m) => hours(m.highest('homeport_app_store_history_lag_seconds')),
+  },
+  {
+    name: 'app-store-key-refused',
+    title: 'Apple refuses the API key',
+    advice: '"homeport stores check" says what to check.',
+    severity: 'page',
+    minutes: 30,
+    threshold: 0,
+    unit: '',
+    read: (m) => m.highest('homeport_app_store_key_refused'),
+  },
+  {
+    name: 'play-refused',
+    title: 'Notifications from Google Play are refused',
+    advice: '"homeport stores check" says why. Pub/Sub repeats them for seven days.',
+    severity: 'page',
+    minutes: 0,
+    threshold: 10,
+    unit: 'in two hours',
+    read: (m) => m.increase('homeport_play_deliveries_total', 120, { code: REFUSED }),
+  },
+  {
+    name: 'play-account-refused',
+    title: 'Google refuses the service account',
+    advice:
+      'Purchases are not acknowledged meanwhile, and Google refunds them after three days. Run "homeport stores check".',
+    severity: 'page',
+    minutes: 30,
+    threshold: 0,
+    unit: '',
+    read: (m) => m.highest('homeport_play_account_refused'),
+  },
+  {
+    name: 'play-unacknowledged',
+    title: 'A purchase on Google Play is not acknowledged',
+    advice:
+      'Google refunds it after three days. "homeport purchases list --unacknowledged" lists such purchases.',
+    severity: 'warn',
+    minutes: 0,
+    threshold: 24,
+    unit: 'hours',
+    read: (m) => hours(m.highest('homeport_play_unacknowledged_age_seconds')),
+  },
+  {
+    name: 'play-refunds-soon',
+    title: 'Google will soon refund a purchase',
+    advice:
+      '"homeport purchases list --unacknowledged" lists such purchases. Check PLAY_ACKNOWLEDGE.',
+    severity: 'page',
+    minutes: 0,
+    threshold: 48,
+    unit: 'hours',
+    read: (m) => hours(m.highest('homeport_play_unacknowledged_age_seconds')),
+  },
+  {
+    name: 'play-silent',
+    title: 'Google Play has not sent a notification',
+    advice: 'Send a test notification in the Play Console. An app with few purchases may be quiet.',
+    severity: 'warn',
+    minutes: 0,
+    threshold: 72,
+    unit: 'hours',
+    read: (m) => hours(m.highest('homeport_play_notification_age_seconds')),
+  },
+  {
+    name: 'play-queue-long',
+    title: 'Many purchases are waiting for Google',
+    advice: 'Google is busy or limits requests: the log says which.',
+    severity: 'warn',
+    minutes: 30,
+    threshold: 1_000,
+    unit: 'purchases',
+    read: (m) => m.highest('homeport_play_purchases_waiting'),
+  },
+]

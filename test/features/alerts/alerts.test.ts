@@ -1,0 +1,170 @@
+import { expect, test } from 'bun:test'
+import { RULES } from '../../../src/features/alerts/rules.ts'
+import { createTestApp } from '../../support/app.ts'
+import { startSmtp } from '../../support/smtp.ts'
+
+const MINUTE = 60_000
+const TO = 'ops@example.com'
+/** Only a monitoring system outside sees that the server is down, or compares instances. */
+const ONLY_OUTSIDE = ['down', 'versions-differ']
+
+async function setUp() {
+  const smtp = await startSmtp()
+  const app = await createTestApp({ SMTP_URL: smtp.url, ALERT_EMAIL: TO })
+  const { alerts, users } = app.services
+  await alerts.set('mails-waiting', { isOn: false })
+  return {
+    app,
+    smtp,
+    alerts,
+    /** Evaluates the rules once a minute. Returns the subjects of the mails that were sent. */
+    async pass(minutes: number) {
+      for (let at = 0; at < minutes; at++) {
+        app.clock.advance(MINUTE)
+        await alerts.evaluate()
+      }
+      await users.outbox.flush()
+      return smtp.mails
+        .splice(0)
+        .map(({ subject }) => subject.replace(/\r?\n\s+/g, ' ').replace('homeport: ', ''))
+    },
+    async refuseDelivery() {
+      await app.ask('POST', '/api/webhooks/billing/v1', { json: {} })
+      // Requests are measured after the reply.
+      await Bun.sleep(20)
+    },
+    rule: async (name: string) => (await alerts.list()).rules.find((one) => one.name === name),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]()
+      await smtp[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('an alert is sent once, after its condition has held long enough', async () => {
+  await using it = await setUp()
+  await it.alerts.set('disk-low', { threshold: 1e12 })
+  expect(await it.pass(10)).toEqual([])
+  expect(await it.pass(1)).toEqual([expect.stringMatching(/^The disk is almost full \(\d/)])
+  expect(await it.pass(30)).toEqual([])
+  expect((await it.rule('disk-low'))?.firedAt).toBeString()
+})
+
+test('an alert is resolved once, five minutes after its condition has ended', async () => {
+  await using it = await setUp()
+  await it.pass(1)
+  await it.refuseDelivery()
+  expect(await it.pass(1)).toEqual([
+    "The billing provider's deliveries are refused (1 in two hours)",
+  ])
+  expect(await it.pass(119)).toEqual([])
+  expect(await it.pass(10)).toEqual(["Resolved: The billing provider's deliveries are refused"])
+  expect(await it.pass(30)).toEqual([])
+  await it.refuseDelivery()
+  expect(await it.pass(1)).toHaveLength(1)
+})
+
+test('a condition that ends in time is not sent', async () => {
+  await using it = await setUp()
+  await it.alerts.set('disk-low', { threshold: 1e12 })
+  await it.pass(8)
+  await it.alerts.set('disk-low', { threshold: null })
+  expect(await it.pass(20)).toEqual([])
+})
+
+test('a rule that is off sends nothing', async () => {
+  await using it = await setUp()
+  await it.alerts.set('billing-refused', { isOn: false })
+  await it.pass(1)
+  await it.refuseDelivery()
+  expect(await it.pass(5)).toEqual([])
+})
+
+test('webhook endpoints receive both events, with the value and the threshold', async () => {
+  await using it = await setUp()
+  const { db, webhooks } = it.app.services
+  // Nothing is delivered here.
+  await it.alerts.set('webhooks-late', { isOn: false })
+  const url = 'https://203.0.113.1/'
+  await db.write((tx) =>
+    tx
+      .insert(db.tables.webhookEndpoints)
+      .values({ ...endpoint(url), createdAt: it.app.clock.now })
+      .returning(),
+  )
+  await webhooks.stop()
+  await it.pass(1)
+  await it.refuseDelivery()
+  await it.pass(140)
+  const messages = await db.read.select().from(db.tables.webhookMessages)
+  expect(messages.map(({ type }) => type)).toEqual(['alert.fired', 'alert.resolved'])
+  expect(JSON.parse(messages[0]?.data ?? '')).toEqual({
+    rule: 'billing-refused',
+    title: "The billing provider's deliveries are refused",
+    severity: 'page',
+    value: 1,
+    threshold: 0,
+    unit: 'in two hours',
+  })
+})
+
+function endpoint(url: string) {
+  return { id: 'e', url, events: ['alert.fired', 'alert.resolved'], description: '', secret: 's' }
+}
+
+test('two instances that measure the same send one alert', async () => {
+  await using it = await setUp()
+  await it.alerts.set('disk-low', { threshold: 1e12 })
+  await it.pass(10)
+  it.app.clock.advance(MINUTE)
+  await Promise.all([it.alerts.evaluate(), it.alerts.evaluate(), it.alerts.evaluate()])
+  await it.app.services.users.outbox.flush()
+  expect(it.smtp.mails).toHaveLength(1)
+})
+
+test('a measurement that fails does not keep the other rules from being measured', async () => {
+  await using it = await setUp()
+  const { stores } = it.app.services
+  stores.health.isKeyRefused = () => Promise.reject(new Error('unreadable'))
+  await it.pass(1)
+  await it.refuseDelivery()
+  expect(await it.pass(1)).toHaveLength(1)
+})
+
+test('a threshold must be a number, and a rule must exist', async () => {
+  await using it = await setUp()
+  await expect(it.alerts.set('disk-low', { threshold: -1 })).rejects.toThrow('invalid')
+  await expect(it.alerts.set('unknown', { isOn: true })).rejects.toThrow('no alert rule unknown')
+})
+
+test('a test alert arrives', async () => {
+  await using it = await setUp()
+  expect(await it.alerts.sendTest()).toEqual({ isMailed: true })
+  await it.app.services.users.outbox.flush()
+  expect((await it.smtp.next(TO)).text).toContain('You receive alerts at this address.')
+})
+
+test('there is a rule for every alert of docs/monitoring/alerts.yml, with the same delay', async () => {
+  const text = await Bun.file('docs/monitoring/alerts.yml').text()
+  const documented = text
+    .split('- alert: Homeport')
+    .slice(1)
+    .map((part) => {
+      const [name = ''] = /^\w+/.exec(part) ?? []
+      const [, minutes = '0'] = /^ +for: (\d+)m/m.exec(part) ?? []
+      const [, hours = '0'] = /^ +for: (\d+)h/m.exec(part) ?? []
+      const kebab = name.replace(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()
+      return [kebab, Number(minutes) + Number(hours) * 60] as const
+    })
+  const inside = documented.filter(([name]) => !ONLY_OUTSIDE.includes(name))
+  expect(RULES.map(({ name }) => name).toSorted()).toEqual(inside.map(([name]) => name).toSorted())
+  const delays = new Map(inside)
+  for (const { name, minutes } of RULES.filter(({ name }) => name !== 'mails-waiting'))
+    expect([name, minutes]).toEqual([name, delays.get(name) ?? 0])
+})
+
+test('every rule measures without an error', async () => {
+  await using it = await setUp()
+  await it.pass(2)
+  expect(it.app.lines.filter((line) => line.includes('could not be measured'))).toEqual([])
+})
