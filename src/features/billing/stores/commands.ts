@@ -20,6 +20,8 @@ type Needs = {
 const DEFAULT_LIMIT = 50
 const SANDBOX_OPTION: [string, string] = ['--sandbox', 'the sandbox instead of production']
 
+const REASON_OPTION: [string, string] = ['--reason <text>', 'why, for the purchase’s history']
+
 const storesCheck = dataCommand({
   name: 'stores check',
   summary: 'Check the settings of the stores, and that Apple and Google accept the keys',
@@ -141,18 +143,44 @@ const purchasesAsk = dataCommand({
 
 const purchasesGive = dataCommand({
   name: 'purchases give',
-  summary: 'Move a purchase to a user, whatever PURCHASE_TRANSFER says',
-  arguments: '<transaction> <id-or-email>',
-  input: ([id = '', user = '']) => ({ id, user }),
-  work: async ({ stores, userIdOf }: Needs, { id, user }: { id: string; user: string }) => {
+  summary: 'Link a purchase to a user, or move it, whatever PURCHASE_TRANSFER says',
+  arguments: '<transaction-or-order> <id-or-email>',
+  options: [REASON_OPTION],
+  input: ([id = '', user = ''], options) => ({ id, user, reason: reasonIn(options) }),
+  work: async (
+    { stores, userIdOf }: Needs,
+    { id, user, reason }: { id: string; user: string; reason: string },
+    by,
+  ) => {
     const userId = (await userIdOf(user)) ?? user
-    await stores.actions.give(id, userId)
+    await stores.actions.give(id, userId, { by, reason })
     return { userId, purchases: await stores.purchaseSearch.findOrThrow(id) }
   },
   print: ({ userId, purchases }) =>
     `${purchases.map(({ transactionId }) => transactionId).join(', ')} now belongs to ${userId}.`,
-  changes: ({ userId }) => ({ userId }),
+  changes: ({ userId }, { reason }) => ({ userId, reason }),
   target: (_outcome, { id }) => id,
+})
+
+const purchasesTakeBack = dataCommand({
+  name: 'purchases take-back',
+  summary: 'Undo the latest "purchases give"',
+  arguments: '<transaction-or-order>',
+  options: [REASON_OPTION],
+  input: ([id = ''], options) => ({ id, reason: reasonIn(options) }),
+  work: async ({ stores }: Needs, { id, reason }: { id: string; reason: string }, by) => {
+    await stores.actions.takeBack(id, { by, reason })
+    return stores.purchaseSearch.findOrThrow(id)
+  },
+  print: (purchases) =>
+    purchases
+      .map(({ transactionId, userId }) => `${transactionId} now belongs to ${userId ?? 'no user'}.`)
+      .join('\n'),
+  changes: (purchases: FoundPurchase[], { reason }) => ({
+    userId: purchases[0]?.userId ?? null,
+    reason,
+  }),
+  target: (_purchases, { id }) => id,
 })
 
 const purchasesAnswerRefund = dataCommand({
@@ -220,6 +248,10 @@ function formatPurchase(purchase: FoundPurchase): string {
   )
 }
 
+function reasonIn({ reason }: Options): string {
+  return typeof reason === 'string' ? reason : 'no reason given'
+}
+
 function environmentIn({ sandbox }: Options): AppleEnvironment {
   return sandbox ? 'SANDBOX' : 'PRODUCTION'
 }
@@ -253,5 +285,6 @@ export const storeCommands = [
   purchasesShow,
   purchasesAsk,
   purchasesGive,
+  purchasesTakeBack,
   purchasesAnswerRefund,
 ]

@@ -1,5 +1,6 @@
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
+import { checkSupport, type Support } from '../../inbox/support.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
@@ -26,7 +27,7 @@ type PurchaseActionsDeps = {
 /** What operators do with a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, claims, search, existingUsers, appStore, overdue, play } = deps
-  return { ask, give, answerRefund }
+  return { ask, give, takeBack, answerRefund }
 
   /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
   async function ask(id: string) {
@@ -73,13 +74,30 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   /** Moves a purchase to a user. Throws 404 for an unknown user too. */
-  async function give(id: string, userId: string) {
+  async function give(id: string, userId: string, given: Support) {
+    const support = checkSupport(given)
     const [user] = await existingUsers(db.read, [userId])
     if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
     const found = await search.findOrThrow(id)
     await db.write(async (tx) => {
-      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey)
+      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey, support)
     })
+  }
+
+  /** Undoes the latest `give`. Throws 409 if the user has submitted the purchase since, or nobody has given it. */
+  async function takeBack(id: string, given: Support) {
+    const support = checkSupport(given)
+    const found = await search.findOrThrow(id)
+    const undone = await db.write(async (tx) => {
+      const results = []
+      for (const { purchaseKey } of found) {
+        results.push(await claims.takeBack(tx, purchaseKey, support))
+      }
+      return results
+    })
+    if (!undone.includes(true)) {
+      throw new AppError('conflict', 'There is no link by support to undo.')
+    }
   }
 
   /** Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). */

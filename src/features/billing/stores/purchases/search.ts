@@ -5,6 +5,7 @@ import { isEffectivelyForever } from '../../access/access-sentence.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
 import { isDiffering } from '../../purchases/difference.ts'
+import { sourceOf } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
@@ -14,7 +15,7 @@ import { keysOf, transactionOf } from './purchase-key.ts'
 
 type PurchaseSearchDeps = {
   db: BillingDb
-  claims: Pick<Claims, 'ownerOf' | 'claimantOf'>
+  claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Null without a key for Apple's API. */
@@ -128,7 +129,9 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE_SIZE)
       const active = page.filter((row) => assess(row).active)
-      found.push(...(filter === null ? active : await filters[filter](active)))
+      // Granted access is no purchase that could be claimed, or paid for twice.
+      const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
+      found.push(...(filter === null ? active : await filters[filter](paid)))
       const last = page.at(-1)
       if (!last) break
       scanned += page.length
@@ -209,7 +212,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       startedAt: iso(purchase.startedAt),
       endsAt: iso(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
-      source: purchase.stated === null ? ('provider' as const) : ('store' as const),
+      source: sourceOf(purchase),
+      link: await claims.linkOf(purchaseKey),
       userId,
       isClaimed: userId !== null && claimant !== null && (await isIdOf(row.customerId, claimant)),
       state: purchaseIn(row.state as StoredPurchase),
