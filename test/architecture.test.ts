@@ -24,7 +24,8 @@ const DIRECTORIES = `
   client
   console console/editing console/screens console/ui
   features/attachments/images features/attachments/storage features/attachments/upload
-  features/billing/access features/billing/inbox features/billing/projection
+  features/billing/access features/billing/grants features/billing/inbox
+    features/billing/projection
     features/billing/provider features/billing/purchases features/billing/server
     features/billing/stores features/billing/stores/apple features/billing/stores/checks
     features/billing/stores/google features/billing/stores/google/api

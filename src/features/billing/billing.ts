@@ -7,6 +7,7 @@ import { createHolders } from './access/holders.ts'
 import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
+import { createGrants } from './grants/grants.ts'
 import { createErasure } from './inbox/erasure.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
@@ -107,6 +108,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     stores,
     evidence,
     clearOldTelemetry: createTelemetryCleanup(deps),
+    grants: createGrants({ ...deps, billing, subscription }),
     timeline: createTimeline({ ...deps, ...stores.claims, subscription, accessSettings }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
