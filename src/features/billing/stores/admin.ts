@@ -70,6 +70,9 @@ export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDep
             await withOwners(await purchaseSearch.list({ ...options, limit: MAX_LISTED })),
           )
         }
+        const userId = (await userIdOf(id)) ?? id.trim()
+        const theirs = await purchaseSearch.listOf(userId, MAX_LISTED)
+        if (theirs.length > 0) return data(await withOwners(theirs))
         disableIdleTimeout(request, server)
         return data(await withOwners(await purchaseSearch.find(id)))
       },

@@ -105,17 +105,27 @@ const purchasesList = dataCommand({
       '--differing',
       'only those for which the provider and the store report different products or ends',
     ],
+    [
+      '--user <id-or-email>',
+      'all purchases of a user or an app user id, also those that have ended',
+    ],
     SANDBOX_OPTION,
     ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
   ],
   input: (_args, options) => ({
+    user: typeof options['user'] === 'string' ? options['user'] : null,
     filter: PURCHASE_FILTERS.find((name) => options[name]) ?? null,
     environment: options['sandbox'] ? ('sandbox' as const) : ('production' as const),
     limit:
       typeof options['limit'] === 'string' ? parseLimitOption(options['limit']) : DEFAULT_LIMIT,
   }),
-  work: ({ stores }: Needs, options: Parameters<Stores['purchaseSearch']['list']>[0]) =>
-    stores.purchaseSearch.list(options),
+  work: async (
+    { stores: { purchaseSearch }, userIdOf }: Needs,
+    { user, ...options }: Parameters<Stores['purchaseSearch']['list']>[0] & { user: string | null },
+  ) =>
+    user === null
+      ? purchaseSearch.list(options)
+      : purchaseSearch.listOf((await userIdOf(user)) ?? user, options.limit),
   print: (purchases) => purchases.map(formatPurchase).join('\n'),
 })
 

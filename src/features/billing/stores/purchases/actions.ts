@@ -32,7 +32,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
   async function ask(id: string) {
     const [known] = await search.findKnown(id)
-    if (known?.store === 'PLAY_STORE' || /^GPA\.|^[0-9a-f]{64}$/.test(id)) {
+    if (known?.store === 'PLAY_STORE' || /^gpa\.|^[0-9a-f]{64}$/i.test(id)) {
       await askGoogle(known?.transactionId ?? id)
       return search.findOrThrow(id)
     }
