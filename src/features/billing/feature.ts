@@ -114,7 +114,7 @@ export const billingFeature = {
         ),
       consoleRoutes: ({ record }: ConsoleContext) =>
         new Elysia({ name: 'billing-console' })
-          .use(billingAdmin({ ...parts, findUser: needs.findUser, record, log }))
+          .use(billingAdmin({ ...parts, ...needs, record, log }))
           .use(storeAdmin({ ...needs, stores, record }))
           .use(grantsAdmin({ grants: parts.grants, record })),
       jobs: billingJobs(parts),

@@ -134,6 +134,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       active,
       source: sourceOf(purchase),
       grant: purchase.grant,
+      entitlementIds: purchase.entitlementIds,
+      expiresAt: iso(purchase.expiresAt),
       isClaimed: claimant !== null && ids.includes(claimant),
       link: await linkOf(purchaseKey),
       willRenew,

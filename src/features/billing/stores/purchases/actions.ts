@@ -47,7 +47,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   async function askGoogle(id: string) {
-    if (play === null) throw new AppError('unavailable', 'Google Play is not set up.')
+    if (play === null) throw new AppError('unavailable', NO_PLAY)
     const purchase =
       (await play.purchases.findByLine(id)) ?? (await play.purchases.find(db.read, id))
     const isKnown = purchase !== null && purchase.purchaseToken !== ''
@@ -112,6 +112,9 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 }
 
+export const NO_APPLE_KEY =
+  'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
+export const NO_PLAY = 'Google Play is not set up.'
 const NO_TOKEN =
   'Homeport has no purchase token for this purchase: the app must submit it, or Google has forgotten it.'
 
@@ -125,8 +128,5 @@ export function asReply(error: unknown): unknown {
 /** A service that needs a key for Apple's API. Throws 503 without one. */
 export function requireKey<Service>(service: Service | null): Service {
   if (service !== null) return service
-  throw new AppError(
-    'unavailable',
-    'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.',
-  )
+  throw new AppError('unavailable', NO_APPLE_KEY)
 }
