@@ -26,6 +26,7 @@ import { serverBillingRoutes } from './server/routes.ts'
 import { storeAdmin } from './stores/admin.ts'
 import { storeCommands } from './stores/commands.ts'
 import { playRoutes } from './stores/google/push/routes.ts'
+import { purchaseCommands } from './stores/purchases/commands.ts'
 import { purchaseRoutes } from './stores/purchases/routes.ts'
 import { storeRoutes } from './stores/routes.ts'
 
@@ -54,7 +55,7 @@ type Needs<Plan extends PlanLike> = {
 /** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
-  commands: [...billingCommands, ...storeCommands, ...grantCommands],
+  commands: [...billingCommands, ...storeCommands, ...purchaseCommands, ...grantCommands],
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,

@@ -55,7 +55,7 @@ export function userTables(columns: Columns) {
   /** How far filling a new table from the users has come. */
   const userBackfills = table('user_backfills', {
     id: text().primaryKey(),
-    afterUser: text().notNull(),
+    reached: text().notNull(),
   })
 
   const sessions = table(

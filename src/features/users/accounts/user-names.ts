@@ -62,7 +62,7 @@ export function createUserNames(db: UsersDb) {
   async function backfill(signal: AbortSignal) {
     const isProgress = eq(userBackfills.id, BACKFILL.id)
     const [progress] = await db.read.select().from(userBackfills).where(isProgress)
-    for (let after = progress?.afterUser ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
+    for (let after = progress?.reached ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
       after = await db.write(async (tx) => {
         const named = await tx
           .select({ id: users.id, name: users.name })
@@ -74,8 +74,8 @@ export function createUserNames(db: UsersDb) {
         const reached = named.at(-1)?.id ?? BACKFILL.end
         await tx
           .insert(userBackfills)
-          .values({ id: BACKFILL.id, afterUser: reached })
-          .onConflictDoUpdate({ target: userBackfills.id, set: { afterUser: reached } })
+          .values({ id: BACKFILL.id, reached })
+          .onConflictDoUpdate({ target: userBackfills.id, set: { reached } })
         return reached
       })
       await Bun.sleep(1)
@@ -84,7 +84,7 @@ export function createUserNames(db: UsersDb) {
 }
 
 /** `Zoë O’Brien-Smith` has the words `zoe`, `o`, `brien` and `smith`. */
-export function wordsIn(name: string): string[] {
+function wordsIn(name: string): string[] {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   const words = plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
   return [...new Set(words.slice(0, MAX_WORDS).map((word) => word.slice(0, MAX_WORD_LENGTH)))]
