@@ -73,12 +73,18 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (failure && !isKnown) throw failure.reason
   }
 
-  /** Moves a purchase to a user. Throws 404 for an unknown user too. */
+  /** Moves a purchase to a user. Throws 404 for an unknown user too, and 409 for one that cannot be moved. */
   async function give(id: string, userId: string, given: Support) {
     const support = checkSupport(given)
     const [user] = await existingUsers(db.read, [userId])
     if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
     const found = await search.findOrThrow(id)
+    for (const { purchaseKey, source } of found) {
+      if (source === 'granted')
+        throw new AppError('conflict', 'Granted access cannot be moved. Revoke it.')
+      if (purchaseKey.split('|').length > 2)
+        throw new AppError('conflict', 'A purchase without a transaction id cannot be moved.')
+    }
     await db.write(async (tx) => {
       for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey, support)
     })

@@ -1,6 +1,5 @@
 import { and, desc, eq, inArray } from 'drizzle-orm'
 import { DAY_MS } from '../../../../lib/durations.ts'
-import { AppError } from '../../../../lib/errors.ts'
 import type { PurchaseTransfer } from '../../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { Billing } from '../../inbox/event-inbox.ts'
@@ -79,12 +78,6 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** Makes a purchase the user's, whatever the transfer policy. */
   async function give(tx: Tx, userId: string, purchaseKey: string, support: Support) {
-    const purchase = await purchaseOf(tx, purchaseKey)
-    if (purchase?.grant)
-      throw new AppError('conflict', 'Granted access cannot be moved. Revoke it.')
-    if (purchaseKey.split('|').length > 2) {
-      throw new AppError('conflict', 'A purchase without a transaction id cannot be moved.')
-    }
     await assign(tx, userId, purchaseKey, await ownerOf(tx, purchaseKey), support)
   }
 
