@@ -111,6 +111,14 @@ test('a grant of an entitlement gives the smallest plan with it', async () => {
   expect((await world.read()).plan.code).toBe('pro')
 })
 
+test('says when no plan includes the granted entitlement', async () => {
+  await using world = await createWorld()
+  await give(world, 'unknown')
+  expect(await world.sentence()).toBe(
+    'Access is on: unknown is granted by ann without an end: test. No plan on sale includes this entitlement.',
+  )
+})
+
 test('a transfer of the billing provider moves no granted access', async () => {
   await using world = await createWorld()
   const { app, userId, read } = world

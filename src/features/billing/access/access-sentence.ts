@@ -42,11 +42,17 @@ export function explainAccess(facts: AccessFacts): string {
   }
   if (!best.active) return `Access is off: ${describeEnded(best)}.`
   const plan = planOf(best)
-  const missing = best.grant === null ? 'product' : 'entitlement'
-  const missingPlan = plan === null ? `, but no plan on sale includes this ${missing}` : ''
+  const missingPlan = plan === null ? describeMissingPlan(best) : ''
   const also = purchases.find((one) => one !== best && one.active && one.grant !== null)
   const further = also === undefined ? '' : ` Also, ${describeGrant(also)}.`
   return `Access is on${planSuffix(plan)}: ${describeAccess(best)}${missingPlan}.${further}`
+}
+
+function describeMissingPlan({ grant }: PurchaseAccess): string {
+  // After the operator's reason, a subordinate clause would seem to belong to it.
+  return grant === null
+    ? ', but no plan on sale includes this product'
+    : '. No plan on sale includes this entitlement'
 }
 
 function describeAccess(purchase: PurchaseAccess): string {
