@@ -24,20 +24,17 @@ const DIRECTORIES = `
   client client/react client/testing client/testing/handlers
   console console/editing console/frame console/screens console/ui
   features/attachments/images features/attachments/storage features/attachments/upload
-  features/billing/access features/billing/inbox features/billing/projection
+  features/billing/access features/billing/grants features/billing/inbox features/billing/projection
     features/billing/provider features/billing/purchases features/billing/server
     features/billing/stores features/billing/stores/apple features/billing/stores/checks
     features/billing/stores/google features/billing/stores/google/api
     features/billing/stores/google/push features/billing/stores/google/queue
     features/billing/stores/purchases
-  features/data/server features/webhooks/server
-  features/usage/server
+  features/data/server features/usage/server features/webhooks/sending features/webhooks/server
   features/users/accounts features/users/credentials features/users/email features/users/import
     features/users/import/formats features/users/pages features/users/passkeys
     features/users/profile features/users/routes features/users/server features/users/sessions
-    features/users/social
-    features/users/two-factor
-  features/webhooks/sending
+    features/users/social features/users/two-factor
   lib
   platform
   platform/db platform/db/postgres platform/db/sqlite

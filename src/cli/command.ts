@@ -25,7 +25,7 @@ export async function executeCommand(
   user: string,
 ): Promise<unknown> {
   const before = await command.before?.(services, input)
-  const outcome = (await command.work(services, input)) ?? null
+  const outcome = (await command.work(services, input, user)) ?? null
   const after = command.changes?.(outcome, input)
   if (after) {
     services.log.info({ command: command.name, ...after }, 'operator change')

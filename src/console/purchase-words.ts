@@ -1,7 +1,11 @@
 import { words } from './format.ts'
 import type { Tone } from './ui/parts.tsx'
 
-type Origin = { source: 'store' | 'provider'; isClaimed: boolean }
+type Origin = {
+  source: 'store' | 'provider' | 'granted'
+  isClaimed: boolean
+  link: { by: string } | null
+}
 
 const STORES: Record<string, string> = {
   APP_STORE: 'App Store',
@@ -30,11 +34,14 @@ export function toneOf({ active }: { active: boolean }): Tone {
 
 /** Who has reported the purchase. */
 export function sourceName({ source, store }: Origin & { store: string | null }): string {
+  if (source === 'granted') return 'Granted by support'
   return source === 'provider' ? 'Billing provider' : `Direct from ${storeName(store)}`
 }
 
 /** How the purchase got its owner. */
-export function claimName({ source, isClaimed }: Origin): string {
+export function claimName({ source, isClaimed, link }: Origin): string {
+  if (source === 'granted') return 'no purchase'
+  if (link !== null) return `linked by ${link.by}`
   if (isClaimed) return 'claimed by the user'
   return source === 'store' ? 'assigned at purchase, not yet claimed' : 'assigned by the provider'
 }

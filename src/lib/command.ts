@@ -31,7 +31,8 @@ export type DataCommand<
     options: Options,
     onProgress: OnProgress,
   ): AsyncGenerator<Input, Result, Outcome>
-  work(services: Services, input: Input): Promise<Outcome>
+  /** `user`: the operating system user who runs it. */
+  work(services: Services, input: Input, user: string): Promise<Outcome>
   /** A warning about permanent data loss, to confirm first; null if there is none. */
   risk?(services: Services, input: Input): Promise<string | null>
   /** The outcome as text; with `--json` the outcome itself is printed. */

@@ -3,6 +3,7 @@ export const SCOPES = [
   'users:read',
   'users:write',
   'subscriptions:read',
+  'subscriptions:write',
   'usage:read',
   'usage:write',
   'webhooks:write',

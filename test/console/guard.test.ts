@@ -33,6 +33,8 @@ const STEP_UP = [
   'POST people/:id/delete',
   'GET people/:id/files/:key/open',
   'POST people/:id/files/:key/delete',
+  ...['', '/:grant/revoke'].map((path) => `POST people/:id/grants${path}`),
+  ...['give', 'take-back'].map((path) => `POST purchases/:id/${path}`),
   'POST keys/rotate',
   'GET backups/:name/download',
   ...['add', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),

@@ -57,6 +57,11 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     { name: 'account', path: ann },
     { name: 'unknown user', path: '/console/people/none', expected: FAILED_REQUEST },
     { name: 'subscription', path: `${ann}/subscription`, prepare: openAll },
+    ...['Grant access', 'Link a purchase'].map((name) => ({
+      name,
+      path: `${ann}/subscription`,
+      prepare: press(name),
+    })),
     { name: 'usage of a user', path: `${ann}/usage` },
     { name: 'files of a user', path: `${ann}/files` },
     { name: 'data of a user', path: `${ann}/data` },

@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../support/app.ts'
 import { deliver, lifecycle, ms, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
 
-const NO_MATCH = { users: [], next: null, strangers: [], eventId: null }
+const NO_MATCH = { users: [], next: null, strangers: [], hasMoreNames: false, eventId: null }
 
 test('finds users by the beginning of their address, ignoring case, in order', async () => {
   await using app = await createTestApp()
@@ -50,13 +50,14 @@ test('pages through addresses with the same beginning', async () => {
   expect(second.next).toBeNull()
 })
 
-test('finds users and guests by exact id only', async () => {
+test('finds users and guests by their id or its beginning', async () => {
   await using app = await createTestApp()
   const ann = (await app.register('ann@example.com')).user._id
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id
   expect(await findIds(app, ann)).toEqual([ann])
   expect(await findIds(app, guest)).toEqual([guest])
-  expect(await findIds(app, ann.slice(0, -1))).toEqual([])
+  expect(await findIds(app, ann.slice(0, -1))).toEqual([ann])
+  expect(await findIds(app, ann.slice(1))).toEqual([])
 })
 
 test('finds a user by any of their app user ids or the beginning of a transaction id', async () => {
@@ -87,7 +88,13 @@ test('reports app user ids that have events but no account', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
-  const stranger = { users: [], next: null, strangers: ['web-visitor'], eventId: null }
+  const stranger = {
+    users: [],
+    next: null,
+    strangers: ['web-visitor'],
+    hasMoreNames: false,
+    eventId: null,
+  }
   expect(await find(app, 'web-visitor')).toEqual(stranger)
   expect(await find(app, '9000')).toEqual(stranger)
 })
@@ -130,4 +137,94 @@ async function findIds(app: TestApp, text: string) {
 
 async function findEmails(app: TestApp, text: string) {
   return (await find(app, text)).users.map(({ email }) => email)
+}
+
+test('finds users by the beginnings of the words in their names, also after a change', async () => {
+  await using app = await createTestApp()
+  const named = async (email: string, name: string) => {
+    const { user, accessToken } = await app.register(email)
+    await rename(app, accessToken, name)
+    return { id: user._id as string, accessToken }
+  }
+  const zoe = await named('1@example.com', 'Zoë O’Brien-Smith')
+  const adam = await named('2@example.com', 'Adam Smithson')
+  const found = async (text: string) => (await find(app, text)).users.map(({ id }) => id).toSorted()
+  expect(await found('smith')).toEqual([zoe.id, adam.id].toSorted())
+  expect(await found('ZOE br')).toEqual([zoe.id])
+  expect(await found('mith')).toEqual([])
+  expect(await found('smith adam')).toEqual([adam.id])
+  await rename(app, adam.accessToken, 'Eve')
+  expect([await found('adam'), await found('eve')]).toEqual([[], [adam.id]])
+  await app.services.deleteAccount(adam.id)
+  expect(await found('eve')).toEqual([])
+})
+
+test('finds names from before the index once it is filled, and users by the beginning of their id', async () => {
+  await using app = await createTestApp()
+  const { user, accessToken } = await app.register('1@example.com')
+  await rename(app, accessToken, 'Ann Miller')
+  const { db, accounts } = app.services
+  await db.write(async (tx) => {
+    await tx.delete(db.tables.userNames)
+    await tx.delete(db.tables.userBackfills)
+  })
+  expect((await find(app, 'miller')).users).toEqual([])
+  await accounts.names.backfill(AbortSignal.timeout(5_000))
+  expect((await find(app, 'miller')).users).toMatchObject([{ id: user._id }])
+  expect((await find(app, user._id.slice(0, 13))).users).toMatchObject([{ id: user._id }])
+})
+
+test('finds a customer by the transaction of any renewal, in any spelling', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  const order = 'GPA.3300-1111-2222-00001'
+  const ids = { original_transaction_id: order, store: 'PLAY_STORE' }
+  await deliver(app, purchase(user._id, { ...ids, transaction_id: order }))
+  await deliver(
+    app,
+    lifecycle(user._id, 'RENEWAL', 30, {
+      ...ids,
+      transaction_id: `${order}..0`,
+      purchased_day: 30,
+    }),
+  )
+  await deliver(app, lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001' }))
+  for (const text of [
+    order,
+    `${order}..0`,
+    `${order.toLowerCase()}..7`,
+    '1000',
+    '1001',
+    ' 1001 ',
+  ]) {
+    expect([text, (await find(app, text)).users]).toMatchObject([text, [{ id: user._id }]])
+  }
+})
+
+test('finds renewals from before the index once it is filled, and after a rebuild', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id))
+  await deliver(app, lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001' }))
+  const { db, transactions, rebuildBilling, stores } = app.services
+  const found = async () => (await stores.purchaseSearch.find('1001')).map((one) => one.userId)
+  const forget = () =>
+    db.write(async (tx) => {
+      await tx.delete(db.tables.purchaseTransactions)
+      await tx.delete(db.tables.reconciliation)
+    })
+  expect(await found()).toEqual([user._id])
+  await forget()
+  expect(await found()).toEqual([])
+  await transactions.backfill(AbortSignal.timeout(5_000))
+  expect(await found()).toEqual([user._id])
+  await forget()
+  await rebuildBilling(AbortSignal.timeout(5_000))
+  expect(await found()).toEqual([user._id])
+})
+
+async function rename(app: TestApp, token: string, name: string) {
+  const json = { profile: { name } }
+  const { status, text } = await app.ask('PATCH', '/api/user/profile/v1', { token, json })
+  if (status !== 200) throw new Error(text)
 }

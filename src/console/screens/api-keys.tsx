@@ -17,6 +17,7 @@ const MEANINGS: Record<Scope, string> = {
   'users:read': 'reads users and server data, and checks access tokens',
   'users:write': 'creates, changes, signs out and deletes users; writes server data',
   'subscriptions:read': 'reads what users have paid for',
+  'subscriptions:write': 'grants and revokes access',
   'usage:read': 'reads what users have used',
   'usage:write': 'counts usage against limits',
   'webhooks:write': 'manages webhook endpoints',

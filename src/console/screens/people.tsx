@@ -19,7 +19,7 @@ function UserSearch() {
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
       <Loaded from={first}>
-        {({ strangers, eventId }) => (
+        {({ strangers, eventId, hasMoreNames }) => (
           <>
             {eventId !== null && (
               <p>
@@ -31,7 +31,7 @@ function UserSearch() {
               <Empty>
                 {text === ''
                   ? 'No users yet.'
-                  : 'No matches. Enter the start of an e-mail address or transaction id, or a full user id.'}
+                  : 'No matches. Enter a name, the start of an e-mail address, user id or transaction id, or a full app user id.'}
               </Empty>
             )}
             <List items={rows}>
@@ -47,6 +47,9 @@ function UserSearch() {
                 </li>
               )}
             </List>
+            {hasMoreNames && (
+              <p class="soft">More users have such a name. Enter another word of it.</p>
+            )}
             {strangers.length > 0 && <h2>Purchases not linked to an account</h2>}
             <List items={strangers}>
               {(id) => (
@@ -54,7 +57,7 @@ function UserSearch() {
                   <a class="mono" href={linkTo('events', { user: id })}>
                     {id}
                   </a>
-                  <span class="soft">Has purchases</span>
+                  <a href={linkTo('purchases', { id })}>Purchases to link</a>
                 </li>
               )}
             </List>

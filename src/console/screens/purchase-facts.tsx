@@ -15,6 +15,7 @@ const LABELS: Record<string, string> = {
   stated: 'Reported by the store',
   provided: 'Reported by the billing provider',
   isTemporary: 'Temporary',
+  grant: 'Granted',
 }
 /** A time later than this is never reached. */
 const FOREVER_MS = Date.UTC(10_000, 0)
@@ -91,6 +92,10 @@ function fieldText(name: string, field: unknown) {
         <span class="mono">{orderId}</span>, <StateTime at={at} />
       </div>
     ))
+  }
+  if (name === 'grant') {
+    const { by, reason } = field as NonNullable<State['grant']>
+    return `by ${by}: ${reason}`
   }
   return Array.isArray(field) ? field.join(', ') : value(field)
 }

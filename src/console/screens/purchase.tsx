@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import type { SupportFacts } from '../../features/billing/admin.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { canEdit } from '../operator.ts'
@@ -11,23 +11,11 @@ import {
   toneOf,
 } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
-import { Dialog } from '../ui/dialog.tsx'
-import { TextField } from '../ui/fields.tsx'
 import { showMessage } from '../ui/messages.tsx'
-import {
-  Action,
-  Badge,
-  Card,
-  Copy,
-  describeError,
-  Empty,
-  type Fact,
-  Facts,
-  Time,
-  Title,
-} from '../ui/parts.tsx'
+import { Badge, Card, Copy, Empty, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { AtGoogle, type FoundPurchase, stateFacts } from './purchase-facts.tsx'
+import { AvailableAction, GivePurchase, UndoLink, useSupportFacts } from './support-acts.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 
@@ -58,7 +46,8 @@ export function PurchaseScreen({ id }: { id: string }) {
 
 /** Says that nothing was found. A lost notification can be the reason, so operators can ask the store. */
 export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise<void> }) {
-  const store = id.startsWith('GPA.') ? 'PLAY_STORE' : 'APP_STORE'
+  const facts = useSupportFacts()
+  const store = /^gpa\./i.test(id) ? 'PLAY_STORE' : 'APP_STORE'
   const ask = async () => {
     await askStore(id)
     await onAsked()
@@ -66,12 +55,19 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
   return (
     <>
       <Empty>
-        No purchase has this number. Enter a full transaction id, or the order number on a receipt
-        from the App Store or Google Play.
+        No purchase found. Enter a full transaction id, the order number on a receipt from the App
+        Store or Google Play, an e-mail address or an app user id.
       </Empty>
       {canEdit.value && (
         <div class="actions">
-          <Action run={ask}>Ask {nameToAsk(store)}</Action>
+          <AvailableAction
+            unavailable={facts && reasonNotToAsk(facts, store)}
+            label={`Ask ${nameToAsk(store)}`}
+            run={ask}
+          />
+          <a class="button" href={linkTo('people', { q: id })}>
+            Search people
+          </a>
         </div>
       )}
     </>
@@ -90,7 +86,8 @@ export function Owner({ purchase: { userId, owner, environment } }: { purchase: 
 }
 
 function PurchaseCards({ purchase, reload }: CardProps) {
-  const { transactionId, productId, store, state, atGoogle } = purchase
+  const { transactionId, productId, store, state, atGoogle, source, userId, owner, link } = purchase
+  const facts = useSupportFacts()
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
   const ask = async () => {
@@ -109,8 +106,22 @@ function PurchaseCards({ purchase, reload }: CardProps) {
         <Facts items={factsOf(purchase)} />
         {canEdit.value && (
           <div class="actions">
-            {canAsk && <Action run={ask}>Ask {nameToAsk(store)}</Action>}
-            <Give purchase={purchase} reload={reload} />
+            {canAsk && (
+              <AvailableAction
+                unavailable={facts && reasonNotToAsk(facts, store)}
+                label={`Ask ${nameToAsk(store)}`}
+                run={ask}
+              />
+            )}
+            {source !== 'granted' && (
+              <GivePurchase
+                transactionId={transactionId}
+                productId={productId}
+                loser={userId === null ? null : owner?.email || 'The guest who has it now'}
+                reload={reload}
+              />
+            )}
+            {link !== null && <UndoLink transactionId={transactionId} reload={reload} />}
           </div>
         )}
       </Card>
@@ -118,77 +129,6 @@ function PurchaseCards({ purchase, reload }: CardProps) {
       <Card title="Stored state">
         <Facts items={stateFacts(state)} />
       </Card>
-    </>
-  )
-}
-
-/** Moves the purchase to another user, after showing the consequences. */
-function Give({ purchase, reload }: CardProps) {
-  const { transactionId, productId, userId, owner } = purchase
-  const [isOpen, setOpen] = useState(false)
-  const [user, setUser] = useState('')
-  const [error, setError] = useState('')
-  const open = () => {
-    setUser('')
-    setError('')
-    setOpen(true)
-  }
-  const give = async () => {
-    try {
-      await send(`purchases/${encodeSegment(transactionId)}/give`, { user: user.trim() })
-    } catch (failure) {
-      setError(describeError(failure))
-      return false
-    }
-    setOpen(false)
-    await reload()
-    return true
-  }
-  return (
-    <>
-      <button type="button" class="danger" onClick={open}>
-        Transfer to another user
-      </button>
-      {isOpen && (
-        <Dialog title="Transfer to another user" onClose={() => setOpen(false)}>
-          <p>
-            The other user gets {productId ?? 'this purchase'} at once, whatever{' '}
-            <code>PURCHASE_TRANSFER</code> says.{' '}
-            {userId === null
-              ? 'No user has it now.'
-              : `${owner?.email || 'The guest who has it now'} loses it${owner?.email ? ' and is told by e-mail' : ''}.`}
-          </p>
-          <form class="stack" onSubmit={(event) => event.preventDefault()}>
-            <TextField
-              label="User id or e-mail"
-              value={user}
-              autocomplete="off"
-              spellcheck={false}
-              maxLength={320}
-              onChange={setUser}
-            />
-            {error && (
-              <p class="bad" role="alert">
-                {error}
-              </p>
-            )}
-            <div class="actions end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Cancel
-              </button>
-              <Action
-                kind="danger"
-                disabled={user.trim() === ''}
-                done="The purchase has a new owner."
-                run={give}
-                isSubmit
-              >
-                Transfer purchase
-              </Action>
-            </div>
-          </form>
-        </Dialog>
-      )}
     </>
   )
 }
@@ -208,6 +148,7 @@ function factsOf(purchase: FoundPurchase): Fact[] {
         {userId !== null && <>, {claimName(purchase)}</>}
       </>,
     ],
+    ...linkFacts(purchase),
     ['Started', <Time key="started" at={startedAt} />],
     [active ? 'Ends' : 'Ended', endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
     ['Renews', willRenew ? 'yes' : 'no'],
@@ -218,6 +159,23 @@ function factsOf(purchase: FoundPurchase): Fact[] {
       </>,
     ],
   ]
+}
+
+function linkFacts({ link }: FoundPurchase): Fact[] {
+  if (link === null) return []
+  const { by, reason, at } = link
+  return [
+    [
+      'Linked',
+      <>
+        by {by} on <Time at={at} />: {reason}
+      </>,
+    ],
+  ]
+}
+
+function reasonNotToAsk({ askAppStore, askGooglePlay }: SupportFacts, store: string | null) {
+  return store === 'PLAY_STORE' ? askGooglePlay : askAppStore
 }
 
 function askStore(transactionId: string): Promise<FoundPurchase[]> {

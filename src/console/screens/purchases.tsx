@@ -59,7 +59,7 @@ function Filters({ filter }: { filter: Filter }) {
   const id = filter['id'] ?? ''
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <Field label="Transaction or order" hint="As shown on the receipt">
+      <Field label="Transaction, order or user" hint="As on the receipt; an e-mail; an app user id">
         <input
           key={id}
           defaultValue={id}

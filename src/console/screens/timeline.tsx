@@ -9,8 +9,10 @@ import { claimName, sourceName, statusName, storeName, toneOf } from '../purchas
 import { linkTo, query } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, Card, Empty, List, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, List, Sentence, Time } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { GrantAccess, RevokeOrRestore } from './granted-access.tsx'
+import { AvailableAction, LinkPurchase, UndoLink, useSupportFacts } from './support-acts.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
@@ -31,6 +33,7 @@ export function TimelineScreen({ id }: { id: string }) {
   const isSandbox = query.value.get('environment') === 'sandbox'
   const environment = isSandbox ? 'sandbox' : 'production'
   const path = `people/${encodeSegment(id)}`
+  const facts = useSupportFacts()
   const timeline = useRemote<Timeline>(`${path}/timeline?environment=${environment}`)
   const reconcile = async () => {
     const { corrected } = await send<{ corrected: string[] }>(`${path}/reconcile`)
@@ -47,13 +50,23 @@ export function TimelineScreen({ id }: { id: string }) {
       {(data) => (
         <>
           <p class={data.sentence.startsWith('Access is on') ? 'sentence good' : 'sentence bad'}>
-            {data.sentence}
+            <Sentence>{data.sentence}</Sentence>
           </p>
           <div class="actions">
             <a class="button" href={other}>
               Show {isSandbox ? 'production' : 'test'} purchases
             </a>
-            {canEdit.value && <Action run={reconcile}>Refresh from RevenueCat</Action>}
+            {canEdit.value && (
+              <>
+                <GrantAccess userId={id} reload={timeline.reload} />
+                <LinkPurchase userId={id} reload={timeline.reload} />
+                <AvailableAction
+                  unavailable={facts?.refresh}
+                  label="Refresh from RevenueCat"
+                  run={reconcile}
+                />
+              </>
+            )}
           </div>
           {data.heldBy && (
             <p>
@@ -67,7 +80,12 @@ export function TimelineScreen({ id }: { id: string }) {
             <Empty>No {isSandbox ? 'test' : 'production'} purchases.</Empty>
           )}
           {data.lines.map((purchase) => (
-            <PurchaseCard key={purchase.transactionId} purchase={purchase} />
+            <PurchaseCard
+              key={purchase.transactionId}
+              purchase={purchase}
+              userId={id}
+              reload={timeline.reload}
+            />
           ))}
           {data.hiddenLines > 0 && (
             <p class="soft">{plural(data.hiddenLines, 'more purchase')} not shown.</p>
@@ -105,12 +123,15 @@ export function TimelineScreen({ id }: { id: string }) {
   )
 }
 
-function PurchaseCard({ purchase }: { purchase: Purchase }) {
+type CardProps = { purchase: Purchase; userId: string; reload: () => Promise<void> }
+
+function PurchaseCard({ purchase, userId, reload }: CardProps) {
   const [isExpanded, setExpanded] = useState(false)
   const { productId, store, transactionId, active, status, startedAt, endsAt, events } = purchase
+  const { grant, link, entitlementIds } = purchase
   const shown = isExpanded ? events : events.slice(0, 10)
   return (
-    <Card title={productId ?? 'Unknown product'}>
+    <Card title={grant === null ? (productId ?? 'Unknown product') : `Granted: ${entitlementIds}`}>
       <p>
         <Badge tone={toneOf(purchase)}>{statusName(status)}</Badge>{' '}
         <span class="soft">
@@ -128,6 +149,30 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
       <p class="soft">
         Source: {sourceName(purchase)}; {claimName(purchase)}
       </p>
+      {grant !== null && <p>{supportText(grant)}</p>}
+      {link !== null && (
+        <p>
+          Linked on <Time at={link.at} /> {supportText(link)}
+        </p>
+      )}
+      {canEdit.value && grant !== null && (active || grant.revokedBy !== undefined) && (
+        <div class="actions">
+          <RevokeOrRestore
+            userId={userId}
+            grantId={transactionId.replace(/^grant:/, '')}
+            entitlementId={entitlementIds.join()}
+            until={purchase.expiresAt}
+            active={active}
+            reason={grant.reason}
+            reload={reload}
+          />
+        </div>
+      )}
+      {canEdit.value && link !== null && (
+        <div class="actions">
+          <UndoLink transactionId={transactionId} reload={reload} />
+        </div>
+      )}
       <List items={shown}>{(event) => <PurchaseEvent key={event.eventId} event={event} />}</List>
       {shown.length < events.length && (
         <button type="button" onClick={() => setExpanded(true)}>
@@ -140,7 +185,7 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
 }
 
 function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
-  const { eventId, type, outcome, at, changes } = event
+  const { eventId, type, outcome, at, changes, linkedTo, support } = event
   const isFailed = outcome === 'failed'
   return (
     <li>
@@ -149,6 +194,15 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
       <span class="soft">
         <Time at={at} />
       </span>
+      {linkedTo !== null && (
+        <span>
+          Linked to{' '}
+          <a class="mono" href={linkTo(`people/${encodeSegment(linkedTo)}/subscription`)}>
+            {linkedTo}
+          </a>
+        </span>
+      )}
+      {support !== null && <span>{supportText(support)}</span>}
       {changes.length > 0 ? (
         <details>
           <summary>
@@ -162,6 +216,11 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
       )}
     </li>
   )
+}
+
+/** `by ann: beta tester`. */
+function supportText({ by, reason }: { by: string; reason: string }): string {
+  return `by ${by}: ${reason}`
 }
 
 /** `Ended; won’t renew; 2 other changes`. */

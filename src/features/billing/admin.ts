@@ -6,11 +6,14 @@ import { json } from '../../platform/http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
+import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventSearch } from './inbox/event-search.ts'
 import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Reconcile } from './provider/reconcile.ts'
+import { NO_APPLE_KEY, NO_PLAY } from './stores/purchases/actions.ts'
+import type { Stores } from './stores/stores.ts'
 
 type BillingAdminDeps = {
   billing: Billing
@@ -18,12 +21,23 @@ type BillingAdminDeps = {
   reprocess: Reprocess
   timeline: Timeline
   reconcile: Reconcile | null
+  stores: Pick<Stores, 'overdue' | 'play'>
+  listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[] }>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   record: RecordAction
   log: Log
 }
 
+/** Why each action cannot be used, or null if it can; and the ids of the entitlements that plans give. */
+export type SupportFacts = {
+  refresh: string | null
+  askAppStore: string | null
+  askGooglePlay: string | null
+  entitlements: string[]
+}
+
+const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
 const ENVIRONMENTS = ['production', 'sandbox'] as const
 const OUTCOMES = ['applied', 'ignored', 'failed'] as const
 const flag = t.Optional(t.Literal('true'))
@@ -48,6 +62,7 @@ const RECONCILE_TIMEOUT_MS = 60_000
 /** Console routes for billing events and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
   const { billing, eventSearch, reprocess, timeline, reconcile, findUser, record, log } = deps
+  const { stores, listPlans } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
       query: EventsQuery,
@@ -94,6 +109,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         }),
       { ...json(ReplayMany), ...allow('operator') },
     )
+    .get('/billing/support', async () => data(await readSupportFacts()), allow('reader'))
     .get(
       '/people/:id/timeline',
       async ({ params, query }) =>
@@ -105,7 +121,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       async ({ request, params }) => {
         const id = restoreDots(params.id)
         if (reconcile === null) {
-          throw new AppError('unavailable', 'Set RC_API_KEY to refresh purchases from RevenueCat.')
+          throw new AppError('unavailable', NO_PROVIDER_KEY)
         }
         const report = await reconcile.reconcileUser(id, AbortSignal.timeout(RECONCILE_TIMEOUT_MS))
         const { customers, corrected, failed } = report
@@ -115,6 +131,17 @@ export function billingAdmin(deps: BillingAdminDeps) {
       },
       { params: IdParam, ...allow('operator') },
     )
+
+  async function readSupportFacts(): Promise<SupportFacts> {
+    const { plans } = await listPlans([])
+    const ids = plans.flatMap(({ code, entitlementIds }) => entitlementIds ?? [code])
+    return {
+      refresh: reconcile === null ? NO_PROVIDER_KEY : null,
+      askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
+      askGooglePlay: stores.play === null ? NO_PLAY : null,
+      entitlements: [...new Set(ids)].filter((id) => id !== 'free').toSorted(),
+    }
+  }
 }
 
 function filterOf<T extends { conflicting?: 'true'; clockIsOff?: 'true' }>({

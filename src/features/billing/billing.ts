@@ -7,12 +7,14 @@ import { createHolders } from './access/holders.ts'
 import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
+import { createGrants } from './grants/grants.ts'
 import { createErasure } from './inbox/erasure.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
 import { createReprocessing } from './inbox/reprocessing.ts'
 import { createTelemetryCleanup } from './inbox/telemetry.ts'
+import { createTransactions } from './inbox/transactions.ts'
 import { createBacklog } from './projection/backlog.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { createProjection } from './projection/projection.ts'
@@ -71,6 +73,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const evidence = createEvidence({ ...deps, days: settings.storeEvidenceDays })
   const erasure = createErasure({ ...deps, projection, backlog, evidence })
   const storeChecks = createStoreChecks({ db })
+  const transactions = createTransactions(db)
   const billing = createBilling({
     ...deps,
     projection,
@@ -78,8 +81,9 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     backlog,
     storeChecks,
     evidence,
+    transactions,
   })
-  const eventSearch = createEventSearch(db)
+  const eventSearch = createEventSearch({ db, transactions })
   const reportUnmatched = createUnmatchedReport(log)
   const subscription = createSubscription({
     ...deps,
@@ -95,6 +99,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     ...deps,
     checks: storeChecks,
     billing,
+    transactions,
     holderOf: holders.holderOf,
   })
   return {
@@ -106,12 +111,14 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     subscription,
     stores,
     evidence,
+    transactions,
     clearOldTelemetry: createTelemetryCleanup(deps),
+    grants: createGrants({ ...deps, billing, subscription }),
     timeline: createTimeline({ ...deps, ...stores.claims, subscription, accessSettings }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList(deps),
-    rebuildBilling: createRebuild({ db, projection }),
+    rebuildBilling: createRebuild({ db, projection, transactions }),
     reconcile: readSubscriber && createReconcile({ ...deps, readSubscriber, recordInternalEvent }),
   }
 }

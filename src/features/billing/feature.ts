@@ -13,6 +13,9 @@ import type { PlanLike } from './access/subscription.ts'
 import { billingAdmin } from './admin.ts'
 import { createBillingParts } from './billing.ts'
 import { billingCommands } from './commands.ts'
+import { grantsAdmin } from './grants/admin.ts'
+import { grantCommands } from './grants/commands.ts'
+import { grantRoutes } from './grants/routes.ts'
 import { billingJobs } from './jobs.ts'
 import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
@@ -23,6 +26,7 @@ import { serverBillingRoutes } from './server/routes.ts'
 import { storeAdmin } from './stores/admin.ts'
 import { storeCommands } from './stores/commands.ts'
 import { playRoutes } from './stores/google/push/routes.ts'
+import { purchaseCommands } from './stores/purchases/commands.ts'
 import { purchaseRoutes } from './stores/purchases/routes.ts'
 import { storeRoutes } from './stores/routes.ts'
 
@@ -51,7 +55,7 @@ type Needs<Plan extends PlanLike> = {
 /** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
-  commands: [...billingCommands, ...storeCommands],
+  commands: [...billingCommands, ...storeCommands, ...purchaseCommands, ...grantCommands],
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,
@@ -105,12 +109,15 @@ export const billingFeature = {
               signedIn,
             }),
           ),
-      serverRoutes: ({ scopeGuard }: ServerContext) =>
-        serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }),
+      serverRoutes: ({ scopeGuard, recordByKey }: ServerContext) =>
+        serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }).use(
+          grantRoutes({ grants: parts.grants, scopeGuard, recordByKey }),
+        ),
       consoleRoutes: ({ record }: ConsoleContext) =>
         new Elysia({ name: 'billing-console' })
-          .use(billingAdmin({ ...parts, findUser: needs.findUser, record, log }))
-          .use(storeAdmin({ ...needs, stores, record })),
+          .use(billingAdmin({ ...parts, ...needs, record, log }))
+          .use(storeAdmin({ ...needs, stores, record }))
+          .use(grantsAdmin({ grants: parts.grants, record })),
       jobs: billingJobs(parts),
       userData: {
         billingAliases: {

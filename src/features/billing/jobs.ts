@@ -1,6 +1,7 @@
 import { type Job, pause } from '../../lib/jobs.ts'
 import type { AccessStates } from './access/access-states.ts'
 import type { Billing } from './inbox/event-inbox.ts'
+import type { Transactions } from './inbox/transactions.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import type { Evidence } from './stores/evidence.ts'
@@ -16,12 +17,14 @@ type BillingJobsDeps = {
   reconcile: Reconcile | null
   stores: Stores
   accessStates: Pick<AccessStates, 'announceDue' | 'backfill'>
+  transactions: Pick<Transactions, 'backfill'>
   evidence: Pick<Evidence, 'clearOld'>
   clearOldTelemetry: (signal: AbortSignal) => Promise<void>
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
   const { billing, backlog, reconcile, stores, evidence, clearOldTelemetry, accessStates } = deps
+  const { transactions } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
     ...storeJobs(stores),
@@ -47,6 +50,12 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       name: 'initial access states',
       schedule: ['17 4 * * *'],
       run: accessStates.backfill,
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'transaction index',
+      schedule: ['37 4 * * *'],
+      run: transactions.backfill,
       isDueAtStart: async () => true,
     },
     {

@@ -93,6 +93,13 @@ export function billingTables(columns: Columns, users: UsersTable) {
     (t) => [index('subscriptions_customer').on(t.customerId)],
   )
 
+  /** The transactions of a purchase other than the one in its key, for the search. */
+  const purchaseTransactions = table(
+    'purchase_transactions',
+    { transactionId: text().notNull(), purchaseKey: text('line_key').notNull() },
+    (t) => [primaryKey({ columns: [t.transactionId, t.purchaseKey] })],
+  )
+
   /** The state of a purchase after its events up to a point in time. A late event is folded from there. */
   const purchaseCheckpoints = table(
     'line_checkpoints',
@@ -144,7 +151,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** Where the next reconciliation continues, and where filling `access_states` does. */
+  /** Where the next reconciliation continues, and where filling a new table does. */
   const reconciliation = table('reconciliation', {
     id: text().primaryKey(),
     afterPurchase: text().notNull(),
@@ -267,6 +274,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     billingEvents,
     billingAliases,
     subscriptions,
+    purchaseTransactions,
     purchaseCheckpoints,
     stalePurchases,
     staleCustomers,

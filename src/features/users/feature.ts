@@ -116,7 +116,7 @@ export const usersFeature = {
       readProfile: profile.read,
     })
     const { directory, devices, oneTimeTokens } = users
-    const findUsers = createFindUsers({ ...needs, ...directory })
+    const findUsers = createFindUsers({ ...needs, ...directory, idsByName: accounts.names.find })
     const { limits } = platform
     const serverUsers = createServerUsers({ ...users, profile })
     const introspect = createIntrospection({
@@ -143,7 +143,7 @@ export const usersFeature = {
         serverUserRoutes({ users, serverUsers, introspect, deleteAccount, ...context }),
       consoleRoutes: ({ record }: ConsoleContext) =>
         userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }),
-      jobs: userJobs({ users, outbox }),
+      jobs: userJobs({ users, outbox, names: accounts.names }),
       userData: {
         users: {
           deletion: accounts.remove,
@@ -152,6 +152,11 @@ export const usersFeature = {
             account: accounts.describe,
           },
           merging: accounts.remove,
+        },
+        userNames: {
+          deletion: byForeignKey,
+          export: nothing('derived from the name, which is exported'),
+          merging: nothing('a guest’s name goes with the guest'),
         },
         identities: {
           deletion: identities.removeAll,

@@ -1,13 +1,22 @@
 import type { Job } from '../../lib/jobs.ts'
+import type { UserNames } from './accounts/user-names.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import type { Users } from './users.ts'
 
-export function userJobs({ users, outbox }: { users: Users; outbox: UserOutbox }): Job[] {
+type UserJobsDeps = { users: Users; outbox: UserOutbox; names: Pick<UserNames, 'backfill'> }
+
+export function userJobs({ users, outbox, names }: UserJobsDeps): Job[] {
   return [
     {
       name: 'outbox',
       schedule: ['* * * * *'],
       run: outbox.flush,
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'name index',
+      schedule: ['27 4 * * *'],
+      run: names.backfill,
       isDueAtStart: async () => true,
     },
     { name: 'idle guests', schedule: ['40 3 * * *'], run: users.guests.sweep, deletesByAge: true },

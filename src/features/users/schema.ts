@@ -37,6 +37,27 @@ export function userTables(columns: Columns) {
     (t) => [uniqueIndex('users_email_key').on(t.emailKey)],
   )
 
+  /** The words of users' names, in lower case and without accents, for the search. */
+  const userNames = table(
+    'user_names',
+    {
+      word: text().notNull(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+    },
+    (t) => [
+      primaryKey({ columns: [t.word, t.userId] }),
+      index('user_names_user').on(t.userId, t.word),
+    ],
+  )
+
+  /** How far filling a new table from the users has come. */
+  const userBackfills = table('user_backfills', {
+    id: text().primaryKey(),
+    reached: text().notNull(),
+  })
+
   const sessions = table(
     'sessions',
     {
@@ -165,6 +186,8 @@ export function userTables(columns: Columns) {
 
   return {
     users,
+    userNames,
+    userBackfills,
     sessions,
     refreshTokens,
     identities,

@@ -210,7 +210,7 @@ export function createUsers(deps: UsersDeps) {
     log,
   })
   const directory = createDirectory({ db, accounts, now })
-  const importer = createImporter({ db, hashKinds, issuer: openId.issuer, now })
+  const importer = createImporter({ ...deps, ...accounts, hashKinds, issuer: openId.issuer })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })
     else if (message.kind === 'alert') await sendMail(alertMail(message, appName))

@@ -57,7 +57,7 @@ test('an alert is resolved once, five minutes after its condition has ended', as
   expect(await it.pass(1)).toEqual([
     "The billing provider's deliveries are refused (1 in two hours)",
   ])
-  expect(await it.pass(119)).toEqual([])
+  expect(await it.pass(118)).toEqual([])
   expect(await it.pass(10)).toEqual(["Resolved: The billing provider's deliveries are refused"])
   expect(await it.pass(30)).toEqual([])
   await it.refuseDelivery()

@@ -4,7 +4,12 @@ import { createKey } from '../../support/api-keys.ts'
 import { type Ask, createTestApp, type TestApp } from '../../support/app.ts'
 
 type Case = {
-  good: (userId: string, accessToken: string, endpointId: string) => Ask & { path?: string }
+  good: (
+    userId: string,
+    accessToken: string,
+    endpointId: string,
+    grantId: string,
+  ) => Ask & { path?: string }
 }
 
 /** A good request to each route of the server API, by method and path. */
@@ -40,6 +45,20 @@ const CASES: Record<string, Case> = {
   'GET /api/server/subscriptions/v1/{userId}': {
     good: (id) => ({ path: `/api/server/subscriptions/v1/${id}` }),
   },
+  'GET /api/server/users/v1/{id}/grants': {
+    good: (id) => ({ path: `/api/server/users/v1/${id}/grants` }),
+  },
+  'POST /api/server/users/v1/{id}/grants': {
+    good: (id) => ({
+      path: `/api/server/users/v1/${id}/grants`,
+      json: { entitlementId: 'pro', until: null, reason: 'beta tester' },
+    }),
+  },
+  'DELETE /api/server/users/v1/{id}/grants/{grantId}': {
+    good: (id, _token, _endpoint, grant) => ({
+      path: `/api/server/users/v1/${id}/grants/${grant}`,
+    }),
+  },
   'GET /api/server/webhooks/v1': { good: () => ({}) },
   'POST /api/server/webhooks/v1': {
     good: () => ({ json: { url: 'https://example.com/hooks', events: ['all'] } }),
@@ -71,7 +90,10 @@ test.each(routes)('$name answers a key with the scope $scope only', async ({ nam
     url: 'https://127.0.0.1:9/hooks',
     events: ['test'],
   })
-  const { path = pattern, ...request } = CASES[name]?.good(user._id, accessToken, endpoint.id) ?? {}
+  const grant = { userId: user._id, entitlementId: 'team', until: null, by: 'ann', reason: 'test' }
+  const { id: grantId } = await app.services.grants.give(grant)
+  const { path = pattern, ...request } =
+    CASES[name]?.good(user._id, accessToken, endpoint.id, grantId) ?? {}
   const ask = (more: Ask) =>
     app.ask(method, path, { ...request, ...more, headers: { ...request.headers, ...more.headers } })
   const others = SCOPES.filter((other) => other !== scope)

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { keyCommands } from '../../../src/platform/encryption/commands.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { LOCAL_USER } from '../../support/commands.ts'
 import { onSqlite } from '../../support/databases.ts'
 import { messagesFor } from '../../support/messages.ts'
 
@@ -47,7 +48,11 @@ onSqlite('it reads the key files')(
     await using app = await createTestApp()
     const old = await messagesFor(app)
     await app.services.encryptionKeys.rotate(false)
-    const rotated = await keysRotate.work(app.services, { use: 'enc', atOnce: true } as never)
+    const rotated = await keysRotate.work(
+      app.services,
+      { use: 'enc', atOnce: true } as never,
+      LOCAL_USER,
+    )
     expect(await readKeyFile(app)).toHaveLength(1)
     expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
     const [kid] = await publishedKids(app)
@@ -71,8 +76,11 @@ onSqlite('it reads the key files')(
     const path = join(app.dataDir, 'secrets', 'encryption-keys.json')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     const [{ jwk }] = (await readKeyFile(app)) as [{ jwk: { d: string } }]
-    const printed = keysList.print((await keysList.work(app.services, undefined as never)) as never)
-    const shown = JSON.stringify(await keysList.work(app.services, undefined as never)) + printed
+    const printed = keysList.print(
+      (await keysList.work(app.services, undefined as never, LOCAL_USER)) as never,
+    )
+    const shown =
+      JSON.stringify(await keysList.work(app.services, undefined as never, LOCAL_USER)) + printed
     expect(shown).not.toContain(jwk.d)
   },
 )

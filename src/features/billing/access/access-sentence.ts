@@ -40,10 +40,42 @@ export function explainAccess(facts: AccessFacts): string {
     const other = environment === 'production' ? 'test' : 'production'
     return `Access is off: this account has ${other} purchases only.`
   }
-  if (!best.active) return `Access is off: ${describeProduct(best)} ${describeInactive(best)}.`
+  if (!best.active) return `Access is off: ${describeEnded(best)}.`
   const plan = planOf(best)
-  const missingPlan = plan === null ? ', but no plan on sale includes this product' : ''
-  return `Access is on${planSuffix(plan)}: ${describeProduct(best)} ${describeActive(best)}${missingPlan}.`
+  const missingPlan = plan === null ? describeMissingPlan(best) : ''
+  const also = purchases.find((one) => one !== best && one.active && one.grant !== null)
+  const further = also === undefined ? '' : ` Also, ${describeGrant(also)}.`
+  return `Access is on${planSuffix(plan)}: ${describeAccess(best)}${missingPlan}.${further}`
+}
+
+function describeMissingPlan({ grant }: PurchaseAccess): string {
+  // After the operator's reason, a subordinate clause would seem to belong to it.
+  return grant === null
+    ? ', but no plan on sale includes this product'
+    : '. No plan on sale includes this entitlement'
+}
+
+function describeAccess(purchase: PurchaseAccess): string {
+  if (purchase.grant !== null) return describeGrant(purchase)
+  return `${describeProduct(purchase)} ${describeActive(purchase)}`
+}
+
+/** `pro is granted by ann until 3 May 2027, 00:00 UTC: beta tester`. */
+function describeGrant({ grant, entitlementIds, effectiveEnd }: PurchaseAccess): string {
+  const end =
+    effectiveEnd === null || isEffectivelyForever(effectiveEnd)
+      ? 'without an end'
+      : `until ${formatTime(effectiveEnd)}`
+  return `${entitlementIds.join(', ')} is granted by ${grant?.by} ${end}: ${grant?.reason}`
+}
+
+function describeEnded(purchase: PurchaseAccess): string {
+  const { grant, entitlementIds, effectiveEnd } = purchase
+  if (grant === null) return `${describeProduct(purchase)} ${describeInactive(purchase)}`
+  const granted = `${entitlementIds.join(', ')}, granted by ${grant.by} (${grant.reason})`
+  return grant.revokedBy === undefined
+    ? `${granted}, ended on ${formatTime(effectiveEnd)}`
+    : `${granted}, was revoked by ${grant.revokedBy} on ${formatTime(effectiveEnd)}`
 }
 
 function planSuffix(plan: string | null): string {

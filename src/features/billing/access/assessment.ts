@@ -22,7 +22,44 @@ export function assessWithPlans<T extends Purchase>(
 ): PurchaseAccess<T>[] {
   const completed = purchases.map((purchase) => withPlan(purchase, planOf(purchase, plans)))
   const priceOf = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
-  return assessPurchases(completed, now, { priceOf, lenienceMs })
+  const sorted = assessPurchases(completed, now, { priceOf, lenienceMs })
+  return placeGrants(sorted, (purchase) => ratePerDay(planOf(purchase, plans)))
+}
+
+/**
+ * Sorts granted access behind the active purchases, unless it gives a more expensive plan than the best of them, or the
+ * same for longer. It never takes a plan away.
+ */
+function placeGrants<T extends Purchase>(
+  sorted: PurchaseAccess<T>[],
+  rateOf: (purchase: PurchaseAccess<T>) => number,
+): PurchaseAccess<T>[] {
+  const isActiveGrant = ({ active, grant }: PurchaseAccess<T>) => active && grant !== null
+  if (!sorted.some(isActiveGrant)) return sorted
+  // Sorted by rate; those with the same rate stay sorted by their end.
+  const grants = sorted.filter(isActiveGrant).toSorted((a, b) => rateOf(b) - rateOf(a))
+  const others = sorted.filter((purchase) => !isActiveGrant(purchase))
+  const [best] = others
+  if (!best?.active) return [...grants, ...others]
+  const isBetter = (grant: PurchaseAccess<T>) =>
+    rateOf(grant) > rateOf(best) || (rateOf(grant) === rateOf(best) && endOf(grant) > endOf(best))
+  const paid = others.filter(({ active }) => active)
+  return [
+    ...grants.filter(isBetter),
+    ...paid,
+    ...grants.filter((grant) => !isBetter(grant)),
+    ...others.slice(paid.length),
+  ]
+}
+
+function endOf({ effectiveEnd }: PurchaseAccess): number {
+  return effectiveEnd ?? Number.POSITIVE_INFINITY
+}
+
+/** The price of a plan per day, which makes monthly and yearly plans comparable. Others count as yearly. */
+function ratePerDay(plan: PricedPlan | undefined): number {
+  if (plan === undefined) return 0
+  return plan.price / ((endOfPeriod(0, plan.duration) ?? 365 * DAY_MS) / DAY_MS)
 }
 
 /** The environments whose purchases count for a user. */

@@ -34,7 +34,7 @@ const MAX_REPORTED = 1_000
  * entitlement whose id is the plan's code.
  */
 export function planOf<Plan extends PurchasablePlan>(
-  { priceId, productId, entitlementIds }: Purchase,
+  { priceId, productId, entitlementIds, grant }: Purchase,
   plans: Plan[],
 ): Plan | undefined {
   const products = [productId, productId?.split(':')[0]]
@@ -43,8 +43,17 @@ export function planOf<Plan extends PurchasablePlan>(
   return (
     plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
     plans.find(sellsProduct) ??
-    plans.find(({ code }) => entitlementIds.includes(code))
+    plans.find(({ code }) => entitlementIds.includes(code)) ??
+    (grant === null ? undefined : smallestPlanWith(entitlementIds, plans))
   )
+}
+
+/** Granted access names no product, so it gives the plan with the fewest other entitlements. */
+function smallestPlanWith<Plan extends PurchasablePlan>(entitlementIds: string[], plans: Plan[]) {
+  const sizeOf = ({ entitlementIds: ids = [] }: Plan) => ids.length
+  return plans
+    .filter(({ entitlementIds: ids = [] }) => ids.some((id) => entitlementIds.includes(id)))
+    .toSorted((a, b) => sizeOf(a) - sizeOf(b))[0]
 }
 
 /** The plan of the best active purchase, else the plan `free`, else null. `purchases`: best first. */
@@ -60,6 +69,7 @@ export function planGivenBy<Plan extends PurchasablePlan>(
 function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
   return (
     purchase.active &&
+    purchase.grant === null &&
     (purchase.entitlementIds.length > 0 || purchase.stated !== null) &&
     planOf(purchase, plans) === undefined
   )

@@ -1,11 +1,12 @@
 import { asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
 import { readStored } from '../inbox/event-log.ts'
+import type { Support } from '../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
-import type { OrderedEvent } from '../purchases/event-order.ts'
+import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
-import type { Purchase } from '../purchases/purchase.ts'
+import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -20,6 +21,8 @@ type TimelineDeps<Plan extends PlanLike> = {
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
   claimantOf: (purchaseKey: string) => Promise<string | null>
+  /** Who has linked the purchase to its user; null if nobody has, or the user has submitted it since. */
+  linkOf: (purchaseKey: string) => Promise<(Support & { at: string }) | null>
   now: () => Date
 }
 
@@ -36,6 +39,10 @@ type Entry = {
   outcome: string
   error: string | null
   changes: Difference[]
+  /** The user to whom the event links the purchase; null for all other events. */
+  linkedTo: string | null
+  /** Who has linked the purchase or granted access, and why. */
+  support: Support | null
 }
 
 const MAX_PURCHASES_SHOWN = 50
@@ -43,12 +50,12 @@ const MAX_PURCHASES_SHOWN = 50
 const MAX_EVENTS_SHOWN = 200
 const MAX_TRANSFERS_SHOWN = 50
 /** Fields whose changes are not shown, because they explain nothing. */
-const HIDDEN_FIELDS = new Set(['priceId', 'isTemporary'])
+const HIDDEN_FIELDS = /^(priceId|isTemporary|grant)(\.|$)/
 const TIME_FIELDS = /At$/
 
 /** The history of a user's purchases, event by event. It applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
-  const { db, subscription, listPlans, accessSettings, claimantOf, now } = deps
+  const { db, subscription, listPlans, accessSettings, claimantOf, linkOf, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
   return { read, explain, explainForEvent }
 
@@ -125,8 +132,12 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       store,
       status,
       active,
-      source: purchase.stated === null ? ('provider' as const) : ('store' as const),
+      source: sourceOf(purchase),
+      grant: purchase.grant,
+      entitlementIds: purchase.entitlementIds,
+      expiresAt: iso(purchase.expiresAt),
       isClaimed: claimant !== null && ids.includes(claimant),
+      link: await linkOf(purchaseKey),
       willRenew,
       startedAt: iso(purchase.startedAt),
       endsAt: iso(effectiveEnd),
@@ -159,6 +170,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
         outcome: row?.outcome ?? '',
         error: row?.error ?? null,
         changes: changesOf(before, after),
+        linkedTo: event.type === PURCHASE_CLAIMED ? event.appUserId : null,
+        support: event.support,
       }
       before = after
       return entry
@@ -198,7 +211,7 @@ function changesOf(before: Purchase | null, after: Purchase): Difference[] {
   return differencesBetween(before ?? {}, after)
     .filter(
       ({ path, after: value }) =>
-        !HIDDEN_FIELDS.has(path) && !(before === null && isEmptyValue(value)),
+        !HIDDEN_FIELDS.test(path) && !(before === null && isEmptyValue(value)),
     )
     .map(({ path, before: old, after: value }) => {
       const format = TIME_FIELDS.test(path) ? (time: unknown) => iso(time as number | null) : asIs

@@ -18,6 +18,7 @@ import type { Erasure } from './erasure.ts'
 import { type Delivery, PROVIDERS, readDelivery } from './event.ts'
 import { eventWithEffect } from './event-log.ts'
 import { utf8 } from './stored-event.ts'
+import type { Transactions } from './transactions.ts'
 
 type BillingDeps = {
   db: BillingDb
@@ -26,6 +27,7 @@ type BillingDeps = {
   backlog: Backlog
   storeChecks: Pick<StoreChecks, 'schedule'>
   evidence: Pick<Evidence, 'keep' | 'read'>
+  transactions: Pick<Transactions, 'add'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
   now: () => Date
@@ -46,7 +48,7 @@ const MAX_RETRIED_PER_RUN = 1_000
 /** Records deliveries from the billing provider. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
   const { db, projection, erasure, backlog, storeChecks, evidence, now, newId, log } = deps
-  const { ignoresSandbox } = deps
+  const { ignoresSandbox, transactions } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -139,6 +141,7 @@ export function createBilling(deps: BillingDeps) {
     const receivedAt = now()
     const { orderedAt, clockIsOff } = orderingTimeOf(event, receivedAt.getTime())
     const hasEffect = canAffectAccess(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
+    const purchaseKey = hasEffect ? purchaseKeyOf(event) : null
     const inserted = await insertEvent(tx).execute({
       id,
       provider,
@@ -147,7 +150,7 @@ export function createBilling(deps: BillingDeps) {
       eventAt: event.at === null ? null : new Date(event.at),
       receivedAt,
       orderedAt,
-      purchaseKey: hasEffect ? purchaseKeyOf(event) : null,
+      purchaseKey,
       body: bytes,
       bodyHash: hash,
       environment: event.environment,
@@ -159,6 +162,8 @@ export function createBilling(deps: BillingDeps) {
     if (inserted.length === 0) return null
     if (signed !== undefined) await evidence.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
+    const { transactionId } = event
+    if (purchaseKey !== null) await transactions.add(tx, { transactionId, purchaseKey })
     await foldEvent(tx, { ...event, orderedAt }, id)
     if (provider === 'app_store' && event.stated !== null) await storeChecks.schedule(tx, event)
     return 'ok'

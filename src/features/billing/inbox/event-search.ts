@@ -1,6 +1,8 @@
 import { and, asc, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
+import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import { PROVIDERS } from './event.ts'
+import type { Transactions } from './transactions.ts'
 
 export type EventFilter = {
   type?: string | undefined
@@ -17,6 +19,8 @@ export type EventFilter = {
 type Events = BillingDb['tables']['billingEvents']
 type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof columnsOf>>
 
+type EventSearchDeps = { db: BillingDb; transactions: Pick<Transactions, 'keysBeginningWith'> }
+
 export type EventSearch = ReturnType<typeof createEventSearch>
 
 const PAGE_SIZE = 50
@@ -27,7 +31,7 @@ const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
 /** Finds events, newest first, using an index and never reading the whole log. */
-export function createEventSearch(db: BillingDb) {
+export function createEventSearch({ db, transactions }: EventSearchDeps) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
   return { find, findAll, countMarked, latest, exists, customerIdsOf }
@@ -114,13 +118,22 @@ export function createEventSearch(db: BillingDb) {
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, text))
+    const original = originalIdIn(text)
+    const { purchaseKey } = subscriptions
     const purchases = await db.read
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)
-      .where(or(...['PRODUCTION', 'SANDBOX'].map((name) => beginsWith(`${name}|${text}`))))
-      .orderBy(asc(subscriptions.purchaseKey))
+      .where(or(...['PRODUCTION', 'SANDBOX'].map((name) => beginsWith(`${name}|${original}`))))
+      .orderBy(asc(purchaseKey))
       .limit(PAGE_SIZE)
-    const customers = new Set([...aliases, ...purchases].map(({ customerId }) => customerId))
+    const keys = await transactions.keysBeginningWith(text)
+    const renewed = await db.read
+      .select({ customerId: subscriptions.customerId })
+      .from(subscriptions)
+      .where(inArray(purchaseKey, keys))
+    const customers = new Set(
+      [...aliases, ...purchases, ...renewed].map(({ customerId }) => customerId),
+    )
     if (customers.size === 0) return []
     const ids = await db.read
       .select({ id: billingAliases.appUserId })

@@ -1,5 +1,6 @@
 import { sha256 } from '../../../lib/crypto.ts'
 import { isStorableText } from '../../../lib/validation.ts'
+import { readSupport, type Support } from './support.ts'
 
 /** The fields of an event that the log and the fold use; the rest stays in the raw body. */
 export type BillingEvent = {
@@ -51,6 +52,10 @@ export type BillingEvent = {
   startedAt: number | null
   willRenew: boolean | null
   endedAt: number | null
+  /** Only in Homeport's own events: who has linked a purchase or granted access, and why. */
+  support: Support | null
+  /** Only in HOMEPORT_CLAIM_WITHDRAWN: the id of the event that no longer counts. */
+  withdrawnClaim: string | null
 }
 
 /** An event without data. */
@@ -91,6 +96,8 @@ export const NO_EVENT: BillingEvent = {
   startedAt: null,
   willRenew: null,
   endedAt: null,
+  support: null,
+  withdrawnClaim: null,
 }
 
 const MAX_TEXT_LENGTH = 255
@@ -171,6 +178,8 @@ function readFields(event: Fields) {
     billingIssueAt: time(event['billing_issues_detected_at_ms']),
     refundedAt: time(event['refunded_at_ms']),
     price: typeof event['price'] === 'number' ? event['price'] : null,
+    support: readSupport(event['support']),
+    withdrawnClaim: text('withdrawn_claim'),
   }
 }
 

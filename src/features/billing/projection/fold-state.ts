@@ -1,4 +1,5 @@
 import {
+  CLAIM_WITHDRAWN,
   compareEvents,
   type EventOrder,
   type OrderedEvent,
@@ -41,7 +42,8 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
     mention === null ||
     (latest?.name === mention.name &&
       latest.isHint === mention.isHint &&
-      latest.isSubmission === mention.isSubmission)
+      latest.isSubmission === mention.isSubmission &&
+      latest.withdraws === mention.withdraws)
   return {
     purchase: applyEvent(before?.purchase ?? null, event),
     last: orderOf(event),
@@ -51,8 +53,11 @@ export function addEvent(before: FoldState | null, event: OrderedEvent): FoldSta
   }
 }
 
-/** The owner that an event names; null for none. */
+/** The owner that an event names, or the claim that it withdraws; null for neither. */
 export function mentionIn(event: OrderedEvent): OwnerMention | null {
+  if (event.type === CLAIM_WITHDRAWN && event.withdrawnClaim !== null) {
+    return { ...orderOf(event), name: '', withdraws: event.withdrawnClaim }
+  }
   const name = ownerIdIn(event)
   if (name === null) return null
   return {

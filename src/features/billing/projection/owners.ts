@@ -76,7 +76,8 @@ export function createOwners(deps: OwnersDeps) {
     cache: LookupCache,
   ) {
     const mentions = await checkpoints.mentionsOf(tx, purchaseKey, state)
-    const traits = { environment: purchaseIn(state).environment, store: state.store ?? null }
+    const { environment, grant } = purchaseIn(state)
+    const traits = { environment, store: state.store ?? null, isGrant: grant !== null }
     const { customers } = cache
     await loadCustomers(
       tx,

@@ -1,9 +1,16 @@
 import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { eventWithEffect } from '../inbox/event-log.ts'
+import type { Transactions } from '../inbox/transactions.ts'
 import type { BillingDb } from '../schema.ts'
 import type { StoredPurchase } from './fold-state.ts'
 import type { Projection } from './projection.ts'
+
+type RebuildDeps = {
+  db: BillingDb
+  projection: Projection
+  transactions: Pick<Transactions, 'addAll'>
+}
 
 type RebuildReport = {
   events: number
@@ -26,7 +33,7 @@ type Row = { customerId: string; state: unknown }
  * Folds the whole log again while the server runs: first the customers, then each purchase. Each batch is a
  * transaction, so that no user loses access during the rebuild; memory use does not grow with the log.
  */
-export function createRebuild({ db, projection }: { db: BillingDb; projection: Projection }) {
+export function createRebuild({ db, projection, transactions }: RebuildDeps) {
   const { billingEvents, subscriptions } = db.tables
   return async function rebuild(signal: AbortSignal): Promise<RebuildReport> {
     const start = performance.now()
@@ -50,6 +57,7 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
       after = last.id
       count += rows.length
       await db.write(async (tx) => {
+        await transactions.addAll(tx, rows)
         for (const row of rows) {
           const event = eventWithEffect(row)
           if (event) await projection.relink(tx, event, row.id)

@@ -138,8 +138,10 @@ function emptyReport(): ReconcileReport {
   return { customers: 0, corrected: [], failed: [] }
 }
 
-function isOverdue({ endedAt, expiresAt, graceExpiresAt }: Purchase, now: number): boolean {
-  if (endedAt !== null || expiresAt === null) return false
+function isOverdue(purchase: Purchase, now: number): boolean {
+  const { endedAt, expiresAt, graceExpiresAt, grant } = purchase
+  // The provider does not know of access that was granted here.
+  if (endedAt !== null || expiresAt === null || grant !== null) return false
   const end = Math.max(expiresAt, graceExpiresAt ?? 0)
   return end < now - HOUR_MS && end > now - 60 * DAY_MS
 }

@@ -1,10 +1,12 @@
 import { DAY_MS } from '../../../lib/durations.ts'
-import { compareEvents, type OrderedEvent } from './event-order.ts'
+import { ACCESS_GRANTED, ACCESS_REVOKED, compareEvents, type OrderedEvent } from './event-order.ts'
 import { isForEarlierPeriod, PERIOD_STARTS, startsLaterPeriod } from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
 import { applyRefund, isRefund, isRememberedRefund } from './refunds.ts'
 import { applyStatement, applyToStatedPeriod } from './statement.ts'
 
+/** Once the user is deleted. */
+const UNKNOWN_SUPPORT = { by: '', reason: '' }
 const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
 /** Folds all events of a purchase, in any order. Null without events. */
@@ -42,6 +44,16 @@ const HANDLERS = new Map<string, EventHandler>(
       willRenew: false,
     }),
     TEMPORARY_ENTITLEMENT_GRANT: grantTemporarily,
+    [ACCESS_GRANTED]: (purchase, event) => ({
+      ...startPeriod(purchase, event),
+      willRenew: false,
+      grant: event.support ?? UNKNOWN_SUPPORT,
+    }),
+    [ACCESS_REVOKED]: (purchase, event) => ({
+      ...purchase,
+      endedAt: event.orderedAt,
+      grant: { ...(purchase.grant ?? UNKNOWN_SUPPORT), revokedBy: event.support?.by ?? '' },
+    }),
     CANCELLATION: applyCancellation,
     REFUND: applyRefund,
     UNCANCELLATION: (purchase) => ({

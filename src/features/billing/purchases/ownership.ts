@@ -7,13 +7,15 @@ export type OwnerMention = EventOrder & {
   isHint?: boolean
   /** A user has submitted the purchase. */
   isSubmission?: boolean
+  /** The id of the claim that no longer counts. Such a mention names nobody. */
+  withdraws?: string
 }
 
 /** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string
 
-/** A transfer can be limited to purchases with these traits. */
-type PurchaseTraits = { environment: string; store: string | null }
+/** A transfer can be limited to purchases with these traits, and never moves granted access. */
+type PurchaseTraits = { environment: string; store: string | null; isGrant?: boolean }
 
 /** The app user id that an event names as the owner. */
 export function ownerIdIn({ appUserId, originalAppUserId, aliases }: OrderedEvent): string | null {
@@ -37,7 +39,7 @@ export function ownersOf(
   let isSubmitted = false
   /** The owner that the billing provider has named last. */
   let provided: string | null = null
-  for (const event of [...mentions, ...transfers].toSorted(compareEvents)) {
+  for (const event of [...withoutWithdrawn(mentions), ...transfers].toSorted(compareEvents)) {
     const current = owners.at(-1)
     const mention = 'name' in event ? event : null
     if (mention?.isHint && isClaimed) continue
@@ -57,15 +59,34 @@ export function ownersOf(
   return owners
 }
 
+/**
+ * The mentions as if the withdrawn claims had never been made. Apple may have been told their users, so later hints at
+ * these users do not count either.
+ */
+function withoutWithdrawn(mentions: OwnerMention[]): OwnerMention[] {
+  const ids = new Set(mentions.map(({ withdraws }) => withdraws))
+  const withdrawn = mentions.filter(({ id }) => ids.has(id))
+  return mentions.filter(
+    (mention) =>
+      mention.withdraws === undefined &&
+      !withdrawn.includes(mention) &&
+      !withdrawn.some((claim) => mention.isHint && isLaterMention(mention, claim)),
+  )
+}
+
+function isLaterMention(mention: OwnerMention, claim: OwnerMention): boolean {
+  return mention.name === claim.name && compareEvents(claim, mention) < 0
+}
+
 /** The owner after a transfer; null if it does not concern the purchase. */
 function newOwner(
   transfer: OrderedEvent,
   owner: string | undefined,
-  { environment, store }: PurchaseTraits,
+  { environment, store, isGrant }: PurchaseTraits,
   customerOf: CustomerOf,
 ): string | null {
   const [destination] = transfer.transferredTo
-  if (owner === undefined || destination === undefined) return null
+  if (isGrant || owner === undefined || destination === undefined) return null
   if (transfer.hasEnvironment && transfer.environment !== environment) return null
   if (transfer.store !== null && store !== null && transfer.store !== store) return null
   const isFromOwner = transfer.transferredFrom.some((id) => customerOf(id) === owner)

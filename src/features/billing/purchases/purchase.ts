@@ -1,3 +1,4 @@
+import type { Support } from '../inbox/support.ts'
 import type { OrderedEvent } from './event-order.ts'
 
 /**
@@ -40,6 +41,8 @@ export type Purchase = {
   refundedOrders: Record<string, number> | null
   /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: boolean
+  /** Who has granted the access without a purchase, and why; null for a purchase. */
+  grant: (Support & { revokedBy?: string }) | null
 }
 
 export const EMPTY_PURCHASE: Purchase = {
@@ -69,6 +72,7 @@ export const EMPTY_PURCHASE: Purchase = {
   provided: null,
   refundedOrders: null,
   isTemporary: false,
+  grant: null,
 }
 
 /** The purchase that an event's own fields describe. */
@@ -90,4 +94,10 @@ export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
     stated: event.stated === null ? null : { transactionId: event.transactionId },
     isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
   }
+}
+
+/** What the state of a purchase comes from. */
+export function sourceOf({ stated, grant }: Purchase) {
+  if (grant !== null) return 'granted' as const
+  return stated === null ? ('provider' as const) : ('store' as const)
 }

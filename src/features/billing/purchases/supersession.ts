@@ -8,7 +8,7 @@ import type { Purchase } from './purchase.ts'
 export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   if (!purchases.some(isReplaceable)) return purchases
   const replacements = purchases
-    .filter(({ isTemporary }) => !isTemporary)
+    .filter(({ isTemporary, grant }) => !isTemporary && grant === null)
     .toSorted((a, b) => a.startedAt - b.startedAt)
   const onPlayStore = replacements.filter(({ store }) => store === 'PLAY_STORE')
   const byProduct = new Map<string, T[]>()

@@ -2,8 +2,14 @@ import { Elysia, t } from 'elysia'
 import { restoreDots } from '../../../lib/path-segment.ts'
 import { json } from '../../../platform/http/body.ts'
 import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
-import { allow, CONSOLE_API, type RecordAction } from '../../../platform/http/console-guard.ts'
+import {
+  allow,
+  CONSOLE_API,
+  operatorOf,
+  type RecordAction,
+} from '../../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
+import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import { type FoundPurchase, PURCHASE_FILTERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
@@ -26,8 +32,9 @@ const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const TestBody = closedObject({
   environment: oneOf(ENVIRONMENTS, { description: 'production or the sandbox' }),
 })
+const ReasonBody = closedObject({ reason: t.String({ maxLength: MAX_REASON_LENGTH }) })
 /** `user`: an id or an e-mail address. */
-const GiveBody = closedObject({ user: t.String({ maxLength: 320 }) })
+const GiveBody = closedObject({ user: t.String({ maxLength: 320 }), ...ReasonBody.properties })
 
 const MAX_LISTED = 100
 
@@ -63,6 +70,9 @@ export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDep
             await withOwners(await purchaseSearch.list({ ...options, limit: MAX_LISTED })),
           )
         }
+        const userId = (await userIdOf(id)) ?? id.trim()
+        const theirs = await purchaseSearch.listOf(userId, MAX_LISTED)
+        if (theirs.length > 0) return data(await withOwners(theirs))
         disableIdleTimeout(request, server)
         return data(await withOwners(await purchaseSearch.find(id)))
       },
@@ -81,20 +91,37 @@ export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDep
     )
     .post(
       '/purchases/:id/give',
-      async ({ request, params, body: { user } }) => {
+      async ({ request, params, body: { user, reason } }) => {
         const id = restoreDots(params.id)
         const userId = (await userIdOf(user)) ?? user
         const [before] = await purchaseSearch.find(id)
-        await actions.give(id, userId)
+        await actions.give(id, userId, { by: operatorOf(request).name, reason })
         await record(request, {
           action: 'purchases.give',
           target: id,
           before: { userId: before?.userId ?? null },
-          after: { userId },
+          after: { userId, reason },
         })
         return data(await withOwners(await purchaseSearch.find(id)))
       },
-      { params: IdParam, ...json(GiveBody), ...allow('operator') },
+      { params: IdParam, ...json(GiveBody), ...allow('operator', 'stepUp') },
+    )
+    .post(
+      '/purchases/:id/take-back',
+      async ({ request, params, body: { reason } }) => {
+        const id = restoreDots(params.id)
+        const [before] = await purchaseSearch.find(id)
+        await actions.takeBack(id, { by: operatorOf(request).name, reason })
+        const purchases = await purchaseSearch.find(id)
+        await record(request, {
+          action: 'purchases.take-back',
+          target: id,
+          before: { userId: before?.userId ?? null },
+          after: { userId: purchases[0]?.userId ?? null, reason },
+        })
+        return data(await withOwners(purchases))
+      },
+      { params: IdParam, ...json(ReasonBody), ...allow('operator', 'stepUp') },
     )
 
   function withOwners(purchases: FoundPurchase[]) {

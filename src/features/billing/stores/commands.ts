@@ -1,14 +1,6 @@
-import {
-  dataCommand,
-  type Options,
-  parseLimitOption,
-  prettyJson,
-  UsageError,
-} from '../../../lib/command.ts'
+import { dataCommand, type Options, UsageError } from '../../../lib/command.ts'
 import type { AppleEnvironment } from './apple/api.ts'
-import type { Consumption } from './apple/app-store.ts'
 import { asReply, requireKey } from './purchases/actions.ts'
-import { type FoundPurchase, PURCHASE_FILTERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
 type Needs = {
@@ -17,7 +9,6 @@ type Needs = {
   userIdOf: (email: string) => Promise<string | null>
 }
 
-const DEFAULT_LIMIT = 50
 const SANDBOX_OPTION: [string, string] = ['--sandbox', 'the sandbox instead of production']
 
 const storesCheck = dataCommand({
@@ -91,111 +82,6 @@ const storesCatchUp = dataCommand({
   changes: (outcome) => ({ ...outcome }),
 })
 
-const purchasesList = dataCommand({
-  name: 'purchases list',
-  summary: 'List active purchases',
-  options: [
-    ['--unclaimed', 'only those that belong to no user'],
-    ['--doubled', 'only those whose user has the product twice'],
-    ['--unacknowledged', 'only those that Google will refund three days after the purchase'],
-    ['--gone', 'only those that Google no longer knows'],
-    [
-      '--differing',
-      'only those for which the provider and the store report different products or ends',
-    ],
-    SANDBOX_OPTION,
-    ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
-  ],
-  input: (_args, options) => ({
-    filter: PURCHASE_FILTERS.find((name) => options[name]) ?? null,
-    environment: options['sandbox'] ? ('sandbox' as const) : ('production' as const),
-    limit:
-      typeof options['limit'] === 'string' ? parseLimitOption(options['limit']) : DEFAULT_LIMIT,
-  }),
-  work: ({ stores }: Needs, options: Parameters<Stores['purchaseSearch']['list']>[0]) =>
-    stores.purchaseSearch.list(options),
-  print: (purchases) => purchases.map(formatPurchase).join('\n'),
-})
-
-const purchasesShow = dataCommand({
-  name: 'purchases show',
-  summary: 'Show a purchase by its transaction id or the order number on the receipt',
-  arguments: '<transaction-or-order>',
-  input: ([id = '']) => id,
-  work: ({ stores }: Needs, id: string) => stores.purchaseSearch.findOrThrow(id),
-  print: prettyJson,
-})
-
-const purchasesAsk = dataCommand({
-  name: 'purchases ask',
-  summary: 'Ask the store about a purchase now',
-  arguments: '<transaction-or-order>',
-  input: ([id = '']) => id,
-  work: ({ stores }: Needs, id: string) => stores.actions.ask(id),
-  print: prettyJson,
-  changes: (purchases: FoundPurchase[]) => ({
-    statuses: purchases.map(({ status }) => status),
-  }),
-  target: (_purchases, id) => id,
-})
-
-const purchasesGive = dataCommand({
-  name: 'purchases give',
-  summary: 'Move a purchase to a user, whatever PURCHASE_TRANSFER says',
-  arguments: '<transaction> <id-or-email>',
-  input: ([id = '', user = '']) => ({ id, user }),
-  work: async ({ stores, userIdOf }: Needs, { id, user }: { id: string; user: string }) => {
-    const userId = (await userIdOf(user)) ?? user
-    await stores.actions.give(id, userId)
-    return { userId, purchases: await stores.purchaseSearch.findOrThrow(id) }
-  },
-  print: ({ userId, purchases }) =>
-    `${purchases.map(({ transactionId }) => transactionId).join(', ')} now belongs to ${userId}.`,
-  changes: ({ userId }) => ({ userId }),
-  target: (_outcome, { id }) => id,
-})
-
-const purchasesAnswerRefund = dataCommand({
-  name: 'purchases answer-refund',
-  summary: 'Tell Apple how a purchase was used, within 12 hours of a CONSUMPTION_REQUEST event',
-  arguments: '<transaction>',
-  options: [
-    ['--consented', 'the customer has agreed that you tell Apple (required)'],
-    ['--undelivered', 'the customer did not get what they paid for'],
-    ['--prefer <outcome>', 'what you prefer: decline, grant or grant-prorated'],
-  ],
-  input: ([id = ''], { consented, undelivered, prefer }) => {
-    if (!consented) throw new UsageError('Apple requires the consent of the customer: --consented.')
-    if (prefer !== undefined && !Object.hasOwn(PREFERENCES, String(prefer)))
-      throw new UsageError('--prefer takes decline, grant or grant-prorated.')
-    return {
-      id,
-      consumption: {
-        customerConsented: true as const,
-        deliveryStatus: undelivered ? 'UNDELIVERED_OTHER' : 'DELIVERED',
-        sampleContentProvided: false,
-        ...(prefer === undefined ? {} : { refundPreference: PREFERENCES[String(prefer)] ?? '' }),
-      },
-    }
-  },
-  work: async (
-    { stores }: Needs,
-    { id, consumption }: { id: string; consumption: Consumption },
-  ) => {
-    await stores.actions.answerRefund(id, consumption)
-    return { id }
-  },
-  print: ({ id }) => `Apple has the answer about ${id}.`,
-  changes: (_outcome, { consumption }) => ({ ...consumption }),
-  target: ({ id }) => id,
-})
-
-const PREFERENCES: Record<string, string> = {
-  decline: 'DECLINE',
-  grant: 'GRANT_FULL',
-  'grant-prorated': 'GRANT_PRORATED',
-}
-
 function throwAsReply(error: unknown): never {
   throw asReply(error)
 }
@@ -211,13 +97,6 @@ function printPlay(play: NonNullable<Awaited<ReturnType<Stores['status']['read']
     `Waiting for Google: ${waiting}`,
     `Oldest unacknowledged purchase: ${oldestUnacknowledgedAt ?? 'none'}`,
   ]
-}
-
-function formatPurchase(purchase: FoundPurchase): string {
-  const { transactionId, environment, productId, status, endsAt, userId } = purchase
-  return [transactionId, environment, productId, status, endsAt ?? 'never', userId ?? '-'].join(
-    '\t',
-  )
 }
 
 function environmentIn({ sandbox }: Options): AppleEnvironment {
@@ -244,14 +123,4 @@ function hasFault(checks: { fault: string | null }[]): boolean {
   return checks.some(({ fault }) => fault !== null)
 }
 
-export const storeCommands = [
-  storesCheck,
-  storesTest,
-  storesStatus,
-  storesCatchUp,
-  purchasesList,
-  purchasesShow,
-  purchasesAsk,
-  purchasesGive,
-  purchasesAnswerRefund,
-]
+export const storeCommands = [storesCheck, storesTest, storesStatus, storesCatchUp]

@@ -3,6 +3,7 @@ import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
+import type { Transactions } from '../inbox/transactions.ts'
 import type { BillingDb } from '../schema.ts'
 import { APPLE_API_URLS, createAppleApi } from './apple/api.ts'
 import { createAppStore } from './apple/app-store.ts'
@@ -29,6 +30,7 @@ type StoresDeps = {
   ignoresSandbox: boolean
   publicUrl: string | null
   checks: StoreChecks
+  transactions: Pick<Transactions, 'keysOf'>
   billing: Pick<Billing, 'recordIn' | 'recordOwnEvent'>
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
   /** The `ids` that belong to users. */

@@ -3,6 +3,7 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import { accountDeleted } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
+import { createUserNames } from './user-names.ts'
 
 /** The defaults of a new account, from the request that creates it. */
 export type AccountDefaults = { name: string; locale: string; timezone: string }
@@ -30,6 +31,7 @@ type AccountsDeps = {
 /** Creates, finds and changes users, in the caller's transaction. */
 export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   const { users, oneTimeTokens } = db.tables
+  const names = createUserNames(db)
   const selectId = (from: Reader) =>
     from
       .select({ id: users.id })
@@ -38,6 +40,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   const idOf = selectId(db.read).prepare()
   const idInChange = db.prepareWrite(selectId)
   return {
+    names,
     create,
     update,
     upgrade,
@@ -74,6 +77,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
         ...login,
       })
       .returning()
+    await names.add(tx, [user as Account])
     announce(tx, (user as Account).id, 'created')
     return user as Account
   }
@@ -88,6 +92,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
       .set({ ...changes, updatedAt: now() })
       .where(eq(users.id, userId))
       .returning()
+    if (changes.name !== undefined) await names.replace(tx, user as Account)
     announce(tx, userId, 'updated')
     return user as Account
   }

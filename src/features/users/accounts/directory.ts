@@ -17,6 +17,8 @@ export type FoundUsers = {
   users: AccountSummary[]
   next: string | null
   strangers: string[]
+  /** Whether more users have such a name than are listed. */
+  hasMoreNames: boolean
   /** The search text, if it is the id of a billing event. */
   eventId: string | null
 }
@@ -35,6 +37,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     list,
     page,
     listByIds,
+    listByIdPrefix,
     find,
     findById,
     findByEmail,
@@ -74,6 +77,17 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
       .from(users)
       .where(inArray(users.id, ids.slice(0, PAGE_SIZE)))
       .orderBy(desc(users.id))
+    return rows.map(summaryOf)
+  }
+
+  /** The first users whose ids begin with `prefix`, at most one page of them. */
+  async function listByIdPrefix(prefix: string): Promise<AccountSummary[]> {
+    const rows = await db.read
+      .select()
+      .from(users)
+      .where(and(gte(users.id, prefix), lt(users.id, `${prefix}\u{10ffff}`)))
+      .orderBy(asc(users.id))
+      .limit(PAGE_SIZE)
     return rows.map(summaryOf)
   }
 

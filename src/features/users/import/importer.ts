@@ -1,5 +1,6 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
+import type { UserNames } from '../accounts/user-names.ts'
 import type { UsersDb } from '../schema.ts'
 import { openIdSubject } from '../social/identity-providers.ts'
 import { type HashKinds, newKindOf } from './hash-kinds.ts'
@@ -7,6 +8,7 @@ import { loginKeyOf, type UserRecord } from './user-record.ts'
 
 type ImporterDeps = {
   db: UsersDb
+  names: Pick<UserNames, 'add'>
   hashKinds: HashKinds
   /** Of the OpenID Connect provider; null without one. */
   issuer: string | null
@@ -25,7 +27,7 @@ export type Importer = ReturnType<typeof createImporter>
 const USERS_PER_CHANGE = 100
 
 /** Imports users from another system. Sends no e-mail. */
-export function createImporter({ db, hashKinds, issuer, now }: ImporterDeps) {
+export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDeps) {
   const { users, identities } = db.tables
   return { importPart }
 
@@ -41,7 +43,9 @@ export function createImporter({ db, hashKinds, issuer, now }: ImporterDeps) {
         : await db.write(async (tx) => {
             const result = await decide(tx, batch, knownKinds)
             const accepted = batch.filter((_user, at) => result.decisions[at] === null)
-            if (accepted.length > 0) await tx.insert(users).values(accepted.map(rowOf))
+            const rows = accepted.map(rowOf)
+            if (rows.length > 0) await tx.insert(users).values(rows)
+            await names.add(tx, rows)
             const links = accepted.flatMap(identityRowsOf)
             if (links.length > 0) await tx.insert(identities).values(links)
             await hashKinds.add(tx, result.newKinds)

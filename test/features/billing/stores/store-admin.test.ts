@@ -43,16 +43,22 @@ test('gives a purchase to the user with an e-mail address', async () => {
   await deliver(app, bought.notification)
   const other = await app.register('other@example.com')
   const path = `purchases/${bought.originalTransactionId}/give`
-  const unknown = await olga.ask('POST', path, { json: { user: 'nobody@example.com' } })
+  const unknown = await olga.ask('POST', path, {
+    json: { user: 'nobody@example.com', reason: 'bought' },
+  })
   expect([unknown.status, unknown.json.message]).toEqual([
     404,
     'There is no user nobody@example.com.',
   ])
   expect(
-    (await olga.ask('POST', path, { json: { user: other.user.email } })).json.response,
+    (await olga.ask('POST', path, { json: { user: other.user.email, reason: 'bought' } })).json
+      .response,
   ).toEqual([expect.objectContaining({ userId: other.user._id, isClaimed: true })])
   const [entry] = (await olga.read('audit?action=purchases.give')).entries
-  expect([entry.before, entry.after]).toEqual([{ userId }, { userId: other.user._id }])
+  expect([entry.before, entry.after]).toEqual([
+    { userId },
+    { userId: other.user._id, reason: 'bought' },
+  ])
 })
 
 test('a purchase stays claimed when its guest signs in to an account', async () => {

@@ -1,5 +1,6 @@
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
+import { checkSupport, type Support } from '../../inbox/support.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
@@ -26,12 +27,12 @@ type PurchaseActionsDeps = {
 /** What operators do with a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, claims, search, existingUsers, appStore, overdue, play } = deps
-  return { ask, give, answerRefund }
+  return { ask, give, takeBack, answerRefund }
 
   /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
   async function ask(id: string) {
     const [known] = await search.findKnown(id)
-    if (known?.store === 'PLAY_STORE' || /^GPA\.|^[0-9a-f]{64}$/.test(id)) {
+    if (known?.store === 'PLAY_STORE' || /^gpa\.|^[0-9a-f]{64}$/i.test(id)) {
       await askGoogle(known?.transactionId ?? id)
       return search.findOrThrow(id)
     }
@@ -46,7 +47,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 
   async function askGoogle(id: string) {
-    if (play === null) throw new AppError('unavailable', 'Google Play is not set up.')
+    if (play === null) throw new AppError('unavailable', NO_PLAY)
     const purchase =
       (await play.purchases.findByLine(id)) ?? (await play.purchases.find(db.read, id))
     const isKnown = purchase !== null && purchase.purchaseToken !== ''
@@ -72,14 +73,37 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (failure && !isKnown) throw failure.reason
   }
 
-  /** Moves a purchase to a user. Throws 404 for an unknown user too. */
-  async function give(id: string, userId: string) {
+  /** Moves a purchase to a user. Throws 404 for an unknown user too, and 409 for one that cannot be moved. */
+  async function give(id: string, userId: string, given: Support) {
+    const support = checkSupport(given)
     const [user] = await existingUsers(db.read, [userId])
     if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
     const found = await search.findOrThrow(id)
+    for (const { purchaseKey, source } of found) {
+      if (source === 'granted')
+        throw new AppError('conflict', 'Granted access cannot be moved. Revoke it.')
+      if (purchaseKey.split('|').length > 2)
+        throw new AppError('conflict', 'A purchase without a transaction id cannot be moved.')
+    }
     await db.write(async (tx) => {
-      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey)
+      for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey, support)
     })
+  }
+
+  /** Undoes the latest `give`. Throws 409 if the user has submitted the purchase since, or nobody has given it. */
+  async function takeBack(id: string, given: Support) {
+    const support = checkSupport(given)
+    const found = await search.findOrThrow(id)
+    const undone = await db.write(async (tx) => {
+      const results = []
+      for (const { purchaseKey } of found) {
+        results.push(await claims.takeBack(tx, purchaseKey, support))
+      }
+      return results
+    })
+    if (!undone.includes(true)) {
+      throw new AppError('conflict', 'There is no link by support to undo.')
+    }
   }
 
   /** Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). */
@@ -94,6 +118,9 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   }
 }
 
+export const NO_APPLE_KEY =
+  'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.'
+export const NO_PLAY = 'Google Play is not set up.'
 const NO_TOKEN =
   'Homeport has no purchase token for this purchase: the app must submit it, or Google has forgotten it.'
 
@@ -107,8 +134,5 @@ export function asReply(error: unknown): unknown {
 /** A service that needs a key for Apple's API. Throws 503 without one. */
 export function requireKey<Service>(service: Service | null): Service {
   if (service !== null) return service
-  throw new AppError(
-    'unavailable',
-    'This needs a key for Apple\'s API: "homeport stores check" says which settings are missing.',
-  )
+  throw new AppError('unavailable', NO_APPLE_KEY)
 }

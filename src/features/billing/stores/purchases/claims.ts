@@ -1,11 +1,12 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, inArray } from 'drizzle-orm'
 import { DAY_MS } from '../../../../lib/durations.ts'
 import type { PurchaseTransfer } from '../../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { Billing } from '../../inbox/event-inbox.ts'
 import { utf8 } from '../../inbox/stored-event.ts'
+import { readSupport, type Support } from '../../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
-import { PURCHASE_CLAIMED } from '../../purchases/event-order.ts'
+import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../../purchases/event-order.ts'
 import type { BillingDb } from '../../schema.ts'
 import type { StoreChecks } from '../checks/schedule.ts'
 import { transactionOf } from './purchase-key.ts'
@@ -38,7 +39,14 @@ type ClaimInput = {
 }
 
 export type Claims = ReturnType<typeof createClaims>
-type Claim = { userId: string | null; orderedAt: number; isMove: boolean }
+type Claim = {
+  eventId: string
+  userId: string | null
+  orderedAt: number
+  isMove: boolean
+  /** Who has linked the purchase to the user; null if the user has submitted it. */
+  support: Support | null
+}
 
 /** A stolen receipt is usually used soon after the purchase. */
 const MIN_AGE_MS = DAY_MS
@@ -48,7 +56,7 @@ const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
 export function createClaims(deps: ClaimsDeps) {
   const { db, billing, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
   const { billingEvents, subscriptions } = db.tables
-  return { claim, give, ownerOf, claimantOf, purchaseOf }
+  return { claim, give, takeBack, ownerOf, claimantOf, linkOf, purchaseOf }
 
   /** Claims a recorded purchase for a user, in the caller's transaction. */
   async function claim(tx: Tx, input: ClaimInput): Promise<ClaimResult> {
@@ -69,27 +77,53 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /** Makes a purchase the user's, whatever the transfer policy. */
-  async function give(tx: Tx, userId: string, purchaseKey: string) {
-    await assign(tx, userId, purchaseKey, await ownerOf(tx, purchaseKey))
+  async function give(tx: Tx, userId: string, purchaseKey: string, support: Support) {
+    await assign(tx, userId, purchaseKey, await ownerOf(tx, purchaseKey), support)
   }
 
   /** Records a claim, and tells a former owner. Does nothing if the user's claim is the latest one. */
-  async function assign(tx: Tx, userId: string, purchaseKey: string, owner: string | null) {
-    const claims = await claimsOf(tx, purchaseKey)
-    if (owner === userId && claims[0]?.userId === userId) return
+  async function assign(
+    tx: Tx,
+    userId: string,
+    purchaseKey: string,
+    owner: string | null,
+    support: Support | null = null,
+  ) {
+    const [latest] = await claimsOf(tx, purchaseKey)
+    if (owner === userId && latest?.userId === userId) return
     const isMove = owner !== null && owner !== userId
     const purchase = await purchaseOf(tx, purchaseKey)
-    const { environment, transactionId } = transactionOf(purchaseKey)
-    const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
-    await billing.recordOwnEvent(tx, PURCHASE_CLAIMED, at, {
-      id: `claim:${purchaseKey}:${claims.length}`,
+    const { transactionId } = transactionOf(purchaseKey)
+    const { length } = await eventsOf(tx, purchaseKey, [PURCHASE_CLAIMED])
+    await record(tx, PURCHASE_CLAIMED, purchaseKey, {
+      id: `claim:${purchaseKey}:${length}`,
       app_user_id: userId,
-      environment,
-      original_transaction_id: transactionId,
       is_move: isMove,
+      ...(support ? { support } : {}),
     })
     if (isMove) await notifyFormerOwner(tx, owner, purchase?.productId ?? transactionId)
     if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
+  }
+
+  /**
+   * Undoes the latest claim if it was made by `give`: the purchase belongs to the customer that would have it without
+   * the claim. Returns whether there was one.
+   */
+  async function takeBack(tx: Tx, purchaseKey: string, support: Support): Promise<boolean> {
+    const [latest] = await claimsOf(tx, purchaseKey)
+    if (!latest?.support) return false
+    await record(tx, CLAIM_WITHDRAWN, purchaseKey, { withdrawn_claim: latest.eventId, support })
+    const purchase = await purchaseOf(tx, purchaseKey)
+    if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
+    return true
+  }
+
+  /** Records an event of our own that follows all events of the purchase. */
+  async function record(tx: Tx, type: string, purchaseKey: string, fields: object) {
+    const { environment, transactionId } = transactionOf(purchaseKey)
+    const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
+    const about = { environment, original_transaction_id: transactionId }
+    await billing.recordOwnEvent(tx, type, at, { ...about, ...fields })
   }
 
   /** From when a purchase may move to another user, in ms; null for never. */
@@ -128,19 +162,37 @@ export function createClaims(deps: ClaimsDeps) {
     return row ? purchaseIn(row.state as StoredPurchase) : null
   }
 
-  /** The claims of a purchase, the latest first. */
+  /** Who has linked a purchase to its user by `give`, when and why; null if the user has submitted it since. */
+  async function linkOf(purchaseKey: string) {
+    const [latest] = await claimsOf(db.read, purchaseKey)
+    if (!latest?.support) return null
+    return { ...latest.support, at: new Date(latest.orderedAt).toISOString() }
+  }
+
+  /** The claims of a purchase that were not withdrawn, the latest first. */
   async function claimsOf(from: Reader, purchaseKey: string): Promise<Claim[]> {
+    const events = await eventsOf(from, purchaseKey, [PURCHASE_CLAIMED, CLAIM_WITHDRAWN])
+    const withdrawn = new Set(events.map(({ body }) => body['withdrawn_claim']))
+    return events
+      .filter(({ type, eventId }) => type === PURCHASE_CLAIMED && !withdrawn.has(eventId))
+      .map(({ eventId, appUserId, orderedAt, body }) => ({
+        eventId,
+        userId: appUserId,
+        orderedAt,
+        isMove: body['is_move'] === true,
+        support: readSupport(body['support']),
+      }))
+  }
+
+  async function eventsOf(from: Reader, purchaseKey: string, types: string[]) {
     const rows = await from
       .select()
       .from(billingEvents)
-      .where(
-        and(eq(billingEvents.purchaseKey, purchaseKey), eq(billingEvents.type, PURCHASE_CLAIMED)),
-      )
+      .where(and(eq(billingEvents.purchaseKey, purchaseKey), inArray(billingEvents.type, types)))
       .orderBy(desc(billingEvents.orderedAt))
-    return rows.map(({ appUserId, orderedAt, body }) => ({
-      userId: appUserId,
-      orderedAt,
-      isMove: JSON.parse(utf8(body)).event.is_move === true,
+    return rows.map((row) => ({
+      ...row,
+      body: JSON.parse(utf8(row.body)).event as Record<string, unknown>,
     }))
   }
 

@@ -6,10 +6,20 @@ export function transactionOf(purchaseKey: string) {
   return { environment: environment as BillingEvent['environment'], transactionId }
 }
 
+/** The id in what an operator has typed: Google's order ids are in capitals. */
+export function transactionIdIn(text: string): string {
+  const id = text.trim()
+  return /^gpa\./i.test(id) ? id.toUpperCase() : id
+}
+
 /** The keys that a purchase with an original transaction id, or with any of Google's order ids, may have. */
-export function keysOf(transactionId: string): string[] {
-  const original = transactionId.startsWith('GPA.')
-    ? transactionId.replace(/\.\.\d+/, '')
-    : transactionId
+export function keysOf(text: string): string[] {
+  const original = originalIdIn(text)
   return [`PRODUCTION|${original}`, `SANDBOX|${original}`]
+}
+
+/** Google's order ids of renewals append `..0`, `..1` and so on to that of the purchase. */
+export function originalIdIn(text: string): string {
+  const id = transactionIdIn(text)
+  return id.startsWith('GPA.') ? id.replace(/\.\.\d*$/, '') : id
 }

@@ -2,19 +2,22 @@ import { and, asc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { isEffectivelyForever } from '../../access/access-sentence.ts'
+import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
 import { isDiffering } from '../../purchases/difference.ts'
+import { sourceOf } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
 import type { Claims } from './claims.ts'
-import { keysOf, transactionOf } from './purchase-key.ts'
+import { keysOf, transactionIdIn, transactionOf } from './purchase-key.ts'
 
 type PurchaseSearchDeps = {
   db: BillingDb
-  claims: Pick<Claims, 'ownerOf' | 'claimantOf'>
+  transactions: Pick<Transactions, 'keysOf'>
+  claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Null without a key for Apple's API. */
@@ -55,11 +58,11 @@ const MAX_ROWS_SCANNED = 100_000
 
 /** Finds purchases for operators. */
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
-  const { db, claims, existingUsers, appStore, play, lenienceMs, now } = deps
+  const { db, transactions, claims, existingUsers, appStore, play, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
   type Row = typeof subscriptions.$inferSelect
   const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
-  return { find, findKnown, findOrThrow, list }
+  return { find, findKnown, findOrThrow, listOf, list }
 
   /**
    * The purchases with the given transaction id, an order id of Google's, or the SHA-256 of a purchase token. Apple
@@ -67,7 +70,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
    */
   async function find(id: string) {
     const known = await findKnown(id)
-    if (known.length > 0 || appStore === null || id.startsWith('GPA.')) return known
+    if (known.length > 0 || appStore === null || isGoogleId(id)) return known
     try {
       return await withTransactions(await appStore.findTransactions(id))
     } catch (error) {
@@ -82,14 +85,33 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
+  /** The purchases of the customer with an app user id. */
+  async function listOf(appUserId: string, limit: number) {
+    const [alias] = await db.read
+      .select()
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, appUserId))
+    if (!alias) return []
+    const rows = await db.read
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.customerId, alias.customerId))
+      .limit(limit)
+    return Promise.all(rows.map(describe))
+  }
+
   /** The purchases in the log with the given id. */
   async function findKnown(id: string) {
     const hashed = /^[0-9a-f]{64}$/.test(id) ? await play?.purchases.find(db.read, id) : null
-    return withTransactions(hashed ? hashed.items.map(({ line }) => line) : [id])
+    if (hashed) return withTransactions(hashed.items.map(({ line }) => line))
+    return withKeys([...keysOf(id), ...(await transactions.keysOf(db.read, id))])
   }
 
-  async function withTransactions(ids: string[]) {
-    const keys = ids.flatMap(keysOf)
+  function withTransactions(ids: string[]) {
+    return withKeys(ids.flatMap(keysOf))
+  }
+
+  async function withKeys(keys: string[]) {
     const rows = await db.read
       .select()
       .from(subscriptions)
@@ -128,7 +150,9 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE_SIZE)
       const active = page.filter((row) => assess(row).active)
-      found.push(...(filter === null ? active : await filters[filter](active)))
+      // Granted access is no purchase that could be claimed, or paid for twice.
+      const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
+      found.push(...(filter === null ? active : await filters[filter](paid)))
       const last = page.at(-1)
       if (!last) break
       scanned += page.length
@@ -209,7 +233,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       startedAt: iso(purchase.startedAt),
       endsAt: iso(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
-      source: purchase.stated === null ? ('provider' as const) : ('store' as const),
+      source: sourceOf(purchase),
+      link: await claims.linkOf(purchaseKey),
       userId,
       isClaimed: userId !== null && claimant !== null && (await isIdOf(row.customerId, claimant)),
       state: purchaseIn(row.state as StoredPurchase),
@@ -231,6 +256,10 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       goneAt: goneAt?.toISOString() ?? null,
     }
   }
+}
+
+function isGoogleId(id: string): boolean {
+  return transactionIdIn(id).startsWith('GPA.')
 }
 
 function productKeyOf({

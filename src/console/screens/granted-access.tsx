@@ -1,0 +1,107 @@
+import { useId, useState } from 'preact/hooks'
+import { DAY_MS } from '../../lib/durations.ts'
+import { encodeSegment } from '../../lib/path-segment.ts'
+import { send } from '../api.ts'
+import { Field, SelectField } from '../ui/fields.tsx'
+import { Action } from '../ui/parts.tsx'
+import { Act, type Reload, useSupportFacts } from './support-acts.tsx'
+
+const ON_A_DATE = 'date'
+const NEVER = 'never'
+const DURATIONS: [value: string, name: string][] = [
+  ['7', 'For 7 days'],
+  ['30', 'For 30 days'],
+  ['365', 'For 365 days'],
+  [ON_A_DATE, 'Until a date'],
+  [NEVER, 'Without an end'],
+]
+
+/** Gives a user an entitlement without a purchase. */
+export function GrantAccess({ userId, reload }: { userId: string; reload: Reload }) {
+  const [entitlementId, setEntitlement] = useState('')
+  const [duration, setDuration] = useState('30')
+  const [date, setDate] = useState('')
+  const known = useSupportFacts()?.entitlements ?? []
+  const listId = useId()
+  const grant = async (reason: string) => {
+    const until = endOf(duration, date)
+    await send(`people/${encodeSegment(userId)}/grants`, { entitlementId, until, reason })
+    await reload()
+  }
+  return (
+    <Act
+      label="Grant access"
+      confirm="Grant"
+      done="Access granted."
+      isReady={entitlementId !== '' && (duration !== ON_A_DATE || date !== '')}
+      run={grant}
+    >
+      <p>The user gets the entitlement at once. A more expensive plan stays.</p>
+      <Field label="Entitlement">
+        <input
+          value={entitlementId}
+          list={listId}
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={100}
+          onInput={(event) => setEntitlement(event.currentTarget.value.trim())}
+        />
+      </Field>
+      <datalist id={listId}>
+        {known.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+      <SelectField label="Ends" value={duration} options={DURATIONS} onChange={setDuration} />
+      {duration === ON_A_DATE && (
+        <Field label="Date" hint="Access ends when this day begins, UTC">
+          <input type="date" value={date} onInput={(event) => setDate(event.currentTarget.value)} />
+        </Field>
+      )}
+    </Act>
+  )
+}
+
+type GrantProps = {
+  userId: string
+  grantId: string
+  entitlementId: string
+  /** When access was to end; null: never. */
+  until: string | null
+  active: boolean
+  reason: string
+  reload: Reload
+}
+
+/** Revokes granted access; once it is revoked, gives the same access again. */
+export function RevokeOrRestore(props: GrantProps) {
+  const { userId, grantId, entitlementId, until, active, reason, reload } = props
+  const path = `people/${encodeSegment(userId)}/grants`
+  if (active) {
+    const revoke = async (why: string) => {
+      await send(`${path}/${grantId}/revoke`, { reason: why })
+      await reload()
+    }
+    return (
+      <Act label="Revoke access" confirm="Revoke" done="Access revoked." isDanger run={revoke}>
+        <p>The user loses {entitlementId} at once, unless a purchase gives it too.</p>
+      </Act>
+    )
+  }
+  if (until !== null && Date.parse(until) <= Date.now()) return null
+  const restore = async () => {
+    await send(path, { entitlementId, until, reason })
+    await reload()
+  }
+  return (
+    <Action run={restore} done="Access granted again.">
+      Undo revocation
+    </Action>
+  )
+}
+
+function endOf(duration: string, date: string): string | null {
+  if (duration === NEVER) return null
+  if (duration === ON_A_DATE) return `${date}T00:00:00.000Z`
+  return new Date(Date.now() + Number(duration) * DAY_MS).toISOString()
+}

@@ -1,0 +1,205 @@
+import type { ComponentChildren } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import type { SupportFacts } from '../../features/billing/admin.ts'
+import { encodeSegment } from '../../lib/path-segment.ts'
+import { send } from '../api.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { TextField } from '../ui/fields.tsx'
+import { Action, describeError } from '../ui/parts.tsx'
+import { useRemote } from '../ui/remote.tsx'
+
+export type Reload = () => Promise<void>
+
+const MAX_REASON_LENGTH = 500
+
+/** What this server can ask others about, and the entitlements of the plans; null until it is loaded. */
+export function useSupportFacts(): SupportFacts | null {
+  return useRemote<SupportFacts>('billing/support').data
+}
+
+type AvailableProps = {
+  /** Why the action cannot be used; null if it can, undefined until that is known. */
+  unavailable: string | null | undefined
+  label: string
+  run: () => Promise<unknown>
+}
+
+/** A button that is disabled while a setting is missing, with the reason beside it. */
+export function AvailableAction({ unavailable, label, run }: AvailableProps) {
+  const id = useId()
+  if (unavailable === null || unavailable === undefined) return <Action run={run}>{label}</Action>
+  return (
+    <span class="unavailable">
+      <button type="button" disabled aria-describedby={id}>
+        {label}
+      </button>{' '}
+      <small class="soft" id={id}>
+        {unavailable}
+      </small>
+    </span>
+  )
+}
+
+type ActProps = {
+  /** The text of the button that opens the dialog, and its title. */
+  label: string
+  /** The text of the button that acts. */
+  confirm: string
+  done: string
+  /** The consequences, and further fields. */
+  children?: ComponentChildren
+  isReady?: boolean
+  isDanger?: boolean
+  run: (reason: string) => Promise<unknown>
+}
+
+/** A button that asks for a reason before it acts. */
+export function Act(props: ActProps) {
+  const { label, confirm, done, children, isReady = true, isDanger = false, run } = props
+  const [isOpen, setOpen] = useState(false)
+  const [reason, setReason] = useState('')
+  const [error, setError] = useState('')
+  const open = () => {
+    setReason('')
+    setError('')
+    setOpen(true)
+  }
+  const act = async () => {
+    try {
+      await run(reason.trim())
+    } catch (failure) {
+      setError(describeError(failure))
+      return false
+    }
+    setOpen(false)
+    return true
+  }
+  return (
+    <>
+      <button type="button" class={isDanger ? 'danger' : ''} onClick={open}>
+        {label}
+      </button>
+      {isOpen && (
+        <Dialog title={label} onClose={() => setOpen(false)}>
+          <form class="stack" onSubmit={(event) => event.preventDefault()}>
+            {children}
+            <TextField
+              label="Reason"
+              hint="Shown in the user’s history and export"
+              value={reason}
+              autocomplete="off"
+              maxLength={MAX_REASON_LENGTH}
+              onChange={setReason}
+            />
+            {error && (
+              <p class="bad" role="alert">
+                {error}
+              </p>
+            )}
+            <div class="actions end">
+              <button type="button" onClick={() => setOpen(false)}>
+                Cancel
+              </button>
+              <Action
+                kind={isDanger ? 'danger' : 'primary'}
+                disabled={!isReady || reason.trim() === ''}
+                done={done}
+                run={act}
+                isSubmit
+              >
+                {confirm}
+              </Action>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** Links a purchase to the user of the page. */
+export function LinkPurchase({ userId, reload }: { userId: string; reload: Reload }) {
+  const [id, setId] = useState('')
+  const link = async (reason: string) => {
+    await give(id.trim(), userId, reason)
+    await reload()
+  }
+  return (
+    <Act
+      label="Link a purchase"
+      confirm="Link purchase"
+      done="Purchase linked."
+      isReady={id.trim() !== ''}
+      run={link}
+    >
+      <p>
+        The user gets the purchase at once. Another user who has it now loses it and is told by
+        e-mail.
+      </p>
+      <TextField
+        label="Transaction or order"
+        hint="As shown on the receipt"
+        value={id}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={300}
+        onChange={setId}
+      />
+    </Act>
+  )
+}
+
+/** Links the purchase of the page to a user, or moves it. `loser`: the user who has it now; null for no user. */
+export function GivePurchase(props: {
+  transactionId: string
+  productId: string | null
+  loser: string | null
+  reload: Reload
+}) {
+  const { transactionId, productId, loser, reload } = props
+  const [user, setUser] = useState('')
+  return (
+    <Act
+      label={loser === null ? 'Link to a user' : 'Transfer to another user'}
+      confirm={loser === null ? 'Link purchase' : 'Transfer purchase'}
+      done="The purchase has a new owner."
+      isReady={user.trim() !== ''}
+      isDanger={loser !== null}
+      run={async (reason) => {
+        await give(transactionId, user.trim(), reason)
+        await reload()
+      }}
+    >
+      <p>
+        The user gets {productId ?? 'this purchase'} at once, whatever{' '}
+        <code>PURCHASE_TRANSFER</code> says.{' '}
+        {loser === null ? 'No user has it now.' : `${loser} loses it.`}
+      </p>
+      <TextField
+        label="User id or e-mail"
+        value={user}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={320}
+        onChange={setUser}
+      />
+    </Act>
+  )
+}
+
+/** Undoes a link in one step: the reason is the undo itself. */
+export function UndoLink({ transactionId, reload }: { transactionId: string; reload: Reload }) {
+  const undo = async () => {
+    await send(`purchases/${encodeSegment(transactionId)}/take-back`, { reason: 'Link undone' })
+    await reload()
+  }
+  return (
+    <Action run={undo} done="The link is undone.">
+      Undo link
+    </Action>
+  )
+}
+
+function give(transactionId: string, user: string, reason: string) {
+  return send(`purchases/${encodeSegment(transactionId)}/give`, { user, reason })
+}

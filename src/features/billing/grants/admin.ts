@@ -1,0 +1,54 @@
+import { Elysia, t } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import {
+  allow,
+  CONSOLE_API,
+  operatorOf,
+  type RecordAction,
+} from '../../../platform/http/console-guard.ts'
+import { closedObject, data, nullable } from '../../../platform/http/envelope.ts'
+import { MAX_REASON_LENGTH } from '../inbox/support.ts'
+import type { Grants } from './grants.ts'
+
+type GrantsAdminDeps = { grants: Grants; record: RecordAction }
+
+const UserParam = closedObject({ id: t.String({ maxLength: 100 }) })
+const GrantParams = closedObject({ ...UserParam.properties, grant: t.String({ maxLength: 100 }) })
+const ReasonBody = closedObject({ reason: t.String({ maxLength: MAX_REASON_LENGTH }) })
+const GrantBody = closedObject({
+  entitlementId: t.String({ maxLength: 100 }),
+  until: nullable(t.String({ format: 'date-time', maxLength: 40 })),
+  ...ReasonBody.properties,
+})
+
+/** Console routes for access that operators give to a user without a purchase. */
+export function grantsAdmin({ grants, record }: GrantsAdminDeps) {
+  return new Elysia({ name: 'grants-admin', prefix: `${CONSOLE_API}/people` })
+    .post(
+      '/:id/grants',
+      async ({ request, params: { id: userId }, body: { until, ...wanted } }) => {
+        const by = operatorOf(request).name
+        const grant = await grants.give({
+          ...wanted,
+          userId,
+          by,
+          until: until === null ? null : new Date(until),
+        })
+        const { id, entitlementId, endsAt, reason } = grant
+        const after = { grant: id, entitlementId, endsAt, reason }
+        await record(request, { action: 'access.grant', target: userId, after })
+        return data(grant)
+      },
+      { params: UserParam, ...json(GrantBody), ...allow('operator', 'stepUp') },
+    )
+    .post(
+      '/:id/grants/:grant/revoke',
+      async ({ request, params: { id: userId, grant: id }, body: { reason } }) => {
+        const grant = await grants.revoke(userId, id, { by: operatorOf(request).name, reason })
+        const after = { grant: id, entitlementId: grant.entitlementId, reason }
+        await record(request, { action: 'access.revoke', target: userId, after })
+        return data(grant)
+      },
+      { params: GrantParams, ...json(ReasonBody), ...allow('operator', 'stepUp') },
+    )
+}

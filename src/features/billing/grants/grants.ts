@@ -1,0 +1,170 @@
+import { and, desc, eq, gt, lt } from 'drizzle-orm'
+import { sha256 } from '../../../lib/crypto.ts'
+import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { PlanLike, Subscription } from '../access/subscription.ts'
+import type { Billing } from '../inbox/event-inbox.ts'
+import { checkSupport, type Support } from '../inbox/support.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { assessPurchases } from '../purchases/access.ts'
+import { ACCESS_GRANTED, ACCESS_REVOKED } from '../purchases/event-order.ts'
+import type { BillingDb } from '../schema.ts'
+
+type GrantsDeps = {
+  db: BillingDb
+  billing: Pick<Billing, 'recordOwnEvent'>
+  subscription: Pick<Subscription<PlanLike>, 'customerOf'>
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  now: () => Date
+  newId: () => string
+}
+
+/** Access to give. `until` null: without an end. `idempotencyKey`: a repeated request gives access once. */
+type NewGrant = Support & {
+  userId: string
+  entitlementId: string
+  until: Date | null
+  idempotencyKey?: string | undefined
+}
+
+/** Access that was given to a user without a purchase. Times in ISO 8601; `endsAt` null: never. */
+export type Grant = {
+  id: string
+  entitlementId: string
+  active: boolean
+  startsAt: string
+  endsAt: string | null
+  grantedBy: string
+  reason: string
+  /** Null unless it was revoked. */
+  revokedBy: string | null
+}
+
+export type Grants = ReturnType<typeof createGrants>
+
+/** A grant is stored like a production purchase with this kind of transaction id. */
+const ID_PREFIX = 'grant:'
+const KEY_PREFIX = `PRODUCTION|${ID_PREFIX}`
+const ENTITLEMENT_ID = /^[\w.:-]{1,100}$/
+const MAX_LISTED = 100
+
+/** Gives users access without a purchase, and takes it back. Both are events in the log, from which access is derived. */
+export function createGrants({ db, billing, subscription, isUserIn, now, newId }: GrantsDeps) {
+  const { subscriptions } = db.tables
+  return { give, revoke, list }
+
+  /** Throws `not_found` for an unknown user, and 409 if another user has the purchases of the same customer. */
+  async function give(grant: NewGrant): Promise<Grant> {
+    const { userId, entitlementId, until, idempotencyKey } = grant
+    const support = checkSupport(grant)
+    if (!ENTITLEMENT_ID.test(entitlementId))
+      throw invalidField('entitlementId', 'must be the id of an entitlement, such as pro')
+    const at = now().getTime()
+    if (until !== null && !(until.getTime() > at))
+      throw invalidField('until', 'must be in the future')
+    // The customer's latest event decides who has its purchases: this one would take them from the other user.
+    const holder = (await subscription.customerOf(userId))?.heldBy ?? null
+    if (holder !== null) {
+      throw new AppError('conflict', `The purchases of this customer belong to the user ${holder}.`)
+    }
+    const id = idempotencyKey === undefined ? newId() : sha256(`${userId} ${idempotencyKey}`, 'hex')
+    await db.write(async (tx) => {
+      if (!(await isUserIn(tx, userId))) throw unknownUser(userId)
+      await billing.recordOwnEvent(tx, ACCESS_GRANTED, at, {
+        id: `${ID_PREFIX}${id}`,
+        ...identityOf(id, userId),
+        store: 'PROMOTIONAL',
+        product_id: `grant_${entitlementId}`,
+        entitlement_ids: [entitlementId],
+        period_type: 'PROMOTIONAL',
+        purchased_at_ms: at,
+        expiration_at_ms: until?.getTime() ?? null,
+        support,
+      })
+    })
+    const given = await findOrThrow(userId, id)
+    const isOther = given.entitlementId !== entitlementId
+    if (isOther) throw invalidField('idempotencyKey', 'was used for another entitlement')
+    return given
+  }
+
+  /** Ends granted access now. Does nothing if it has ended. Throws `not_found` for an unknown grant of the user. */
+  async function revoke(userId: string, id: string, by: Support): Promise<Grant> {
+    const support = checkSupport(by)
+    const grant = await findOrThrow(userId, id)
+    if (!grant.active) return grant
+    const startsAt = Date.parse(grant.startsAt)
+    await db.write((tx) =>
+      billing.recordOwnEvent(tx, ACCESS_REVOKED, Math.max(now().getTime(), startsAt), {
+        id: `revoke:${id}`,
+        ...identityOf(id, userId),
+        purchased_at_ms: startsAt,
+        support,
+      }),
+    )
+    return findOrThrow(userId, id)
+  }
+
+  /** The latest grants of a user's customer, also those that have ended. */
+  async function list(userId: string): Promise<Grant[]> {
+    const customer = await subscription.customerOf(userId)
+    if (customer === null) return []
+    const rows = await db.read
+      .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
+      .from(subscriptions)
+      .where(
+        and(
+          eq(subscriptions.customerId, customer.customerId),
+          gt(subscriptions.purchaseKey, KEY_PREFIX),
+          lt(subscriptions.purchaseKey, `${KEY_PREFIX}~`),
+        ),
+      )
+      .orderBy(desc(subscriptions.purchaseKey))
+      .limit(MAX_LISTED)
+    return rows
+      .flatMap(({ purchaseKey, state }) => describe(purchaseKey, state as StoredPurchase))
+      .toSorted((a, b) => (a.startsAt < b.startsAt ? 1 : -1))
+  }
+
+  function describe(purchaseKey: string, state: StoredPurchase): Grant[] {
+    const [purchase] = assessPurchases([purchaseIn(state)], now().getTime())
+    if (!purchase?.grant) return []
+    const { entitlementIds, active, startedAt, effectiveEnd, grant } = purchase
+    return [
+      {
+        id: purchaseKey.slice(KEY_PREFIX.length),
+        entitlementId: entitlementIds.join(', '),
+        active,
+        startsAt: new Date(startedAt).toISOString(),
+        endsAt: effectiveEnd === null ? null : new Date(effectiveEnd).toISOString(),
+        grantedBy: grant.by,
+        reason: grant.reason,
+        revokedBy: grant.revokedBy ?? null,
+      },
+    ]
+  }
+
+  async function findOrThrow(userId: string, id: string): Promise<Grant> {
+    const customer = await subscription.customerOf(userId)
+    const [row] = await db.read
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, `${KEY_PREFIX}${id}`))
+    const isTheirs = row !== undefined && row.customerId === customer?.customerId
+    const [found] = isTheirs ? describe(row.purchaseKey, row.state as StoredPurchase) : []
+    if (!found) throw notFound()
+    return found
+  }
+}
+
+function identityOf(id: string, userId: string) {
+  return {
+    app_user_id: userId,
+    environment: 'PRODUCTION',
+    original_transaction_id: `${ID_PREFIX}${id}`,
+  }
+}
+
+function unknownUser(userId: string): AppError {
+  return new AppError('not_found', `There is no user ${userId}.`)
+}

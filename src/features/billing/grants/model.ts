@@ -1,0 +1,59 @@
+import { t } from 'elysia'
+import { closedObject, DataOf, nullable, time } from '../../../platform/http/envelope.ts'
+import { UserParams } from '../../../platform/http/server-api.ts'
+import { MAX_REASON_LENGTH } from '../inbox/support.ts'
+
+const GRANT_ID = '01a1fecb-4164-71d5-9e2b-0a7d1c5b9f33'
+const entitlementId = t.String({
+  maxLength: 100,
+  description: 'the entitlement, as your app checks it',
+  examples: ['pro'],
+})
+const reason = t.String({
+  minLength: 1,
+  maxLength: MAX_REASON_LENGTH,
+  description: 'why; the user gets it in the data export',
+  examples: ['beta tester'],
+})
+const active = t.Boolean({ description: 'whether it gives access now', examples: [true] })
+const text = (description: string, example: string) =>
+  t.String({ description, examples: [example] })
+
+export const NewGrantBody = closedObject({
+  entitlementId,
+  until: nullable(time('when access ends; null: never')),
+  reason,
+  idempotencyKey: t.Optional(
+    t.String({
+      pattern: '^[\\x21-\\x7e]{1,100}$',
+      error: 'must be 1 to 100 printable characters without spaces',
+      description: 'a retry with the same key gives access once',
+      examples: ['5f0c6d3e'],
+    }),
+  ),
+})
+
+export const GrantParams = closedObject({
+  ...UserParams.properties,
+  grantId: t.String({ maxLength: 100, description: 'the `id` of the grant', examples: [GRANT_ID] }),
+})
+
+export const RevokeQuery = closedObject({ reason: t.Optional(reason) })
+
+const Grant = closedObject(
+  {
+    id: text('the id of the grant', GRANT_ID),
+    entitlementId,
+    active,
+    startsAt: time('when access began'),
+    endsAt: nullable(time('when access ends; null: never')),
+    grantedBy: text('the operator or the API key', 'API key shop'),
+    reason: text('why it was granted', 'beta tester'),
+    revokedBy: nullable(text('who has revoked it; null: nobody', 'ann')),
+  },
+  'Grant',
+  'access without a purchase',
+)
+
+export const GrantReply = DataOf(Grant)
+export const GrantsReply = DataOf(t.Array(Grant, { description: 'the newest first' }))

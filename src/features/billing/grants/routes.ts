@@ -1,0 +1,87 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { data, responses } from '../../../platform/http/envelope.ts'
+import {
+  callerOf,
+  type RecordByKey,
+  type ScopeGuard,
+  SERVER_API,
+  UserParams,
+} from '../../../platform/http/server-api.ts'
+import type { Grants } from './grants.ts'
+import { GrantParams, GrantReply, GrantsReply, NewGrantBody, RevokeQuery } from './model.ts'
+
+type GrantRoutesDeps = { grants: Grants; scopeGuard: ScopeGuard; recordByKey: RecordByKey }
+
+const PATH = `${SERVER_API}/users/v1/:id/grants`
+const tags = ['Subscriptions']
+
+/** The routes with which the app's other servers give users access without a purchase. */
+export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps) {
+  return new Elysia({ name: 'server-grants' })
+    .use(scopeGuard)
+    .get(PATH, async ({ params }) => data(await grants.list(params.id)), {
+      scope: 'subscriptions:read',
+      params: UserParams,
+      response: responses(GrantsReply, 400, 401, 403, 429, 503),
+      detail: {
+        tags,
+        operationId: 'listGrants',
+        summary: 'List the access that a user was granted',
+        description: 'Also what has ended. Empty for an unknown user.',
+      },
+    })
+    .post(
+      PATH,
+      async ({ params: { id: userId }, body: { until, ...wanted }, request }) => {
+        const end = until === null ? null : new Date(until)
+        const grant = await grants.give({ ...wanted, userId, until: end, by: nameOf(request) })
+        const { id, entitlementId, endsAt, reason } = grant
+        const after = { grant: id, entitlementId, endsAt, reason }
+        await recordByKey(request, { action: 'access.grant', target: userId, after })
+        return data(grant)
+      },
+      {
+        scope: 'subscriptions:write',
+        params: UserParams,
+        ...json(NewGrantBody),
+        response: responses(GrantReply, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'grantAccess',
+          summary: 'Give a user an entitlement without a purchase',
+          description:
+            'It counts like a purchase, but never replaces a more expensive plan. Takes effect at once.',
+        },
+      },
+    )
+    .delete(
+      `${PATH}/:grantId`,
+      async ({ params: { id: userId, grantId }, query, request }) => {
+        const reason = query.reason ?? DEFAULT_REASON
+        const grant = await grants.revoke(userId, grantId, { by: nameOf(request), reason })
+        const after = { grant: grantId, entitlementId: grant.entitlementId, reason }
+        await recordByKey(request, { action: 'access.revoke', target: userId, after })
+        return data(grant)
+      },
+      {
+        scope: 'subscriptions:write',
+        params: GrantParams,
+        query: RevokeQuery,
+        parse: 'none',
+        response: responses(GrantReply, 400, 401, 403, 404, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'revokeAccess',
+          summary: 'Revoke access that was granted',
+          description: 'Ends it at once. Changes nothing if it has ended.',
+        },
+      },
+    )
+}
+
+const DEFAULT_REASON = 'revoked by a server'
+
+function nameOf(request: Request): string {
+  return `API key ${callerOf(request).key}`
+}

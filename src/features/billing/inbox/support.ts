@@ -1,0 +1,22 @@
+import { invalidField } from '../../../lib/errors.ts'
+import { isStorableText } from '../../../lib/validation.ts'
+
+/** Who has linked a purchase or granted access: an operator, the user of a command, or an API key. And why. */
+export type Support = { by: string; reason: string }
+
+export const MAX_REASON_LENGTH = 500
+
+/** Reads the support of a stored event. Null for events of the billing provider, and once the user is deleted. */
+export function readSupport(value: unknown): Support | null {
+  if (value === null || typeof value !== 'object') return null
+  const { by, reason } = value as Partial<Record<keyof Support, unknown>>
+  return typeof by === 'string' && typeof reason === 'string' ? { by, reason } : null
+}
+
+/** Trims the reason. Throws 422 if it is missing or too long. */
+export function checkSupport({ by, reason: text }: Support): Support {
+  const reason = text.trim()
+  const isValid = reason !== '' && reason.length <= MAX_REASON_LENGTH && isStorableText(reason)
+  if (!isValid) throw invalidField('reason', `must have 1 to ${MAX_REASON_LENGTH} characters`)
+  return { by, reason }
+}

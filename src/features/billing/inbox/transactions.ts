@@ -1,0 +1,104 @@
+import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { BillingDb } from '../schema.ts'
+import { transactionIdIn } from '../stores/purchases/purchase-key.ts'
+import { readStoredEvent } from './stored-event.ts'
+
+export type Transactions = ReturnType<typeof createTransactions>
+
+/** A renewal has a transaction id of its own; the key of the purchase has only that of the first. */
+type Entry = { transactionId: string | null; purchaseKey: string }
+type EventRow = { provider: string; body: Uint8Array; purchaseKey: string | null }
+
+const ROWS_PER_CHANGE = 200
+const MAX_FOUND = 50
+/** The row of the `reconciliation` table that says how far `backfill` has come, and its value at the end. */
+const BACKFILL = { id: 'transactions', end: '~' }
+
+/** Finds purchases by the ids of their renewals. */
+export function createTransactions(db: BillingDb) {
+  const { purchaseTransactions, billingEvents, reconciliation } = db.tables
+  const insert = db.prepareWrite((tx) =>
+    tx
+      .insert(purchaseTransactions)
+      .values({
+        transactionId: sql.placeholder('transactionId'),
+        purchaseKey: sql.placeholder('purchaseKey'),
+      })
+      .onConflictDoNothing(),
+  )
+  return { add, addAll, keysOf, keysBeginningWith, backfill }
+
+  /** Stores the transaction of an event, unless the key of the purchase has the same id. */
+  async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
+    if (isMissingIn(purchaseKey, transactionId)) {
+      await insert(tx).execute({ transactionId, purchaseKey })
+    }
+  }
+
+  /** Stores the transactions of rows of the log. */
+  async function addAll(tx: Tx, rows: EventRow[]) {
+    const entries = rows.flatMap(({ provider, body, purchaseKey }) => {
+      const id = purchaseKey === null ? null : readStoredEvent(provider, body)?.transactionId
+      const isNew = id && purchaseKey !== null && isMissingIn(purchaseKey, id)
+      return isNew ? [{ transactionId: id, purchaseKey }] : []
+    })
+    if (entries.length === 0) return
+    await tx.insert(purchaseTransactions).values(entries).onConflictDoNothing()
+  }
+
+  /** The keys of the purchases that have a renewal with this id. */
+  async function keysOf(from: Reader, text: string): Promise<string[]> {
+    const rows = await from
+      .select()
+      .from(purchaseTransactions)
+      .where(eq(purchaseTransactions.transactionId, transactionIdIn(text)))
+      .limit(MAX_FOUND)
+    return rows.map(({ purchaseKey }) => purchaseKey)
+  }
+
+  /** The keys of the purchases that have a renewal whose id begins with a text. */
+  async function keysBeginningWith(text: string): Promise<string[]> {
+    const { transactionId } = purchaseTransactions
+    const prefix = transactionIdIn(text)
+    const rows = await db.read
+      .select()
+      .from(purchaseTransactions)
+      .where(and(gte(transactionId, prefix), lt(transactionId, `${prefix}\u{10ffff}`)))
+      .orderBy(asc(transactionId))
+      .limit(MAX_FOUND)
+    return rows.map(({ purchaseKey }) => purchaseKey)
+  }
+
+  /** Stores the transactions of events from before this table existed. */
+  async function backfill(signal: AbortSignal) {
+    const isProgress = eq(reconciliation.id, BACKFILL.id)
+    const [progress] = await db.read.select().from(reconciliation).where(isProgress)
+    for (let after = progress?.afterPurchase ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
+      const rows = await db.read
+        .select({
+          id: billingEvents.id,
+          provider: billingEvents.provider,
+          body: billingEvents.body,
+          purchaseKey: billingEvents.purchaseKey,
+        })
+        .from(billingEvents)
+        .where(gt(billingEvents.id, after))
+        .orderBy(asc(billingEvents.id))
+        .limit(ROWS_PER_CHANGE)
+      after = rows.at(-1)?.id ?? BACKFILL.end
+      await db.write(async (tx) => {
+        await addAll(tx, rows)
+        await tx
+          .insert(reconciliation)
+          .values({ id: BACKFILL.id, afterPurchase: after })
+          .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase: after } })
+      })
+      await Bun.sleep(1)
+    }
+  }
+}
+
+function isMissingIn(purchaseKey: string, transactionId: string | null): boolean {
+  return transactionId !== null && !purchaseKey.endsWith(`|${transactionId}`)
+}

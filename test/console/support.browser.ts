@@ -1,0 +1,98 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { WEBHOOK_TOKEN } from '../support/app.ts'
+import { browserTest, useConsole } from '../support/console.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { postJson } from '../support/requests.ts'
+
+const world = useConsole()
+
+browserTest('grants access, revokes it, and undoes the revocation', async () => {
+  const { page, context, faults } = await world.open()
+  await page.goto(await subscriptionOf('bob@example.com'))
+  await waitUntilLoaded(page)
+  await page.getByRole('button', { name: 'Grant access' }).click()
+  const grant = page.getByRole('button', { name: 'Grant', exact: true })
+  await page.getByLabel('Entitlement').fill('a_beta')
+  expect(await grant.isDisabled()).toBe(true)
+  await page.getByLabel('Ends').selectOption('never')
+  await page.getByLabel('Reason').fill('beta tester')
+  await grant.click()
+  await page.getByText('Access granted.').waitFor()
+  const card = page.locator('.card', { hasText: 'Granted: a_beta' }).first()
+  expect(await textOf(card)).toContain('by olga: beta tester')
+  expect(await textOf(page.locator('.sentence'))).toContain('a_beta is granted by olga')
+  await card.getByRole('button', { name: 'Revoke access' }).click()
+  await page.getByLabel('Reason').fill('test is over')
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+  await page.getByText('Access revoked.').waitFor()
+  expect(await textOf(page.locator('.sentence'))).not.toContain('a_beta is granted')
+  await card.getByRole('button', { name: 'Undo revocation' }).click()
+  await page.getByText('Access granted again.').waitFor()
+  expect(await textOf(page.locator('.sentence'))).toContain('a_beta is granted by olga')
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+browserTest('links an anonymous purchase by its latest order, and undoes it', async () => {
+  const order = 'GPA.3300-1111-2222-00001'
+  await deliver({ type: 'INITIAL_PURCHASE', transaction_id: order })
+  await deliver({ type: 'RENEWAL', transaction_id: `${order}..0` })
+  const { page, context, faults } = await world.open()
+  await page.goto(await subscriptionOf('bob@example.com'))
+  await waitUntilLoaded(page)
+  await page.getByRole('button', { name: 'Link a purchase' }).click()
+  await page.getByLabel('Transaction or order').fill(`${order.toLowerCase()}..0`)
+  await page.getByLabel('Reason').fill('sent the receipt')
+  await page.getByRole('button', { name: 'Link purchase' }).click()
+  await page.getByText('Purchase linked.').waitFor()
+  const card = page.locator('.card', { hasText: order })
+  expect(await textOf(card)).toContain('by olga: sent the receipt')
+  await card.getByRole('link', { name: order }).click()
+  await page.getByRole('heading', { name: `Purchase ${order}` }).waitFor()
+  await waitUntilLoaded(page)
+  expect(await textOf(page.locator('main'))).toContain('linked by olga')
+  await page.getByRole('button', { name: 'Undo link' }).click()
+  await page.getByText('The link is undone.').waitFor()
+  expect(await textOf(page.locator('main'))).toContain('no user')
+  await page.getByRole('button', { name: 'Link to a user' }).waitFor()
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+browserTest('shows what is not set up as disabled, with the reason', async () => {
+  const { page, context } = await world.open()
+  await page.goto(await subscriptionOf('bob@example.com'))
+  await waitUntilLoaded(page)
+  await expectDisabled(page, 'Refresh from RevenueCat', 'Set RC_API_KEY')
+  await page.goto('/console/purchases?id=nothing')
+  await expectDisabled(page, 'Ask the App Store', 'needs a key for Apple')
+  await context.close()
+})
+
+async function expectDisabled(page: Page, name: string, reason: string) {
+  await page.getByText(reason).waitFor()
+  expect(await page.getByRole('button', { name }).isDisabled()).toBe(true)
+}
+
+async function subscriptionOf(email: string): Promise<string> {
+  const { users } = await world.ask(`people?q=${email}`)
+  return `/console/people/${users[0].id}/subscription`
+}
+
+function deliver(fields: { type: string; transaction_id: string }) {
+  const at = Date.now()
+  const event = {
+    id: fields.transaction_id,
+    event_timestamp_ms: at,
+    store: 'PLAY_STORE',
+    product_id: 'a_product',
+    entitlement_ids: ['pro'],
+    app_user_id: '$RCAnonymousID:5f0c6d3e',
+    original_transaction_id: 'GPA.3300-1111-2222-00001',
+    purchased_at_ms: at,
+    expiration_at_ms: at + 30 * 86_400_000,
+    ...fields,
+  }
+  return postJson(world.console.server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
+}

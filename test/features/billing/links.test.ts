@@ -1,0 +1,119 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { DAY, deliver, lifecycle, purchase, T0 } from '../../support/billing.ts'
+import { typeCommand } from '../../support/commands.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+const ANONYMOUS = '$RCAnonymousID:5f0c6d3e'
+const REASON = 'sent the receipt'
+
+test('an anonymous purchase of the billing provider is linked, and its renewals stay with the user', async () => {
+  await using world = await createWorld()
+  const { app, userId, operator, productsOf } = world
+  await deliver(app, purchase(ANONYMOUS))
+  const json = { user: 'ann@example.com', reason: REASON }
+  const linked = await operator.ask('POST', 'purchases/1000/give', { json })
+  const link = { by: 'olga', reason: REASON, at: app.clock.now.toISOString() }
+  expect(linked.json.response).toMatchObject([{ userId, isClaimed: true, link }])
+  await deliver(app, renewal({ id: 'first' }))
+  expect(await productsOf()).toEqual(['prod_example_pro'])
+  const { lines } = await operator.read(`people/${userId}/timeline`)
+  expect(lines).toMatchObject([{ link, isClaimed: true, transactionId: '1000' }])
+  expect(lines[0].events.map(summaryOf)).toEqual([
+    ['RENEWAL', null, null],
+    ['HOMEPORT_PURCHASE_CLAIMED', userId, { by: 'olga', reason: REASON }],
+    ['INITIAL_PURCHASE', null, null],
+  ])
+})
+
+test('undoing a link restores what the events say, also after a rebuild', async () => {
+  await using world = await createWorld()
+  const { app, userId, operator, productsOf } = world
+  const bob = await app.register('bob@example.com')
+  await deliver(app, purchase(bob.user._id))
+  await app.services.stores.actions.give('1000', userId, { by: 'root', reason: REASON })
+  expect(await productsOf()).toHaveLength(1)
+  const json = { reason: 'wrong account' }
+  const undone = await operator.ask('POST', 'purchases/1000/take-back', { json })
+  expect(undone.json.response).toMatchObject([{ userId: bob.user._id, link: null }])
+  await deliver(app, { ...renewal(), app_user_id: bob.user._id })
+  expect(await productsOf()).toEqual([])
+  expect(await productsOf(bob.user._id)).toEqual(['prod_example_pro'])
+  const [entry] = (await operator.read('audit?action=purchases.take-back')).entries
+  expect([entry.before, entry.after]).toEqual([
+    { userId },
+    { userId: bob.user._id, reason: 'wrong account' },
+  ])
+  const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(5_000))
+  expect(changed).toEqual([])
+  const again = await operator.ask('POST', 'purchases/1000/take-back', { json })
+  expect(again.status).toBe(409)
+})
+
+test('a purchase without an owner has none again after the undo', async () => {
+  await using world = await createWorld()
+  const { app, userId, productsOf } = world
+  await deliver(app, purchase(ANONYMOUS))
+  const { printed } = await typeCommand(app, 'purchases give', ['1000', 'ann@example.com'], {
+    reason: REASON,
+  })
+  expect(printed).toBe(`1000 now belongs to ${userId}.`)
+  expect((await typeCommand(app, 'purchases take-back', ['1000'])).printed).toBe(
+    '1000 now belongs to no user.',
+  )
+  expect(await productsOf()).toEqual([])
+  await typeCommand(app, 'purchases give', ['1000', userId], { reason: 'right after all' })
+  expect(await productsOf()).toEqual(['prod_example_pro'])
+})
+
+test('refuses a link without a reason, and one of granted access', async () => {
+  await using world = await createWorld()
+  const { app, userId, operator } = world
+  await deliver(app, purchase(ANONYMOUS))
+  const without = await operator.ask('POST', 'purchases/1000/give', {
+    json: { user: userId, reason: ' ' },
+  })
+  expect([without.status, without.json.details]).toMatchObject([422, [{ path: 'reason' }]])
+  const { id } = await app.services.grants.give({
+    userId,
+    entitlementId: 'pro',
+    until: null,
+    by: 'ann',
+    reason: 'test',
+  })
+  const granted = await operator.ask('POST', `purchases/grant:${id}/give`, {
+    json: { user: userId, reason: REASON },
+  })
+  expect(granted.status).toBe(409)
+})
+
+function renewal(fields = {}) {
+  return lifecycle(ANONYMOUS, 'RENEWAL', 30, {
+    purchased_day: 30,
+    expiration_day: 60,
+    transaction_id: '1001',
+    ...fields,
+  })
+}
+
+function summaryOf(event: { type: string; linkedTo: string | null; support: unknown }) {
+  return [event.type, event.linkedTo, event.support]
+}
+
+async function createWorld() {
+  const app = await createTestApp()
+  app.clock.now = new Date(T0 + DAY)
+  const { user } = await app.register('ann@example.com')
+  const userId: string = user._id
+  const productsOf = async (id = userId) => {
+    const { subscription } = await app.services.subscription.read(id, 'production', [])
+    return subscription.subscriptions.map(({ productId }) => productId)
+  }
+  return {
+    app,
+    userId,
+    operator: await signInOperator(app, { name: 'olga', role: 'operator' }),
+    productsOf,
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  }
+}
