@@ -76,7 +76,7 @@ browserTest('shows a purchase at Google, and asks about it', async () => {
   await push(purchase)
   const { page, context, faults } = await world.open()
   await page.goto('/console/purchases')
-  await page.getByLabel('Transaction or order').fill(`${orderOf(purchase)}..0`)
+  await page.getByLabel('Transaction, order or user').fill(`${orderOf(purchase)}..0`)
   await page.keyboard.press('Enter')
   const row = page.locator('main .list > li', { hasText: 'play_product' })
   expect(await textOf(row)).toContain('Direct from Play Store; no user')

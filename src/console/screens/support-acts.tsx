@@ -173,7 +173,7 @@ export function GivePurchase(props: {
       <p>
         The user gets {productId ?? 'this purchase'} at once, whatever{' '}
         <code>PURCHASE_TRANSFER</code> says.{' '}
-        {loser === null ? 'No user has it now.' : `${loser} loses it.`}
+        {loser === null ? 'No user has it now.' : `${loser} loses it and is told by e-mail.`}
       </p>
       <TextField
         label="User id or e-mail"
