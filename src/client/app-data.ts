@@ -56,7 +56,7 @@ export type AppVersions = {
   supportedBuildNumber: number
 }
 
-/** The app's settings. */
+/** The app's settings, evaluated for this device and user. */
 export type AppSettings = {
   supportEmail: string
   playStoreLink: string
@@ -67,7 +67,7 @@ export type AppSettings = {
   android: AppVersions
   underMaintenance: boolean
   hardPaywall: boolean
-  /** The app's custom settings, evaluated for this device and user; absent if there are none. */
+  /** The app's custom settings; absent if there are none. */
   features?: Record<string, boolean | number | string>
 }
 

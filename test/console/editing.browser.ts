@@ -84,36 +84,28 @@ browserTest('rolls back to an old version', async () => {
   await context.close()
 })
 
-browserTest('previews and publishes a custom setting with a rule', async () => {
+browserTest('undoes the change of one version and keeps later ones', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
-  await page.getByLabel('Name').fill('newPaywall')
-  await press(page, 'Add setting')
-  await press(page, 'Add rule to newPaywall')
-  const rule = page.getByRole('group', { name: 'Rule 1' })
-  await rule.getByRole('combobox', { name: /^Platform is/ }).selectOption('iOS')
-  await rule.getByLabel('Minimum version').fill('2.3.0')
-  await rule.getByLabel('Languages').fill('pt, es')
-  await rule.getByLabel('Value').check()
-  const shown = page.getByRole('status').filter({ hasText: 'newPaywall' })
-  const preview = async (version: string, language: string) => {
-    await page.getByLabel('App version').fill(version)
-    await page.getByLabel('Language', { exact: true }).fill(language)
-    const answered = page.waitForResponse('**/preview/settings')
-    await press(page, 'Show')
-    await answered
-    return JSON.parse(await textOf(shown))
-  }
-  expect(await preview('2.3.1', 'pt-BR')).toEqual({ newPaywall: true })
-  expect(await preview('2.2.9', 'pt-BR')).toEqual({ newPaywall: false })
-  expect(await preview('2.3.1', 'de')).toEqual({ newPaywall: false })
-  expect((await readApp(SETTINGS)).features).toBeUndefined()
-  await publish(page)
-  const featuresOn = async (platform: string, version: string) =>
-    (await readApp(SETTINGS, { 'App-Platform': platform, 'App-Version': version })).features
-  expect(await featuresOn('iOS', '2.3.1')).toEqual({ newPaywall: true })
-  expect(await featuresOn('Android', '2.3.1')).toEqual({ newPaywall: false })
-  expect(await featuresOn('iOS', '2.2.9')).toEqual({ newPaywall: false })
+  const { version, content } = await world.ask('settings')
+  await page.getByLabel('Support email').fill('wrong@example.com')
+  await publish(page, 'A new address')
+  await page.getByLabel('Terms url').fill('https://example.com/terms/later')
+  await publish(page, 'Later terms')
+  await page.getByRole('link', { name: 'History' }).click()
+  await press(page, `Undo version ${version + 1}`)
+  const dialog = page.getByRole('dialog')
+  await dialog.locator('.changes').waitFor()
+  expect(await textOf(dialog.locator('.changes'))).toBe(
+    `supportEmail: wrong@example.com → ${content.supportEmail}`,
+  )
+  await dialog.getByRole('button', { name: 'Undo version' }).click()
+  await page.getByText(`Undid version ${version + 1}.`).waitFor()
+  expect(await readApp(SETTINGS)).toMatchObject({
+    supportEmail: content.supportEmail,
+    termsUrl: 'https://example.com/terms/later',
+  })
+  expect(await textOf(page.locator('.list > li').first())).toContain(`Undo version ${version + 1}`)
   await context.close()
 })
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { words } from '../format.ts'
 import { Checkbox, Field, TextField } from '../ui/fields.tsx'
@@ -23,10 +24,15 @@ type FieldsProps = {
   languages: string[]
   /** Fields that are not shown. */
   hidden?: string[]
+  below?: Below | undefined
 }
 
+/** Shown below the control of a single value. */
+type Below = (path: string, value: unknown) => ComponentChildren
+
 /** A form for an object, generated from its schema. */
-export function Fields({ schema, path, value, onChange, languages, hidden = [] }: FieldsProps) {
+export function Fields(props: FieldsProps) {
+  const { schema, path, value, onChange, languages, hidden = [], below } = props
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
   const isWide = ([, part]: [string, Schema]) =>
     part.type === 'object' || part.type === 'array' || isLocalText(part)
@@ -39,6 +45,7 @@ export function Fields({ schema, path, value, onChange, languages, hidden = [] }
       value={value[name]}
       languages={languages}
       onChange={(next) => onChange({ ...value, [name]: next })}
+      below={below}
     />
   )
   return (
@@ -56,10 +63,11 @@ type ControlProps = {
   value: unknown
   onChange: (value: unknown) => void
   languages: string[]
+  below?: Below | undefined
 }
 
 function Control(props: ControlProps) {
-  const { name, path, schema, value, onChange, languages } = props
+  const { name, path, schema, value, onChange, languages, below } = props
   const label = words(name)
   if (isLocalText(schema)) return <LocalTextField {...props} />
   if (schema.type === 'array') return <ListField {...props} />
@@ -73,10 +81,22 @@ function Control(props: ControlProps) {
           value={(value ?? {}) as Record<string, unknown>}
           onChange={onChange}
           languages={languages}
+          below={below}
         />
       </fieldset>
     )
   }
+  if (below === undefined) return <SingleControl {...props} />
+  return (
+    <div class="ruled">
+      <SingleControl {...props} />
+      {below(path, value)}
+    </div>
+  )
+}
+
+function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
+  const label = words(name)
   const hint = schema.description
   if (schema.type === 'boolean') {
     const statement = hint?.replace(/^whether /, '')

@@ -9,18 +9,30 @@ import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action, Badge, Empty, Time } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { merge } from './merge.ts'
 
 export type History = { versions: Publication[]; next: number | null }
 
 type HistoryProps = { kind: string; version: number; onChange: () => Promise<void> }
 
-/** Every version with its author and changes. A rollback publishes an old version as a new one. */
+/** Every version with its author and changes. Undoing a version, or rolling back to one, publishes a new one. */
 export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const first = useRemote<History>(`${kind}/history`)
   const [more, setMore] = useState<History | null>(null)
   const [note, setNote] = useState('')
-  const rollBack = async (to: number) => {
-    await send(`${kind}/rollback`, { base: version, note, version: to })
+  const rollBack = (to: number) =>
+    publish(() => send(`${kind}/rollback`, { base: version, note, version: to }))
+  const undo = (which: number) =>
+    publish(async () => {
+      const content = await readWithout(kind, version, which)
+      await send(`${kind}/publish`, {
+        base: version,
+        note: note || `Undo version ${which}`,
+        content,
+      })
+    })
+  const publish = async (sendNew: () => Promise<unknown>) => {
+    await sendNew()
     setNote('')
     setMore(null)
     await first.reload()
@@ -49,16 +61,38 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                   <span class="soft">
                     {one.author ?? 'Command line'}, <Time at={one.publishedAt} />
                   </span>
-                  {canEdit.value && one.version !== version && (
+                  {canEdit.value && (
                     <span class="actions">
-                      <Confirm
-                        label={`Roll back to version ${one.version}`}
-                        run={() => rollBack(one.version)}
-                        done={`Rolled back to version ${one.version}, now live as version ${version + 1}.`}
-                      >
-                        <RollbackChanges kind={kind} from={version} to={one.version} />
-                        <NoteField note={note} onChange={setNote} />
-                      </Confirm>
+                      {one.version > 1 && (
+                        <Confirm
+                          label={`Undo version ${one.version}`}
+                          run={() => undo(one.version)}
+                          done={`Undid version ${one.version}. Version ${version + 1} is live.`}
+                        >
+                          <PendingChanges
+                            kind={kind}
+                            live={version}
+                            id={`without/${one.version}`}
+                            readNew={() => readWithout(kind, version, one.version)}
+                          />
+                          <NoteField note={note} onChange={setNote} />
+                        </Confirm>
+                      )}
+                      {one.version !== version && (
+                        <Confirm
+                          label={`Roll back to version ${one.version}`}
+                          run={() => rollBack(one.version)}
+                          done={`Rolled back to version ${one.version}, now live as version ${version + 1}.`}
+                        >
+                          <PendingChanges
+                            kind={kind}
+                            live={version}
+                            id={`versions/${one.version}`}
+                            readNew={() => readVersion(kind, one.version)}
+                          />
+                          <NoteField note={note} onChange={setNote} />
+                        </Confirm>
+                      )}
                     </span>
                   )}
                   <details open={one.differences.length > 0 && one.differences.length < 8}>
@@ -76,23 +110,43 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   )
 }
 
-type RollbackProps = { kind: string; from: number; to: number }
+/** The live content with the changes of one version reversed. Keeps later changes of other fields. */
+async function readWithout(kind: string, live: number, version: number): Promise<unknown> {
+  const [before, after, current] = await Promise.all(
+    [version - 1, version, live].map((one) => readVersion(kind, one)),
+  )
+  return merge(after, before, current)
+}
 
-function RollbackChanges({ kind, from, to }: RollbackProps) {
-  const current = useRemote<unknown>(`${kind}/versions/${from}`)
-  const old = useRemote<unknown>(`${kind}/versions/${to}`)
+function readVersion(kind: string, version: number): Promise<unknown> {
+  return read<unknown>(`${kind}/versions/${version}`)
+}
+
+type PendingProps = {
+  kind: string
+  live: number
+  /** Identifies the new content. */
+  id: string
+  readNew: () => Promise<unknown>
+}
+
+/** What publishing the new content would change. */
+function PendingChanges({ kind, live, id, readNew }: PendingProps) {
+  const contents = useRemote(`${kind}/${live}/${id}`, () =>
+    Promise.all([readVersion(kind, live), readNew()]),
+  )
   return (
-    <Loaded from={current}>
-      {(before) => (
-        <Loaded from={old}>
-          {(after) => (
-            <>
-              <p>Apps get this version at once. The current one stays in the history.</p>
-              <Changes changes={differencesBetween(before, after)} />
-            </>
-          )}
-        </Loaded>
-      )}
+    <Loaded from={contents}>
+      {([before, after]) => {
+        const changes = differencesBetween(before, after)
+        if (changes.length === 0) return <p>Nothing would change: this is what apps get already.</p>
+        return (
+          <>
+            <p>Apps get these changes at once. The current version stays in the history.</p>
+            <Changes changes={changes} />
+          </>
+        )
+      }}
     </Loaded>
   )
 }

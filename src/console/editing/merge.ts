@@ -1,3 +1,5 @@
+import { isRule } from '../../lib/rule-words.ts'
+
 type Tree = Record<string, unknown>
 
 /** Combines two edits of `base`. Where both changed the same field, `mine` wins. */
@@ -5,9 +7,10 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
   if (isSame(mine, base)) return theirs
   if (isSame(theirs, base)) return mine
   if (isList(base) && isList(mine) && isList(theirs)) return mergeLists(base, mine, theirs)
-  if (!isTree(base) || !isTree(mine) || !isTree(theirs)) return mine
+  const origin = base ?? {}
+  if (!isTree(origin) || !isTree(mine) || !isTree(theirs)) return mine
   const names = new Set([...Object.keys(mine), ...Object.keys(theirs)])
-  const entries = [...names].map((name) => [name, merge(base[name], mine[name], theirs[name])])
+  const entries = [...names].map((name) => [name, merge(origin[name], mine[name], theirs[name])])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
@@ -39,8 +42,9 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
+/** Whether a value is a list of records. Rules are none: which one matches depends on their order. */
 function isList(value: unknown): value is Tree[] {
-  return Array.isArray(value) && value.every(isTree)
+  return Array.isArray(value) && value.every((item) => isTree(item) && !isRule(item))
 }
 
 function isTree(value: unknown): value is Tree {

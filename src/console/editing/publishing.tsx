@@ -34,11 +34,16 @@ type PublishingProps<T> = {
   nameOf?: (record: Record<string, unknown>) => string
   /** Shown below the editor, and to readers below the values. */
   preview?: (content: T) => ComponentChildren
+  /** The content in the form that readers see. */
+  readable?: (content: T) => unknown
+  /** What to warn about before the content is published. */
+  findWarnings?: (content: T) => Promise<string[]>
   children: (editor: EditorProps<T>) => ComponentChildren
 }
 
 /** Content that is edited as a whole, published as a version, and rolled back. */
-export function Publishing<T>({ kind, title, nameOf, preview, children }: PublishingProps<T>) {
+export function Publishing<T>(props: PublishingProps<T>) {
+  const { kind, title, nameOf, preview, readable, findWarnings, children } = props
   const edition = useRemote<Edition<T>>(kind)
   const isHistory = parts.value[1] === 'history'
   const show = (data: Edition<T>) => {
@@ -48,7 +53,11 @@ export function Publishing<T>({ kind, title, nameOf, preview, children }: Publis
       const { schema, content } = data
       return (
         <>
-          <Values schema={schema} content={content} nameOf={nameOf ?? String} />
+          <Values
+            schema={schema}
+            content={readable ? readable(content) : content}
+            nameOf={nameOf ?? String}
+          />
           {preview?.(content)}
         </>
       )
@@ -60,6 +69,7 @@ export function Publishing<T>({ kind, title, nameOf, preview, children }: Publis
         edition={data}
         onPublished={edition.reload}
         preview={preview}
+        findWarnings={findWarnings}
       >
         {children}
       </Editor>
@@ -82,11 +92,13 @@ export function Publishing<T>({ kind, title, nameOf, preview, children }: Publis
 
 type EditorWithBase<T> = Pick<PublishingProps<T>, 'kind' | 'children'> & {
   preview: PublishingProps<T>['preview']
+  findWarnings: PublishingProps<T>['findWarnings']
   edition: Edition<T>
   onPublished: () => Promise<void>
 }
 
-function Editor<T>({ kind, edition, onPublished, preview, children }: EditorWithBase<T>) {
+function Editor<T>(props: EditorWithBase<T>) {
+  const { kind, edition, onPublished, preview, findWarnings, children } = props
   const { version, content: published } = edition
   const initial: Edit<T> = { base: { version, content: published }, content: published, note: '' }
   const changesIn = ({ base, content }: Edit<T>) => differencesBetween(base.content, content)
@@ -139,12 +151,7 @@ function Editor<T>({ kind, edition, onPublished, preview, children }: EditorWith
   }
   return (
     <Problems error={error}>
-      <DraftOffers
-        drafts={draft.others}
-        hasChanges={hasChanges}
-        onRestore={restore}
-        onDelete={draft.forget}
-      />
+      <DraftOffers draft={draft} onRestore={restore} />
       {error !== null && <Failure onDismiss={() => setError(null)}>{describeError(error)}</Failure>}
       {children({
         draft: edit.content,
@@ -176,6 +183,7 @@ function Editor<T>({ kind, edition, onPublished, preview, children }: EditorWith
           changes={changes}
           note={edit.note}
           setNote={(note) => setEdit({ ...edit, note })}
+          findWarnings={findWarnings && (() => findWarnings(edit.content))}
           publish={publish}
           onClose={() => setReviewing(false)}
         />

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks'
 import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -8,15 +9,29 @@ type ReviewProps = {
   changes: Difference[]
   note: string
   setNote: (note: string) => void
+  findWarnings?: (() => Promise<string[]>) | undefined
   publish: () => Promise<unknown>
   onClose: () => void
 }
 
 /** Shows the changes before they are published. */
-export function Review({ changes, note, setNote, publish, onClose }: ReviewProps) {
+export function Review(props: ReviewProps) {
+  const { changes, note, setNote, findWarnings, publish, onClose } = props
+  const [warnings, setWarnings] = useState<string[]>([])
+  useEffect(() => {
+    // Publishing names the fields that the server refuses.
+    void findWarnings?.().then(setWarnings, () => {})
+  }, [])
   return (
     <Dialog title="Publish these changes" onClose={onClose}>
       <Changes changes={changes} />
+      <div role="status">
+        {warnings.map((warning) => (
+          <p key={warning} class="warn">
+            {warning}
+          </p>
+        ))}
+      </div>
       <NoteField note={note} onChange={setNote} />
       <div class="actions end">
         <button type="button" onClick={onClose}>

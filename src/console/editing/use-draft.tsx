@@ -41,6 +41,10 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
     removeDraft(oldKey)
     setOthers((before) => before.filter((draft) => draft.key !== oldKey))
   }
+  const restore = (stored: StoredDraft) => {
+    setValue(stored.content as T)
+    forget(stored.key)
+  }
   useEffect(() => {
     const release = holdDraft(key)
     const update = () => void refresh()
@@ -67,30 +71,29 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
       confirmLeaving(null)
     }
   }, [hasChanges, isKept])
-  return { value, setValue, hasChanges, isKept, others, forget }
+  return { value, setValue, hasChanges, isKept, others, restore, forget }
 }
 
 type OffersProps = {
-  drafts: OtherDraft[]
-  /** Hidden while the editor has changes of its own, which restoring would replace. */
-  hasChanges: boolean
-  onRestore: (draft: StoredDraft) => void
-  onDelete: (key: string) => void
+  draft: Pick<ReturnType<typeof useDraft>, 'others' | 'hasChanges' | 'restore' | 'forget'>
+  /** Default: replaces the value. */
+  onRestore?: (draft: StoredDraft) => void
 }
 
-/** Offers drafts of closed editors, and names those that are open in another tab. */
-export function DraftOffers({ drafts, hasChanges, onRestore, onDelete }: OffersProps) {
-  const offered = hasChanges ? [] : drafts.filter(({ isOpen }) => !isOpen)
+/** Offers drafts of closed editors unless this one has changes, and names those that are open in another tab. */
+export function DraftOffers({ draft, onRestore = draft.restore }: OffersProps) {
+  const drafts = draft.others
+  const offered = draft.hasChanges ? [] : drafts.filter(({ isOpen }) => !isOpen)
   return (
     <div class="offers" role="status">
-      {offered.map((draft) => (
-        <div key={draft.key} class="notice">
-          <span>Restore your unsaved changes from {clock(draft.savedAt)}?</span>
+      {offered.map((stored) => (
+        <div key={stored.key} class="notice">
+          <span>Restore your unsaved changes from {clock(stored.savedAt)}?</span>
           <span class="actions">
-            <button type="button" onClick={() => onRestore(draft)}>
+            <button type="button" onClick={() => onRestore(stored)}>
               Restore
             </button>
-            <button type="button" class="quiet" onClick={() => onDelete(draft.key)}>
+            <button type="button" class="quiet" onClick={() => draft.forget(stored.key)}>
               Delete them
             </button>
           </span>

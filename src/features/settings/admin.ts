@@ -1,24 +1,16 @@
 import { Elysia, t } from 'elysia'
-import { check } from '../../lib/validation.ts'
 import { json } from '../../platform/http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
-import { closedObject, data, nullable } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
-import { Features, valuesFor } from './conditions.ts'
-import { StoredSettings } from './model.ts'
+import { AudienceInput, StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
-const text = nullable(t.String({ maxLength: 200 }))
-const Preview = closedObject({
-  features: t.Any(),
-  as: closedObject({
-    platform: text,
-    version: text,
-    languages: t.Array(t.String({ maxLength: 35 }), { maxItems: 10 }),
-    country: text,
-    id: text,
-  }),
-})
+/** In bytes; as large as a publication. */
+const CONTENT_LIMIT = 2 * 1024 * 1024
+
+const Preview = closedObject({ content: t.Any(), as: AudienceInput })
+const Content = closedObject({ content: t.Any() })
 
 /** Edits, publishes, rolls back and previews the app settings. */
 export function settingsAdmin({ settings, record }: { settings: Settings; record: RecordAction }) {
@@ -38,7 +30,17 @@ export function settingsAdmin({ settings, record }: { settings: Settings; record
     )
     .post(
       `${CONSOLE_API}/preview/settings`,
-      ({ body }) => data(valuesFor(check(Features, body.features, 'features'), body.as)),
-      { ...json(Preview), ...allow('reader') },
+      async ({ body }) => data(await settings.explain(body.as, body.content)),
+      { ...json(Preview, CONTENT_LIMIT), ...allow('reader') },
+    )
+    .post(
+      `${CONSOLE_API}/preview/settings/warnings`,
+      async ({ body }) => data(await settings.warn(body.content)),
+      { ...json(Content, CONTENT_LIMIT), ...allow('reader') },
+    )
+    .get(
+      `${CONSOLE_API}/settings/surroundings`,
+      async () => data(await settings.surroundings()),
+      allow('reader'),
     )
 }

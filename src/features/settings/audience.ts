@@ -5,22 +5,26 @@ import { tokenIn } from '../../platform/http/authenticate.ts'
 import type { CountryOf } from '../../platform/http/country.ts'
 import { isSealed } from '../../platform/http/opened-request.ts'
 import { languagesOf, optionalHeader } from '../../platform/http/request-headers.ts'
-import type { Audience, Trait } from './conditions.ts'
+import type { Audience, Trait } from './rules/conditions.ts'
 
 export type AudienceDeps = {
   /** The header in which a proxy sends the country; null for none. */
   countryHeader: string | null
   countryOf: CountryOf
   checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
+  /** The code of a user's plan; null for none. */
+  planOf: (userId: string) => Promise<string | null>
 }
 
 /** Reads the audience from a request, and lists the headers that the audience depends on. */
-export function createAudienceReader({ countryHeader, countryOf, checkSession }: AudienceDeps) {
+export function createAudienceReader(deps: AudienceDeps) {
+  const { countryHeader, countryOf, checkSession, planOf } = deps
   const headers: Record<Trait, string[]> = {
     platform: ['App-Platform'],
     version: ['App-Version'],
     language: ['Accept-Language'],
     country: countryHeader === null ? [] : [countryHeader],
+    plan: ['Authorization'],
     id: ['Authorization', 'Device-Id'],
   }
   return { read, headersFor }
@@ -32,27 +36,29 @@ export function createAudienceReader({ countryHeader, countryOf, checkSession }:
   ): Promise<Audience> {
     const { headers } = request
     const version = optionalHeader(headers, 'app-version')
+    const userId = traits.some((trait) => trait === 'plan' || trait === 'id')
+      ? await userIdOf(request)
+      : null
     return {
       platform: optionalHeader(headers, 'app-platform')?.toLowerCase() ?? null,
       version: version !== null && /^\d{1,9}(\.\d{1,9}){0,3}$/.test(version) ? version : null,
       languages: languagesOf(headers),
       country: countryOf(request, server),
-      id: traits.includes('id') ? await idOf(request) : null,
+      plan: userId !== null && traits.includes('plan') ? await planOf(userId) : null,
+      // The user's id if signed in, so that all of the user's devices get the same values.
+      id: userId ?? optionalHeader(headers, 'device-id')?.slice(0, 200) ?? null,
     }
   }
 
   /** The headers that a reply varies by. */
   function headersFor(traits: Trait[]): string[] {
-    return traits.flatMap((trait) => headers[trait])
+    return [...new Set(traits.flatMap((trait) => headers[trait]))]
   }
 
-  /** The user's id if signed in, so that all of the user's devices get the same values; else the device's id. */
-  async function idOf(request: Request): Promise<string | null> {
+  async function userIdOf(request: Request): Promise<string | null> {
     const token = tokenIn(request.headers.get('authorization'))
     const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
-    return session
-      ? session.userId
-      : (optionalHeader(request.headers, 'device-id')?.slice(0, 200) ?? null)
+    return session ? session.userId : null
   }
 }
 

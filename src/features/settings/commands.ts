@@ -1,4 +1,11 @@
-import { dataCommand, prettyJson, readJsonFile, UsageError } from '../../lib/command.ts'
+import {
+  dataCommand,
+  type Options,
+  parseListOption,
+  prettyJson,
+  readJsonFile,
+  UsageError,
+} from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import {
   historyOption,
@@ -8,6 +15,8 @@ import {
   readVersion,
 } from '../../platform/publications/command-parts.ts'
 import type { StoredSettings } from './model.ts'
+import { type Audience, VERSION } from './rules/conditions.ts'
+import { type Explanation, settingsIn } from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
 type Needs = { settings: Settings }
@@ -22,9 +31,7 @@ const settingsGet = dataCommand({
     if (showHistory) return (await settings.history()).versions
     const all = flatten(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
-    if (unknown.length > 0) {
-      throw new AppError('not_found', `These settings do not exist: ${unknown.join(', ')}.`)
-    }
+    if (unknown.length > 0) throw unknownKeys(unknown)
     return keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, all[key]]))
   },
   print: (outcome) => (Array.isArray(outcome) ? printHistory(outcome) : formatLines(outcome)),
@@ -43,7 +50,8 @@ const settingsSet = dataCommand({
     const all = flatten(await settings.read())
     return Object.fromEntries(Object.keys(changes).map((key) => [key, all[key] ?? null]))
   },
-  work: async ({ settings }: Needs, { changes, by }) => flatten(await settings.set(changes, by)),
+  work: async ({ settings }: Needs, { changes, by }) =>
+    published(settings, await settings.set(changes, by)),
   print: formatLines,
   changes: (_settings, { changes }) => ({ changed: changes }),
 })
@@ -54,7 +62,8 @@ const settingsUnset = dataCommand({
   arguments: '<key...>',
   options: [noteOption],
   input: (keys, options) => ({ keys, by: readNote(options) }),
-  work: async ({ settings }: Needs, { keys, by }) => flatten(await settings.unset(keys, by)),
+  work: async ({ settings }: Needs, { keys, by }) =>
+    published(settings, await settings.unset(keys, by)),
   print: formatLines,
   changes: (_settings, { keys }) => ({ removed: keys }),
 })
@@ -72,7 +81,8 @@ const settingsImport = dataCommand({
   arguments: '<file>',
   options: [noteOption],
   input: async ([file], options) => ({ edited: await readJsonFile(file), by: readNote(options) }),
-  work: async ({ settings }: Needs, { edited, by }) => flatten(await settings.publish(edited, by)),
+  work: async ({ settings }: Needs, { edited, by }) =>
+    published(settings, await settings.publish(edited, by)),
   print: formatLines,
   changes: () => ({ imported: true }),
 })
@@ -82,10 +92,62 @@ const settingsRollback = dataCommand({
   summary: 'Publish an earlier version again; "settings get --history" lists them',
   arguments: '<version>',
   input: ([version]) => readVersion(version),
-  work: async ({ settings }: Needs, version: number) => flatten(await settings.rollBack(version)),
+  work: async ({ settings }: Needs, version: number) =>
+    published(settings, await settings.rollBack(version)),
   print: formatLines,
   changes: (_settings, version) => ({ version }),
 })
+
+const settingsExplain = dataCommand({
+  name: 'settings explain',
+  summary:
+    'Show what an app gets, and why each rule matches or not; all settings with rules, or the given keys',
+  arguments: '[key...]',
+  options: [
+    ['--platform <name>', 'ios, android or web'],
+    ['--app-version <version>', 'the version of the app'],
+    ['--language <tags>', 'the languages of the device, best first, separated by commas'],
+    ['--country <code>', 'the country of the user, such as DE'],
+    ['--plan <code>', 'the plan of the signed-in user'],
+    ['--id <id>', 'the id of the signed-in user, or of the device'],
+  ],
+  input: (keys, options) => ({ keys, audience: parseAudience(options) }),
+  work: async ({ settings }: Needs, { keys, audience }) => {
+    const all = await settings.explain(audience)
+    const unknown = keys.filter((key) => !all.some((one) => one.key === key))
+    if (unknown.length > 0) throw unknownKeys(unknown)
+    const isShown = ({ key, reasons }: Explanation) =>
+      keys.length === 0 ? reasons.length > 0 : keys.includes(key)
+    return { settings: all.filter(isShown), warnings: await settings.warn() }
+  },
+  print: ({ settings, warnings }) =>
+    [
+      ...(settings.length === 0 ? ['No setting has rules.'] : []),
+      ...settings.flatMap(({ key, value, reasons }) => [
+        `${key}=${value}`,
+        ...reasons.map((reason) => `  ${reason}`),
+      ]),
+      ...warnings.map(formatWarning),
+    ].join('\n'),
+})
+
+function parseAudience(options: Options): Audience {
+  const text = (name: string) => {
+    const value = options[name]
+    return typeof value === 'string' && value !== '' ? value : null
+  }
+  const version = text('appVersion')
+  if (version !== null && !new RegExp(VERSION).test(version))
+    throw new UsageError('--app-version takes a version such as 2.4.0.')
+  return {
+    platform: text('platform')?.toLowerCase() ?? null,
+    version,
+    languages: parseListOption(options['language']),
+    country: text('country')?.toUpperCase() ?? null,
+    plan: text('plan'),
+    id: text('id'),
+  }
+}
 
 /**
  * Parses `key=value`. Values are text, except booleans, build numbers and numeric custom settings.
@@ -102,22 +164,28 @@ function parseValue(key: string, text: string): unknown {
   return isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text
 }
 
-function flatten({ ios, android, features, ...rest }: StoredSettings): Record<string, unknown> {
-  const withPrefix = (name: string, part: object) =>
-    Object.fromEntries(Object.entries(part).map(([key, value]) => [`${name}.${key}`, value]))
-  const custom = Object.entries(features).map(([name, { value }]) => [`features.${name}`, value])
-  return {
-    ...rest,
-    ...withPrefix('ios', ios),
-    ...withPrefix('android', android),
-    ...Object.fromEntries(custom),
-  }
+/** The default values by key. */
+function flatten(settings: StoredSettings): Record<string, unknown> {
+  return Object.fromEntries(settingsIn(settings).map(({ key, value }) => [key, value]))
 }
 
-function formatLines(values: Record<string, unknown>): string {
-  return Object.entries(values)
-    .map(([key, value]) => `${key}=${value}`)
-    .join('\n')
+/** The default values by key, and the warnings about the rules if there are any. */
+async function published(settings: Settings, stored: StoredSettings) {
+  const warnings = await settings.warn()
+  return { ...flatten(stored), ...(warnings.length > 0 ? { warnings } : {}) }
+}
+
+function formatLines({ warnings = [], ...values }: Record<string, unknown>): string {
+  const lines = Object.entries(values).map(([key, value]) => `${key}=${value}`)
+  return [...lines, ...(warnings as string[]).map(formatWarning)].join('\n')
+}
+
+function formatWarning(warning: string): string {
+  return `Warning: ${warning}`
+}
+
+function unknownKeys(keys: string[]): AppError {
+  return new AppError('not_found', `These settings do not exist: ${keys.join(', ')}.`)
 }
 
 export const settingsCommands = [
@@ -127,4 +195,5 @@ export const settingsCommands = [
   settingsExport,
   settingsImport,
   settingsRollback,
+  settingsExplain,
 ]

@@ -11,6 +11,10 @@ import { createSettings } from './service.ts'
 type Needs = {
   /** Increments the version by which apps notice changed settings. */
   bumpVersion: (tx: Tx) => Promise<void>
+  /** The plans on sale. */
+  listPlans: () => Promise<{ code: string; name: string }[]>
+  /** The code of a user's plan; null for none. */
+  planOf: (userId: string) => Promise<string | null>
 }
 
 /** The app's settings, with values by platform, version, language or country. */
@@ -19,11 +23,12 @@ export const settingsFeature = {
   commands: settingsCommands,
   tags: appTags,
   create(platform: Platform<SettingsDb & PublicationsDb>, needs: Needs) {
-    const settings = createSettings({ ...platform, ...needs })
     const { countryHeader } = platform.config
+    const settings = createSettings({ ...platform, ...needs, countryHeader })
     return {
       services: { settings },
-      routes: (context: RouteContext) => settingsRoutes({ settings, countryHeader, ...context }),
+      routes: (context: RouteContext) =>
+        settingsRoutes({ settings, countryHeader, ...needs, ...context }),
       consoleRoutes: ({ record }: ConsoleContext) => settingsAdmin({ settings, record }),
     }
   },

@@ -1,12 +1,13 @@
-import { type Static, t } from 'elysia'
-import { closedObject, integer } from '../../platform/http/envelope.ts'
-import { Features } from './conditions.ts'
+import type { TOptional } from '@sinclair/typebox'
+import { type Static, type TSchema, t } from 'elysia'
+import { closedObject, integer, nullable } from '../../platform/http/envelope.ts'
+import { rulesOf, VERSION } from './rules/conditions.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
 const version = (description: string, example: string) =>
   t.String({
-    pattern: '^\\d{1,9}(\\.\\d{1,9}){0,3}$',
+    pattern: VERSION,
     error: 'must be a version such as 2.4.0',
     description,
     examples: [example],
@@ -46,12 +47,46 @@ const fields = {
   }),
 }
 
-/** The settings as stored and edited. */
-export const StoredSettings = closedObject({ ...fields, features: Features })
+const { ios, android, ...single } = fields
+
+/** The rules of the fixed settings, by key such as `ios.supportedVersion`. */
+const Rules = closedObject({
+  ...rulesByKey(single),
+  ...rulesByKey(ios.properties, 'ios.'),
+  ...rulesByKey(android.properties, 'android.'),
+})
+
+const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_000 })])
+
+/** The custom settings by name, each with its default value. */
+const Features = t.Record(
+  t.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$', error: 'must be a name such as newPaywall' }),
+  closedObject({ value: FeatureValue, rules: rulesOf(FeatureValue) }),
+  { additionalProperties: false },
+)
+
+/** The settings as stored and edited. `rules` is absent if no fixed setting has rules. */
+export const StoredSettings = closedObject({
+  ...fields,
+  features: Features,
+  rules: t.Optional(Rules),
+})
 export type StoredSettings = Static<typeof StoredSettings>
 
-/** The settings that are the same for all users. */
-export type AppSettings = Omit<StoredSettings, 'features'>
+const trait = nullable(t.String({ maxLength: 200 }))
+
+/** A requester for whom settings are explained. */
+export const AudienceInput = closedObject({
+  platform: trait,
+  version: nullable(t.String({ pattern: VERSION, error: 'must be a version such as 2.4.0' })),
+  languages: t.Array(t.String({ maxLength: 35 }), { maxItems: 10 }),
+  country: trait,
+  plan: trait,
+  id: trait,
+})
+
+/** The settings as apps get them. */
+export type AppSettings = Static<typeof AppSettingsReply>
 
 /** The settings in the reply to an app. */
 export const AppSettingsReply = closedObject(
@@ -68,6 +103,13 @@ export const AppSettingsReply = closedObject(
   'AppSettings',
   'the settings of the app',
 )
+
+function rulesByKey(properties: Record<string, TSchema>, prefix = '') {
+  const entries = Object.entries(properties)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [`${prefix}${name}`, t.Optional(rulesOf(value))]),
+  ) as Record<string, TOptional<ReturnType<typeof rulesOf<TSchema>>>>
+}
 
 /** The tag of all endpoints that apps call without signing in. */
 export const appTags = { App: 'Public data for apps, without signing in' }

@@ -4,31 +4,36 @@ import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, responses } from '../../platform/http/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../platform/http/public-reply.ts'
 import { type AudienceDeps, createAudienceReader } from './audience.ts'
-import { ANYONE, type FeatureValues, type Trait, traitsOf, valuesFor } from './conditions.ts'
 import { AppSettingsReply, type StoredSettings } from './model.ts'
+import type { Trait } from './rules/conditions.ts'
+import {
+  overridesFor,
+  type Setting,
+  settingsForApp,
+  settingsIn,
+  traitsOf,
+} from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
 const MAX_AGE_SECONDS = 60
 
 export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {
   const render = createPublicCache(replyWith)
-  const traitsBySettings = new WeakMap<StoredSettings, Trait[]>()
+  const rulesBySettings = new WeakMap<StoredSettings, { ruled: Setting[]; traits: Trait[] }>()
   const audienceReader = createAudienceReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
     async ({ request, server, set }) => {
       const stored = await settings.read()
-      const traits = traitsBySettings.get(stored) ?? cacheTraits(stored)
-      if (traits.length === 0) return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
-      const values = valuesFor(
-        stored.features,
-        await audienceReader.read(request, server as Server<unknown> | null, traits),
-      )
+      const { ruled, traits } = rulesBySettings.get(stored) ?? cacheRules(stored)
+      if (ruled.length === 0) return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
+      const audience = await audienceReader.read(request, server as Server<unknown> | null, traits)
+      const reply = render(stored, JSON.stringify(overridesFor(ruled, audience)))
       for (const header of audienceReader.headersFor(traits)) varyBy(set, header)
-      const isPrivate = traits.includes('id')
-      return sendPublic(render(stored, JSON.stringify(values)), { request, set }, MAX_AGE_SECONDS, {
-        isPrivate,
-      })
+      const isPrivate = traits.includes('id') || traits.includes('plan')
+      // A purchase changes the plan, and the app must not get the earlier values then.
+      const maxAge = traits.includes('plan') ? 0 : MAX_AGE_SECONDS
+      return sendPublic(reply, { request, set }, maxAge, { isPrivate })
     },
     {
       response: responses(DataOf(AppSettingsReply), 400, 503),
@@ -38,20 +43,20 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
         operationId: 'readAppSettings',
         summary: 'App settings',
         description:
-          'The settings that an app reads before a user signs in. Send `App-Platform`, `App-Version` and `Device-Id` if settings depend on them.',
+          'The settings that an app reads before a user signs in. Send `App-Platform`, `App-Version` and `Device-Id` if settings depend on them, and `Authorization` once a user is signed in.',
       },
     },
   )
 
-  function cacheTraits(stored: StoredSettings): Trait[] {
-    const traits = traitsOf(stored.features)
-    traitsBySettings.set(stored, traits)
-    return traits
+  function cacheRules(stored: StoredSettings) {
+    const ruled = settingsIn(stored).filter(({ rules }) => rules.length > 0)
+    const found = { ruled, traits: traitsOf(ruled) }
+    rulesBySettings.set(stored, found)
+    return found
   }
 }
 
-/** `values`: the custom settings for this request as JSON; empty when everyone gets the same values. */
-function replyWith({ features, ...fixed }: StoredSettings, values: string) {
-  const custom: FeatureValues = values === '' ? valuesFor(features, ANYONE) : JSON.parse(values)
-  return Object.keys(custom).length === 0 ? fixed : { ...fixed, features: custom }
+/** `overrides`: the values for this request that differ from the default ones, as JSON. */
+function replyWith(stored: StoredSettings, overrides: string) {
+  return settingsForApp(stored, overrides === '' ? {} : JSON.parse(overrides))
 }

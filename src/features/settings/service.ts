@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
@@ -8,6 +9,9 @@ import {
 } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { StoredSettings } from './model.ts'
+import type { Audience } from './rules/conditions.ts'
+import { explainSettings, settingsIn } from './rules/resolution.ts'
+import { warningsAbout } from './rules/warnings.ts'
 import type { SettingsDb } from './schema.ts'
 import { checkEdit } from './validation.ts'
 
@@ -16,6 +20,10 @@ type SettingsDeps = {
   now: () => Date
   /** Increments the version by which apps notice changed settings, in the caller's transaction. */
   bumpVersion: (tx: Tx) => Promise<void>
+  /** The header in which a proxy sends the country; null for none. */
+  countryHeader: string | null
+  /** The plans on sale. */
+  listPlans: () => Promise<{ code: string; name: string }[]>
 }
 
 const FIELDS = Object.keys(StoredSettings.properties)
@@ -23,14 +31,28 @@ const FIELDS = Object.keys(StoredSettings.properties)
 export type Settings = ReturnType<typeof createSettings>
 
 /** The app settings, one row per top-level field. */
-export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
+export function createSettings(deps: SettingsDeps) {
+  const { db, now, bumpVersion, countryHeader, listPlans } = deps
   const publications = createPublications({ db, now }, 'settings')
   const { settings } = db.tables
   const current = db.cached('settings', load)
   /** The current settings; the same object until they change. */
   const { read } = current
   const { list: history, find } = publications
-  return { read, set, unset, publish, rollBack, readLive, find, history, seed }
+  return {
+    read,
+    set,
+    unset,
+    publish,
+    rollBack,
+    readLive,
+    find,
+    history,
+    seed,
+    explain,
+    warn,
+    surroundings,
+  }
 
   /** Changes fields by dotted keys, such as `ios.latestVersion`: all of them, or none. */
   function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
@@ -58,6 +80,27 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
     return { version: await publications.current(), settings: await read() }
   }
 
+  /** What an audience gets from `edited`, or from the current settings, and why. Changes nothing. */
+  async function explain(audience: Audience, edited?: unknown) {
+    const stored = await read()
+    const settings = edited === undefined ? stored : checkEdit(stored, edited)
+    return explainSettings(settingsIn(settings), audience)
+  }
+
+  /** A sentence for each rule of `edited`, or of the current settings, that can never match. */
+  async function warn(edited?: unknown): Promise<string[]> {
+    const stored = await read()
+    const settings = edited === undefined ? stored : checkEdit(stored, edited)
+    const planCodes = (await listPlans()).map(({ code }) => code)
+    return warningsAbout(settingsIn(settings), { countryHeader, planCodes })
+  }
+
+  /** What an editor of rules must know about this server. */
+  async function surroundings() {
+    const plans = (await listPlans()).map(({ code, name }) => ({ code, name }))
+    return { countryHeader, plans }
+  }
+
   async function change(by: Publishing, edit: (before: StoredSettings) => unknown) {
     await db.write(async (tx) => {
       const before = await load(tx)
@@ -82,6 +125,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
         .values({ key, value })
         .onConflictDoUpdate({ target: settings.key, set: { value } })
     }
+    if (values.rules === undefined) await tx.delete(settings).where(eq(settings.key, 'rules'))
   }
 
   async function load(from: Reader): Promise<StoredSettings> {
@@ -104,7 +148,11 @@ function withNumbers(value: unknown): unknown {
   const numberOf = (part: unknown) => Math.max(0, Math.floor(Number(part)) || 0)
   const entries = Object.entries(value)
   return Object.fromEntries(
-    entries.map(([name, part]) => [name, /BuildNumber$/.test(name) ? numberOf(part) : part]),
+    entries.map(([name, part]) => [
+      name,
+      // Custom settings and rules may have such a name too.
+      /BuildNumber$/.test(name) && typeof part !== 'object' ? numberOf(part) : part,
+    ]),
   )
 }
 

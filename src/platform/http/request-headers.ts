@@ -1,4 +1,5 @@
 import Negotiator from 'negotiator'
+import { PLATFORMS, type Platform } from '../../lib/app-platforms.ts'
 import { asLocale, asTimezone } from '../../lib/locale.ts'
 import { isSealed } from './opened-request.ts'
 
@@ -26,8 +27,23 @@ const AGENT_NAMES: [RegExp, string][] = [
   [/^Mozilla\/.* Version\/[\d.]+ (Mobile\/\w+ )?Safari\//, 'Safari'],
 ]
 
-/** A device: a name that its user recognizes, and whether it sends sealed requests. */
-export type Device = { name: string; sealed: boolean }
+/** What the User-Agent of an app or a browser says about its platform. */
+const AGENT_PLATFORMS: [RegExp, Platform][] = [
+  [/\b(CFNetwork|iPhone|iPad)\b/, 'ios'],
+  [/\b(okhttp|Dalvik|Android)\b/, 'android'],
+  [/^Mozilla\//, 'web'],
+]
+
+/**
+ * A device: a name that its user recognizes, whether it sends sealed requests, its platform, and the country that it is
+ * in; null if unknown.
+ */
+export type Device = {
+  name: string
+  sealed: boolean
+  platform: Platform | null
+  country: string | null
+}
 
 /** The value of a header; null if it is absent, or empty, `null` or `undefined`, which generated clients send. */
 export function optionalHeader(headers: Headers, name: string): string | null {
@@ -36,11 +52,28 @@ export function optionalHeader(headers: Headers, name: string): string | null {
 }
 
 /** The device in the `device` header, percent-encoded or not, without control characters. */
-export function deviceOf(request: Request): Device {
+export function deviceOf(request: Request, country: string | null = null): Device {
   const header = decodedHeader(optionalHeader(request.headers, 'device')).toWellFormed()
   const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
   const name = characters.slice(0, DEVICE_LIMIT).join('')
-  return { name: name || deviceByAgent(request.headers), sealed: isSealed(request) }
+  return {
+    name: name || deviceByAgent(request.headers),
+    sealed: isSealed(request),
+    platform: platformOf(request.headers),
+    // Proxies send XX for an unknown country, and T1 for Tor.
+    country: country !== null && country !== 'XX' && /^[A-Z]{2}$/.test(country) ? country : null,
+  }
+}
+
+/** The platform in the `app-platform` header, else the one that the User-Agent suggests. */
+function platformOf(headers: Headers): Platform | null {
+  const stated = optionalHeader(headers, 'app-platform')?.toLowerCase()
+  const agent = headers.get('user-agent') ?? ''
+  return (
+    PLATFORMS.find((platform) => platform === stated) ??
+    AGENT_PLATFORMS.find(([pattern]) => pattern.test(agent))?.[1] ??
+    null
+  )
 }
 
 /** Apps without a `device` header count as iOS; tools and browsers are recognized by their User-Agent. */

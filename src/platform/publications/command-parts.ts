@@ -1,4 +1,5 @@
 import { type Options, UsageError } from '../../lib/command.ts'
+import { describeConditions, describePath, isRule } from '../../lib/rule-words.ts'
 import type { Publication, Publishing } from './publications.ts'
 
 export const historyOption: [string, string] = ['--history', 'list the versions, newest first']
@@ -21,8 +22,13 @@ export function printHistory(versions: Publication[]): string {
       [version, publishedAt, author ?? 'command', note].join('\t').trimEnd(),
       ...differences.map(
         ({ path, before, after }) =>
-          `\t${path}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`,
+          `\t${describePath(path)}: ${formatValue(before)} → ${formatValue(after)}`,
       ),
     ])
     .join('\n')
+}
+
+function formatValue(value: unknown): string {
+  if (!isRule(value)) return JSON.stringify(value)
+  return `${JSON.stringify(value.value)} ${describeConditions(value)}`
 }

@@ -1,17 +1,25 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createAudienceReader } from '../../../src/features/settings/audience.ts'
+import type { Audience, Condition, Rule } from '../../../src/features/settings/rules/conditions.ts'
 import {
-  type Audience,
-  type Features,
+  explainSettings,
+  overridesFor,
+  type Setting,
   traitsOf,
-  valuesFor,
-} from '../../../src/features/settings/conditions.ts'
+} from '../../../src/features/settings/rules/resolution.ts'
 import { AppError } from '../../../src/lib/errors.ts'
 
-type When = Features[string]['rules'][number]['when']
+type When = Condition
 
-const ANYONE: Audience = { platform: null, version: null, languages: [], country: null, id: null }
+const ANYONE: Audience = {
+  platform: null,
+  version: null,
+  languages: [],
+  country: null,
+  plan: null,
+  id: null,
+}
 const TRAITS: [When, ReturnType<typeof traitsOf>][] = [
   [{}, []],
   [{ platform: 'ios' }, ['platform']],
@@ -19,6 +27,8 @@ const TRAITS: [When, ReturnType<typeof traitsOf>][] = [
   [{ maxVersion: '1' }, ['version']],
   [{ languages: ['de'] }, ['language']],
   [{ countries: ['DE'] }, ['country']],
+  [{ belowVersion: '1' }, ['version']],
+  [{ plans: ['pro'] }, ['plan']],
   [{ percent: 0 }, ['id']],
   [{ percent: 5, platform: 'ios' }, ['platform', 'id']],
 ]
@@ -37,6 +47,9 @@ test.each<[When, Partial<Audience>, boolean]>([
   [{ maxVersion: '2.4' }, { version: '2.4.0' }, true],
   [{ maxVersion: '2.4' }, { version: '2.4.1' }, false],
   [{ maxVersion: '2.4' }, {}, false],
+  [{ belowVersion: '2.4' }, { version: '2.3.9' }, true],
+  [{ belowVersion: '2.4' }, { version: '2.4.0' }, false],
+  [{ belowVersion: '2.4' }, {}, false],
   [{ minVersion: '2', maxVersion: '3' }, { version: '2.9.9' }, true],
   [{ minVersion: '2', maxVersion: '3' }, { version: '3.0.1' }, false],
   [{ languages: ['pt'] }, { languages: ['pt-BR'] }, true],
@@ -51,6 +64,9 @@ test.each<[When, Partial<Audience>, boolean]>([
   [{ countries: ['BR', 'PT'] }, { country: 'PT' }, true],
   [{ countries: ['BR'] }, { country: 'PT' }, false],
   [{ countries: ['BR'] }, {}, false],
+  [{ plans: ['pro', 'max'] }, { plan: 'max' }, true],
+  [{ plans: ['pro', 'max'] }, { plan: 'free' }, false],
+  [{ plans: ['pro'] }, {}, false],
   [{ percent: 100 }, {}, true],
   [{ percent: 99.9 }, {}, false],
   [{ percent: 100 }, { id: 'anybody' }, true],
@@ -72,19 +88,14 @@ test.each<[When, Partial<Audience>, boolean]>([
 })
 
 test.each(TRAITS)('the condition %j depends on %j', (when, traits) => {
-  expect(traitsOf(featuresOf(when))).toEqual(traits)
+  expect(traitsOf([settingWith(when)])).toEqual(traits)
 })
 
 test('lists each trait that settings depend on once, and none without rules', () => {
-  const rules = [{ when: { platform: 'ios' as const }, value: true }]
-  const some: Features = {
-    a: { value: false, rules },
-    b: { value: 1, rules: [{ when: { percent: 5, minVersion: '1' }, value: 2 }] },
-    c: { value: false, rules },
-  }
-  expect(traitsOf(some)).toEqual(['platform', 'version', 'id'])
-  expect(traitsOf({ a: { value: 1, rules: [] } })).toEqual([])
-  expect(traitsOf({})).toEqual([])
+  const some = [{ platform: 'ios' as const }, { percent: 5, minVersion: '1' }, { percent: 9 }]
+  expect(traitsOf(some.map((when) => settingWith(when)))).toEqual(['platform', 'version', 'id'])
+  expect(traitsOf([{ ...settingWith({}), rules: [] }])).toEqual([])
+  expect(traitsOf([])).toEqual([])
 })
 
 test('uses the value of the first rule that matches, or else the default value', () => {
@@ -102,13 +113,15 @@ test('uses the value of the first rule that matches, or else the default value',
       ({ platform, countries }) =>
         platform === sample.platform && countries.includes(sample.country ?? ''),
     )
-    const features: Features = {
-      custom: {
-        value,
-        rules: rules.map(({ value, ...when }) => ({ when, value })),
-      },
+    const setting = {
+      ...settingWith({}),
+      value,
+      rules: rules.map(({ value, ...when }): Rule => ({ when, value })),
     }
-    expect(valuesFor(features, { ...ANYONE, ...sample })).toEqual({ custom: first?.value ?? value })
+    const overrides = overridesFor([setting], { ...ANYONE, ...sample })
+    expect(overrides).toEqual(first ? { custom: first.value } : {})
+    const [explained] = explainSettings([setting], { ...ANYONE, ...sample })
+    expect(explained?.value).toBe(first?.value ?? value)
   })
   fc.assert(property)
 })
@@ -127,7 +140,7 @@ describe('users in a percentage rollout', () => {
     })
     const property = fc.property(name, percent, id, about, about, (feature, share, user, a, b) => {
       const [once, again] = [a, b].map((audience) =>
-        isIncluded({ percent: share }, { ...audience, id: user }, feature),
+        isIncluded({ percent: share }, { ...ANYONE, ...audience, id: user }, feature),
       )
       expect(once).toBe(again as boolean)
     })
@@ -151,7 +164,7 @@ describe('users in a percentage rollout', () => {
     })
     const counts = Array<number>(10).fill(0)
     for (const id of IDS) {
-      const { custom } = valuesFor({ custom: { value: -1, rules } }, { ...ANYONE, id })
+      const { custom } = overridesFor([{ ...settingWith({}), rules }], { ...ANYONE, id })
       counts[Number(custom)] = (counts[Number(custom)] ?? 0) + 1
     }
     for (const count of counts) {
@@ -174,11 +187,11 @@ function idsIn(feature: string, percent: number): Set<string> {
 }
 
 function isIncluded(when: When, audience: Audience, feature = 'custom'): boolean {
-  return valuesFor(featuresOf(when, feature), audience)[feature] === true
+  return overridesFor([settingWith(when, feature)], audience)[feature] === true
 }
 
-function featuresOf(when: When, feature = 'custom'): Features {
-  return { [feature]: { value: false, rules: [{ when, value: true }] } }
+function settingWith(when: When, key = 'custom'): Setting {
+  return { key, value: false, rules: [{ when, value: true }], rollout: key }
 }
 
 test('treats a refused session as anonymous, but not one that cannot be checked', async () => {
@@ -188,6 +201,7 @@ test('treats a refused session as anonymous, but not one that cannot be checked'
       countryHeader: null,
       countryOf: () => null,
       checkSession,
+      planOf: async () => 'pro',
     })
     const headers = { authorization: 'Bearer a.b.c', 'device-id': 'device' }
     return audience.read(new Request('http://localhost/', { headers }), null, ['id'])

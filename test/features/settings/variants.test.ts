@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import seed from '../../../data/seed/settings.json' with { type: 'json' }
-import { type Features, valuesFor } from '../../../src/features/settings/conditions.ts'
+import type { StoredSettings } from '../../../src/features/settings/model.ts'
+import { overridesFor, settingsIn } from '../../../src/features/settings/rules/resolution.ts'
 import { sha256 } from '../../../src/lib/crypto.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { signInOperator } from '../../support/operator.ts'
 import { serveApp } from '../../support/served.ts'
 
+type Features = StoredSettings['features']
 type When = Features[string]['rules'][number]['when']
 
 const PATH = '/api/user/app_settings/v1'
@@ -210,28 +211,15 @@ test.each([
   })
 })
 
-test('the preview shows the values for a chosen audience before they are published', async () => {
-  await using app = await createTestApp()
-  const ann = await signInOperator(app)
-  const audience = { platform: null, version: null, languages: [], country: null }
-  for (const isIncluded of [true, false]) {
-    const json = { features: HALF, as: { ...audience, id: deviceInHalf(isIncluded) } }
-    const { response } = (await ann.ask('POST', 'preview/settings', { json })).json
-    expect(response).toEqual({ half: isIncluded })
-  }
-  const json = { features: { half: { value: 1 } }, as: { ...audience, id: null } }
-  expect((await ann.ask('POST', 'preview/settings', { json })).status).toBe(422)
-  expect((await ann.read('settings')).version).toBe(0)
-})
-
 async function publish({ services }: TestApp, features: Features) {
   const { settings } = await services.settings.readLive()
   await services.settings.publish({ ...settings, features }, { author: null, note: '' })
 }
 
 function isIn(id: string): boolean {
-  const audience = { platform: null, version: null, languages: [], country: null, id }
-  return valuesFor(HALF, audience)['half'] === true
+  const audience = { platform: null, version: null, languages: [], country: null, plan: null, id }
+  const settings = settingsIn({ ...(seed as Omit<StoredSettings, 'features'>), features: HALF })
+  return overridesFor(settings, audience)['features.half'] === true
 }
 
 /** A device id that is in the rollout of `HALF`, or one that is not. */

@@ -1,0 +1,118 @@
+import { useId, useRef } from 'preact/hooks'
+import { countryName, languageName } from '../../lib/rule-words.ts'
+import { Field } from '../ui/fields.tsx'
+
+/** Codes with their names, such as `DE` for Germany. */
+type CodeNames = { nameOf: (code: string) => string; codes: () => string[] }
+
+/** ISO 3166 codes that stand for no country. */
+const NO_COUNTRIES = ['EU', 'EZ', 'QO', 'UN', 'XA', 'XB', 'ZZ']
+const REGIONAL_LANGUAGES =
+  'de-AT de-CH en-AU en-CA en-GB en-US es-419 es-ES es-MX fr-CA pt-BR pt-PT zh-Hans zh-Hant'
+const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']
+const PAIRS = LETTERS.flatMap((first) => LETTERS.map((second) => first + second))
+
+export const COUNTRIES: CodeNames = {
+  nameOf: countryName,
+  codes: once(() =>
+    PAIRS.map((pair) => pair.toUpperCase()).filter(
+      (code) =>
+        countryName(code) !== code && isCurrent(`und-${code}`) && !NO_COUNTRIES.includes(code),
+    ),
+  ),
+}
+
+export const LANGUAGES: CodeNames = {
+  nameOf: languageName,
+  codes: once(() => [
+    ...PAIRS.filter((tag) => languageName(tag) !== tag && isCurrent(tag)),
+    ...REGIONAL_LANGUAGES.split(' '),
+  ]),
+}
+
+type CodesProps = {
+  label: string
+  path: string
+  warning?: string | undefined
+  names: CodeNames
+  placeholder: string
+  codes: string[]
+  onChange: (codes: string[]) => void
+}
+
+/** A list of codes, which can be entered as codes or by their names. */
+export function CodesField(props: CodesProps) {
+  const { label, path, warning, names, placeholder, codes, onChange } = props
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  const remove = (code: string) => {
+    onChange(codes.filter((other) => other !== code))
+    // An error about the removed code is solved.
+    input.current?.dispatchEvent(new Event('input', { bubbles: true }))
+    input.current?.focus()
+  }
+  return (
+    <div class="field">
+      <Field label={label} warning={warning} path={path}>
+        <input
+          ref={input}
+          list={id}
+          placeholder={placeholder}
+          autocomplete="off"
+          onChange={({ currentTarget }) => {
+            const entered = codesIn(currentTarget.value, names)
+            onChange([...new Set([...codes, ...entered])])
+            currentTarget.value = ''
+          }}
+        />
+      </Field>
+      <datalist id={id}>
+        {names.codes().map((code) => (
+          <option key={code} value={names.nameOf(code)} label={code} />
+        ))}
+      </datalist>
+      {codes.length > 0 && (
+        <ul class="chips" aria-label={`Chosen: ${label}`}>
+          {codes.map((code) => (
+            <li key={code} class="badge">
+              {names.nameOf(code)}
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Remove ${names.nameOf(code)}`}
+                onClick={() => remove(code)}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** The codes in a text such as `Germany, at`. An unknown word stays, and the server refuses it with a message. */
+export function codesIn(text: string, { nameOf, codes }: CodeNames): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean)
+    .map((word) => {
+      const isMeant = (name: string) => name.toLowerCase() === word.toLowerCase()
+      return codes().find((code) => isMeant(code) || isMeant(nameOf(code))) ?? word
+    })
+}
+
+/** Whether a tag has not been replaced by another one, as that of the GDR has. */
+function isCurrent(tag: string): boolean {
+  return Intl.getCanonicalLocales(tag)[0] === tag
+}
+
+function once<Value>(compute: () => Value): () => Value {
+  let value: Value | undefined
+  return () => {
+    value ??= compute()
+    return value
+  }
+}

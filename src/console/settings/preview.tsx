@@ -1,0 +1,95 @@
+import { useContext, useState } from 'preact/hooks'
+import type { StoredSettings } from '../../features/settings/model.ts'
+import type { Explanation } from '../../features/settings/rules/resolution.ts'
+import { send } from '../api.ts'
+import { value as formatValue, words } from '../format.ts'
+import { SelectField, TextField } from '../ui/fields.tsx'
+import { Action, Card, Facts } from '../ui/parts.tsx'
+import { COUNTRIES, codesIn } from './codes-field.tsx'
+import { NO_COUNTRY, PLATFORMS, SurroundingsContext } from './surroundings.ts'
+
+/** Shows what an app would get from the unsaved settings, and why. */
+export function Preview({ content }: { content: StoredSettings }) {
+  const { plans, countryHeader } = useContext(SurroundingsContext)
+  const [device, setDevice] = useState({
+    platform: 'ios',
+    version: '1.0.0',
+    language: 'en',
+    country: '',
+    plan: '',
+    id: 'device-1',
+  })
+  const [explained, setExplained] = useState<Explanation[] | null>(null)
+  const set = (name: keyof typeof device) => (value: string) => {
+    setDevice({ ...device, [name]: value })
+    // The values on screen belong to the previous input.
+    setExplained(null)
+  }
+  const field = (name: keyof typeof device, label: string, hint?: string) => (
+    <TextField label={label} hint={hint} value={device[name]} onChange={set(name)} />
+  )
+  const show = async () => {
+    const { platform, version, language, country, plan, id } = device
+    const audience = {
+      platform,
+      version: version || null,
+      country: codesIn(country, COUNTRIES)[0] ?? null,
+      plan: plan || null,
+      id: id || null,
+      languages: language ? [language] : [],
+    }
+    setExplained(await send('preview/settings', { content, as: audience }))
+  }
+  const select = (name: keyof typeof device, label: string, options: [string, string][]) => (
+    <SelectField label={label} value={device[name]} options={options} onChange={set(name)} />
+  )
+  return (
+    <Card title="App preview">
+      <p class="soft">What an app gets from your unsaved changes, and why.</p>
+      <div class="grid">
+        {select('platform', 'Platform', PLATFORMS)}
+        {field('version', 'App version')}
+        {field('language', 'Language')}
+        {field('country', 'Country', countryHeader === null ? NO_COUNTRY : undefined)}
+        {select('plan', 'Plan', [
+          ['', 'None (signed out)'],
+          ...plans.map(({ code, name }): [string, string] => [code, `${name} (${code})`]),
+        ])}
+        {field('id', 'User or device id')}
+      </div>
+      <div class="actions">
+        <Action run={show}>Show</Action>
+      </div>
+      {explained && <Explanations settings={explained} />}
+    </Card>
+  )
+}
+
+function Explanations({ settings }: { settings: Explanation[] }) {
+  const ruled = settings.filter(({ reasons }) => reasons.length > 0)
+  const plain = settings.filter(({ reasons }) => reasons.length === 0)
+  return (
+    <div role="status" class="explained">
+      {ruled.map(({ key, value, reasons }) => (
+        <div key={key}>
+          <h3>
+            {nameOf(key)}: {formatValue(value)}
+          </h3>
+          <ul>
+            {reasons.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      <details open={ruled.length === 0}>
+        <summary>Settings without rules</summary>
+        <Facts items={plain.map(({ key, value }) => [nameOf(key), formatValue(value)])} />
+      </details>
+    </div>
+  )
+}
+
+function nameOf(key: string): string {
+  return key.startsWith('features.') ? key.slice('features.'.length) : words(key)
+}

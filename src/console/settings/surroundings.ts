@@ -1,0 +1,21 @@
+import { createContext } from 'preact'
+
+/** What the editor of rules knows about the server. */
+export type Surroundings = {
+  /** The header in which a proxy sends the country; null for none, undefined until it is known. */
+  countryHeader: string | null | undefined
+  /** The plans on sale. */
+  plans: { code: string; name: string }[]
+}
+
+export const UNKNOWN: Surroundings = { countryHeader: undefined, plans: [] }
+export const SurroundingsContext = createContext(UNKNOWN)
+
+export const PLATFORMS: [platform: string, name: string][] = [
+  ['ios', 'iOS'],
+  ['android', 'Android'],
+  ['web', 'Web'],
+]
+
+export const NO_COUNTRY =
+  'This server does not know the country of users: COUNTRY_HEADER is not set.'

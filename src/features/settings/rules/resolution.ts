@@ -1,0 +1,86 @@
+import type { AppSettings, StoredSettings } from '../model.ts'
+import type { Audience, Rule, Trait } from './conditions.ts'
+import { explainMatch, matches, traitsIn } from './matching.ts'
+
+/** A setting with its rules, whether it is one of the fixed ones or a custom one. */
+export type Setting = {
+  /** `underMaintenance`, `ios.supportedVersion` or `features.newPaywall`. */
+  key: string
+  value: unknown
+  rules: Rule[]
+  /** Settings with the same rollout include the same users in a percentage. */
+  rollout: string
+}
+
+/** The values that rules give instead of the default ones, by key. */
+export type Overrides = Record<string, unknown>
+
+/** Why a setting has its value; one sentence for each rule. */
+export type Explanation = { key: string; value: unknown; reasons: string[] }
+
+/** All settings by key, in the order in which apps get them. */
+export function settingsIn({ features, rules = {}, ...fixed }: StoredSettings): Setting[] {
+  const ruled = rules as Record<string, Rule[] | undefined>
+  const settings = Object.entries(fixed).flatMap(([field, value]): Setting[] => {
+    if (typeof value !== 'object')
+      return [{ key: field, value, rules: ruled[field] ?? [], rollout: field }]
+    // The versions of a platform belong together, so a percentage of users gets all of them.
+    return Object.entries(value).map(([name, part]) => {
+      const key = `${field}.${name}`
+      return { key, value: part, rules: ruled[key] ?? [], rollout: field }
+    })
+  })
+  const custom = Object.entries(features).map(([name, feature]) => {
+    return { key: `features.${name}`, ...feature, rollout: name }
+  })
+  return [...settings, ...custom]
+}
+
+/** The values of the first matching rules. */
+export function overridesFor(settings: Setting[], audience: Audience): Overrides {
+  const entries = settings.flatMap((setting): [string, unknown][] => {
+    const rule = setting.rules[firstMatch(setting, audience)]
+    return rule ? [[setting.key, rule.value]] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The traits that the values depend on; empty without rules. */
+export function traitsOf(settings: Setting[]): Trait[] {
+  return traitsIn(settings.flatMap(({ rules }) => rules.map(({ when }) => when)))
+}
+
+/** The settings as an app gets them. */
+export function settingsForApp(stored: StoredSettings, overrides: Overrides): AppSettings {
+  const result: Record<string, unknown> = {}
+  for (const { key, value } of settingsIn(stored)) {
+    const [field = '', name] = key.split('.')
+    const resolved = Object.hasOwn(overrides, key) ? overrides[key] : value
+    if (name === undefined) result[field] = resolved
+    else result[field] = { ...(result[field] as object | undefined), [name]: resolved }
+  }
+  return result as AppSettings
+}
+
+/** Each setting's value for an audience, and why each of its rules matched or did not. */
+export function explainSettings(settings: Setting[], audience: Audience): Explanation[] {
+  return settings.map((setting) => {
+    const { key, value, rules, rollout } = setting
+    const first = firstMatch(setting, audience)
+    const reasons = rules.map(({ when }, at) => {
+      const rule = `Rule ${at + 1}`
+      if (first >= 0 && at > first)
+        return `${rule} was not tried, because rule ${first + 1} matched.`
+      const verb = at === first ? 'matched' : 'did not match'
+      return `${rule} ${verb}: ${explainMatch(when, { ...audience, rollout })}.`
+    })
+    const byDefault = rules.length > 0 && first < 0 ? ['The default value applies.'] : []
+    return { key, value: rules[first]?.value ?? value, reasons: [...reasons, ...byDefault] }
+  })
+}
+
+/** The index of the first rule that matches; -1 if none does. */
+function firstMatch({ rules, rollout }: Setting, audience: Audience): number {
+  const requester = { ...audience, rollout }
+  return rules.findIndex(({ when }) => matches(when, requester))
+}

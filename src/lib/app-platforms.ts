@@ -1,0 +1,4 @@
+/** The platforms that apps report in the `App-Platform` header. */
+export const PLATFORMS = ['ios', 'android', 'web'] as const
+
+export type Platform = (typeof PLATFORMS)[number]

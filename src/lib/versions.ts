@@ -1,0 +1,9 @@
+/** Compares versions such as `2.4` and `2.10.1`; missing parts are 0. Negative when `a` is older. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => text.split('.').map(Number)) as [number[], number[]]
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
