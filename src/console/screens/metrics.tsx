@@ -1,108 +1,68 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { bytes, number } from '../format.ts'
-import { linkTo, query } from '../router.ts'
-import type { Samples, Series } from '../ui/line-chart.ts'
-import { Card, Empty, Tabs, Title } from '../ui/parts.tsx'
-import { Loaded, useRemote } from '../ui/remote.tsx'
+import type { ComponentType } from 'preact'
+import { go, linkTo, parts, query, withQuery } from '../router.ts'
+import { Checkbox, SelectField } from '../ui/fields.tsx'
+import { Tabs, Title } from '../ui/parts.tsx'
+import { Deliveries } from './metrics-deliveries.tsx'
+import { Endpoints } from './metrics-endpoints.tsx'
+import { SlowestRequests } from './metrics-slowest.tsx'
+import { Traffic } from './metrics-traffic.tsx'
 
-type ChartKind = { title: string; series: Series[]; format: (value: number) => string }
-
-const SPANS: [hours: number, name: string][] = [
-  [1, '1 hour'],
-  [6, '6 hours'],
-  [24, '24 hours'],
-  [168, '7 days'],
-  [720, '30 days'],
+const SECTIONS: [path: string, name: string, Section: ComponentType][] = [
+  ['', 'Traffic', Traffic],
+  ['/endpoints', 'Endpoints', Endpoints],
+  ['/deliveries', 'Deliveries', Deliveries],
+  ['/slowest', 'Slowest requests', SlowestRequests],
 ]
-const CHARTS: ChartKind[] = [
-  {
-    title: 'Requests',
-    series: [
-      { name: 'requests', label: 'requests' },
-      { name: 'errors', label: 'failed' },
-    ],
-    format: number,
-  },
-  {
-    title: 'Response time (ms)',
-    series: [
-      { name: 'p50', label: 'p50' },
-      { name: 'p99', label: 'p99' },
-    ],
-    format: number,
-  },
-  { title: 'Billing events', series: [{ name: 'events', label: 'events' }], format: number },
-  {
-    title: 'Database writes',
-    series: [{ name: 'writes', label: 'writes' }],
-    format: number,
-  },
-  { title: 'Memory', series: [{ name: 'memory', label: 'resident' }], format: bytes },
+const SPANS: [hours: string, name: string][] = [
+  ['1', 'Last hour'],
+  ['6', 'Last 6 hours'],
+  ['24', 'Last 24 hours'],
+  ['168', 'Last 7 days'],
+  ['720', 'Last 30 days'],
 ]
 
 export function MetricsScreen() {
-  const hours = Number(query.value.get('hours') ?? 1)
-  const samples = useRemote<Samples>(`metrics?hours=${hours}`)
+  const [, current = ''] = parts.value
+  const { hours, day, week } = Object.fromEntries(query.value)
+  const section = SECTIONS.find(([path]) => path === `/${current}`) ?? SECTIONS[0]
+  if (!section) return null
+  const [shown, , Section] = section
+  const set = (change: Record<string, string>) => go(withQuery(change))
   return (
     <>
       <Title>Metrics</Title>
       <Tabs
-        label="Time range"
-        tabs={SPANS.map(([span, name]) => [
-          linkTo('metrics', { hours: String(span) }),
+        label="Metrics"
+        tabs={SECTIONS.map(([path, name]) => [
+          linkTo(`metrics${path}`, { hours, day, week }),
           name,
-          span === hours,
+          path === shown,
         ])}
       />
-      <Loaded from={samples}>
-        {(data) =>
-          data.length < 2 ? (
-            <Empty>Not enough data yet. Metrics are recorded every minute.</Empty>
-          ) : (
-            CHARTS.map((chart) => (
-              <Card key={chart.title} title={chart.title}>
-                <Chart samples={data} {...chart} />
-              </Card>
-            ))
-          )
-        }
-      </Loaded>
-    </>
-  )
-}
-
-/** A line chart, with its maximum and latest values as text. */
-function Chart({ samples, title, series, format }: ChartKind & { samples: Samples }) {
-  const element = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(0)
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) =>
-      setWidth(Math.floor(entry?.contentRect.width ?? 0)),
-    )
-    if (element.current) observer.observe(element.current)
-    return () => observer.disconnect()
-  }, [])
-  useEffect(() => {
-    if (width === 0 || !element.current) return
-    const container = element.current
-    let chart: { destroy: () => void } | null = null
-    let isUnmounted = false
-    void import('../ui/line-chart.ts').then(({ drawLines }) => {
-      if (!isUnmounted) chart = drawLines(container, width, samples, series, format)
-    })
-    return () => {
-      isUnmounted = true
-      chart?.destroy()
-    }
-  }, [width, samples])
-  const figures = series.map(({ name, label }) => {
-    const values = samples.map((sample) => sample[name])
-    return `${label}: maximum ${format(Math.max(...values))}, latest ${format(values.at(-1) ?? 0)}`
-  })
-  return (
-    <>
-      <div ref={element} class="chart" role="img" aria-label={`${title} chart`} />
-      <p class="soft">{figures.join('; ')}</p>
+      {shown !== '/slowest' && (
+        <form class="filters" aria-label="Time range" onSubmit={(event) => event.preventDefault()}>
+          <SelectField
+            label="Time range"
+            value={hours ?? '1'}
+            options={SPANS}
+            onChange={(value) => set({ hours: value })}
+          />
+          {shown !== '/deliveries' && (
+            <fieldset class="plain">
+              <legend>Compare with</legend>
+              {(['day', 'week'] as const).map((age) => (
+                <Checkbox
+                  key={age}
+                  label={`${age === 'day' ? 'Day' : 'Week'} before`}
+                  checked={query.value.get(age) === 'on'}
+                  onChange={(isOn) => set({ [age]: isOn ? 'on' : '' })}
+                />
+              ))}
+            </fieldset>
+          )}
+        </form>
+      )}
+      <Section />
     </>
   )
 }

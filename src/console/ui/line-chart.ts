@@ -1,50 +1,94 @@
 import uPlot from 'uplot'
-import type { Sample } from '../../platform/history/schema.ts'
 
-export type Samples = (Sample & { at: string })[]
-export type Series = { name: keyof Omit<Sample, 'at'>; label: string }
+/** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
+type Tone = 'accent' | 'second' | 'warn' | 'bad'
+/** `day` and `week`: the same time a day or a week before. */
+export type Age = 'current' | 'day' | 'week'
+export type Look = {
+  tone: Tone
+  isWide?: boolean
+  /** Whether times without a value are bridged. */
+  spansGaps?: boolean
+}
+export type Line = Look & { name: string; label: string; age: Age; values: (number | null)[] }
 
-const COLORS = ['--accent', '--bad']
+type Drawing = {
+  width: number
+  /** In seconds since 1970. */
+  times: number[]
+  lines: Line[]
+  /** Times at which the server started, in seconds. */
+  marks: { at: number; label: string }[]
+  format: (value: number) => string
+  /** Called with the index of the time under the pointer. */
+  onPoint: (at: number) => void
+}
+
 const HEIGHT = 220
+const AXIS_WIDTH = 70
+const DASHES: Record<Age, number[]> = { current: [], day: [8, 5], week: [2, 4] }
 
-/** Draws a line chart in the colours of the page. */
-export function drawLines(
-  element: HTMLElement,
-  width: number,
-  samples: Samples,
-  series: Series[],
-  format: (value: number) => string,
-) {
+/** Draws a line chart in the colours of the page. `point` moves its cursor. */
+export function drawLines(element: HTMLElement, drawing: Drawing) {
+  const { width, times, lines, marks, format, onPoint } = drawing
   const style = getComputedStyle(element)
   const axis = colorOf('--soft')
   const grid = { stroke: colorOf('--line'), width: 1 }
-  return new uPlot(
+  const chart = new uPlot(
     {
       width,
       height: HEIGHT,
       legend: { show: false },
-      cursor: { show: false },
-      scales: { y: { range: (_chart, _min, max) => [0, Math.max(max, 1)] } },
+      cursor: { y: false, drag: { x: false, y: false } },
+      scales: { y: { range: (_chart, _min, max) => [0, Math.max(max ?? 0, 1)] } },
       axes: [
         { stroke: axis, grid },
-        { stroke: axis, grid, size: 70, values: (_chart, ticks) => ticks.map(format) },
+        { stroke: axis, grid, size: AXIS_WIDTH, values: (_chart, ticks) => ticks.map(format) },
       ],
       series: [
         {},
-        ...series.map(({ label }, at) => ({
+        ...lines.map(({ label, tone, age, isWide, spansGaps }) => ({
           label,
-          stroke: colorOf(COLORS[at] ?? '--accent'),
-          width: 1.5,
+          stroke: colorOf(`--${tone}`),
+          width: isWide ? 3 : 1.5,
+          dash: DASHES[age],
           points: { show: false },
+          spanGaps: spansGaps === true,
         })),
       ],
+      hooks: {
+        setCursor: [({ cursor }) => typeof cursor.idx === 'number' && onPoint(cursor.idx)],
+        draw: [drawMarks],
+      },
     },
-    [
-      samples.map(({ at }) => Date.parse(at) / 1000),
-      ...series.map(({ name }) => samples.map((sample) => sample[name])),
-    ],
+    [times, ...lines.map(({ values }) => values)],
     element,
   )
+  return { point, destroy: () => chart.destroy() }
+
+  function point(at: number) {
+    chart.setCursor({ left: chart.valToPos(times[at] ?? 0, 'x'), top: 0 }, false)
+  }
+
+  function drawMarks({ ctx, bbox, valToPos }: uPlot) {
+    ctx.save()
+    ctx.strokeStyle = axis
+    ctx.fillStyle = axis
+    ctx.lineWidth = 2
+    ctx.setLineDash([])
+    for (const { at, label } of marks) {
+      const x = Math.round(valToPos(at, 'x', true))
+      if (x < bbox.left || x > bbox.left + bbox.width) continue
+      ctx.beginPath()
+      ctx.moveTo(x, bbox.top)
+      ctx.lineTo(x, bbox.top + bbox.height)
+      ctx.stroke()
+      const isLeft = x < bbox.left + bbox.width / 2
+      ctx.textAlign = isLeft ? 'left' : 'right'
+      ctx.fillText(label, isLeft ? x + 6 : x - 6, bbox.top + 14)
+    }
+    ctx.restore()
+  }
 
   /** A canvas does not support `light-dark()`, so an element resolves it. */
   function colorOf(name: string): string {

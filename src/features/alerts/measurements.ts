@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../../lib/durations.ts'
+
 /** A value of a metric, with its labels. */
 type MetricValue = { labels: Record<string, string | number>; value: number; part?: string }
 
@@ -18,7 +20,6 @@ export type Measurements = {
 
 type Reading = { at: number; total: number }
 
-const MINUTE_MS = 60_000
 /** The longest window of a rule. */
 const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 

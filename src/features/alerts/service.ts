@@ -49,23 +49,30 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
+    const changed: { rule: Rule; next: Row }[] = []
     for (const rule of RULES) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
-      const value = await rule.read(measurements, now()).catch((err) => {
-        log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
-        return null
-      })
-      const next = stateAfter(rule, row, value)
-      if (Bun.deepEquals(next, row)) continue
-      await db.write(async (tx) => {
-        // Another instance may have told operators meanwhile.
+      const next = stateAfter(rule, row, await measure(rule))
+      if (!Bun.deepEquals(next, row)) changed.push({ rule, next })
+    }
+    if (changed.length === 0) return
+    await db.write(async (tx) => {
+      for (const { rule, next } of changed) {
+        // Another instance may have told operators since the rows were read.
         const current = await findRow(tx, rule)
         const isNew = (current.firedAt === null) !== (next.firedAt === null)
         await store(tx, { ...next, isOn: current.isOn, threshold: current.threshold })
         if (isNew && current.isOn) await tell(tx, rule, next)
-      })
-    }
+      }
+    })
+  }
+
+  async function measure(rule: Rule): Promise<number | null> {
+    return rule.read(measurements, now()).catch((err) => {
+      log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
+      return null
+    })
   }
 
   function stateAfter(rule: Rule, row: Row, value: number | null): Row {

@@ -1,4 +1,10 @@
-import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
+import type {
+  ConsoleContext,
+  Feature,
+  Platform,
+  RouteContext,
+  ServerContext,
+} from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import { usageAdmin } from './admin.ts'
 import { serverUsageTags, usageExport, usageTags } from './model.ts'
@@ -25,7 +31,7 @@ export const usageFeature = {
       services: { usage },
       routes: ({ signedIn }: RouteContext) => usageRoutes({ usage, signedIn }),
       serverRoutes: ({ scopeGuard }: ServerContext) => serverUsageRoutes({ usage, scopeGuard }),
-      consoleRoutes: () => usageAdmin({ usage }),
+      consoleRoutes: (context: ConsoleContext) => usageAdmin({ usage, ...context }),
       jobs: [
         {
           name: 'old usage',

@@ -1,13 +1,18 @@
 import { Elysia, t } from 'elysia'
+import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
-import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../platform/http/envelope.ts'
-import { DELIVERY_STATES } from './deliveries.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
+import { slicesOf } from '../../platform/http/csv.ts'
+import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
+import { DELIVERY_ORDERS, DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
 import type { Endpoint } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
 import type { Webhooks } from './webhooks.ts'
 
-type WebhooksAdminDeps = { webhooks: Webhooks; record: RecordAction }
+type WebhooksAdminDeps = { webhooks: Webhooks } & Pick<
+  ConsoleContext,
+  'record' | 'exportCsv' | 'namesOf'
+>
 
 const IdParams = closedObject({ id: t.String({ maxLength: 100 }) })
 const NewEndpointBody = closedObject({
@@ -16,18 +21,25 @@ const NewEndpointBody = closedObject({
   description: t.String({ maxLength: 200 }),
 })
 const DeliveriesQuery = closedObject({
+  sort: t.Optional(oneOf(DELIVERY_ORDERS, { description: 'by time of creation' })),
   endpoint: t.Optional(t.String({ maxLength: 100 })),
   state: t.Optional(t.Union(DELIVERY_STATES.map((state) => t.Literal(state)))),
   after: t.Optional(t.String({ maxLength: 100 })),
 })
 
 /** Webhook endpoints, and what was delivered to them. */
-export function webhooksAdmin({ webhooks, record }: WebhooksAdminDeps) {
+export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: WebhooksAdminDeps) {
   const { endpoints, deliveries } = webhooks
   return new Elysia({ name: 'webhooks-admin', prefix: CONSOLE_API })
     .get(
       '/webhooks',
       async () => data({ endpoints: await endpoints.list(), types: EVENT_TYPES }),
+      allow('reader'),
+    )
+    .get(
+      '/webhooks/export.csv',
+      (context) =>
+        exportCsv(context, { name: 'webhooks', columns: ENDPOINT_COLUMNS, read: endpoints.list }),
       allow('reader'),
     )
     .post(
@@ -94,10 +106,20 @@ export function webhooksAdmin({ webhooks, record }: WebhooksAdminDeps) {
       },
       { params: IdParams, ...allow('operator', 'stepUp') },
     )
-    .get('/deliveries', async ({ query }) => data(await deliveries.list(query)), {
+    .get('/deliveries', async ({ query }) => data(await listDeliveries(query)), {
       query: DeliveriesQuery,
       ...allow('reader'),
     })
+    .get(
+      '/deliveries/export.csv',
+      (context) => {
+        const { query } = context
+        const read = slicesOf('deliveries', (page) => deliveries.list({ ...query, ...page }))
+        const list = { name: 'deliveries', isPersonal: true, columns: DELIVERY_COLUMNS, read }
+        return exportCsv(context, list)
+      },
+      { query: DeliveriesQuery, ...allow('operator', 'stepUp') },
+    )
     .get('/deliveries/:id', async ({ params: { id } }) => data(await deliveries.show(id)), {
       params: IdParams,
       ...allow('reader'),
@@ -112,6 +134,40 @@ export function webhooksAdmin({ webhooks, record }: WebhooksAdminDeps) {
       },
       { params: IdParams, ...allow('operator') },
     )
+
+  /** A page of deliveries, with the names of the users in it. The first page has the total. */
+  async function listDeliveries(filter: DeliveryFilter) {
+    const page = await deliveries.list(filter)
+    return {
+      ...page,
+      total: filter.after === undefined ? await deliveries.count(filter) : null,
+      names: await namesOf(page.deliveries.map(({ userId }) => userId)),
+    }
+  }
+}
+
+/** The columns of exported lists. */
+const ENDPOINT_COLUMNS: Record<string, (endpoint: Endpoint) => unknown> = {
+  id: ({ id }) => id,
+  url: ({ url }) => url,
+  events: ({ events }) => events.join(' '),
+  description: ({ description }) => description,
+  added: ({ createdAt }) => createdAt,
+  failing_since: ({ failingSince }) => failingSince,
+  disabled: ({ disabledAt }) => disabledAt,
+  disabled_reason: ({ disabledReason }) => disabledReason,
+}
+type Delivery = Awaited<ReturnType<Webhooks['deliveries']['list']>>['deliveries'][number]
+const DELIVERY_COLUMNS: Record<string, (delivery: Delivery) => unknown> = {
+  created: ({ createdAt }) => createdAt,
+  id: ({ id }) => id,
+  endpoint_id: ({ endpointId }) => endpointId,
+  message_id: ({ messageId }) => messageId,
+  type: ({ type }) => type,
+  user_id: ({ userId }) => userId,
+  state: ({ state }) => state,
+  attempts: ({ attempts }) => attempts,
+  next_attempt: ({ nextAttemptAt }) => nextAttemptAt,
 }
 
 function changesOf({ url, events, description }: Endpoint) {

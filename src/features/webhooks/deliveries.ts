@@ -1,15 +1,20 @@
-import { and, asc, desc, eq, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Reader } from '../../platform/db/db.ts'
+import { countUpTo1001 } from '../../platform/db/key-ranges.ts'
 import { bodyOf } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed'] as const
 
+export const DELIVERY_ORDERS = ['created', '-created'] as const
+
 export type DeliveryFilter = {
   endpoint?: string | undefined
   state?: (typeof DELIVERY_STATES)[number] | undefined
-  /** The last id of the previous page: only older deliveries are listed. */
+  /** `-created`, the newest first, unless it says otherwise. */
+  sort?: (typeof DELIVERY_ORDERS)[number] | undefined
+  /** The last id of the previous page: only deliveries after it are listed. */
   after?: string | undefined
   limit?: number | undefined
 }
@@ -27,22 +32,30 @@ const PAGE_SIZE = 50
 /** What was sent to endpoints, and what will be. */
 export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
-  return { list, show, resend }
+  return { list, count, show, resend }
 
-  /** The newest first. `next` is the `after` of the next page, null on the last one. */
-  async function list({ endpoint, state, after, limit = PAGE_SIZE }: DeliveryFilter) {
+  /** The newest first, or the oldest. `next` is the `after` of the next page, null on the last one. */
+  async function list({ after, limit = PAGE_SIZE, sort, ...filter }: DeliveryFilter) {
+    const [isLater, inOrder] = sort === 'created' ? [gt, asc] : [lt, desc]
+    const { id } = webhookDeliveries
     const rows = await select(db.read)
-      .where(
-        and(
-          endpoint === undefined ? undefined : eq(webhookDeliveries.endpointId, endpoint),
-          state === undefined ? undefined : eq(webhookDeliveries.state, state),
-          after === undefined ? undefined : lt(webhookDeliveries.id, after),
-        ),
-      )
-      .orderBy(desc(webhookDeliveries.id))
+      .where(and(matches(filter), after === undefined ? undefined : isLater(id, after)))
+      .orderBy(inOrder(id))
       .limit(limit + 1)
     const deliveries = rows.slice(0, limit).map(describe)
     return { deliveries, next: rows.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
+  }
+
+  /** How many deliveries match, up to 1,001. */
+  function count(filter: DeliveryFilter) {
+    return countUpTo1001(db.read, webhookDeliveries, webhookDeliveries.id, matches(filter))
+  }
+
+  function matches({ endpoint, state }: DeliveryFilter) {
+    return and(
+      endpoint === undefined ? undefined : eq(webhookDeliveries.endpointId, endpoint),
+      state === undefined ? undefined : eq(webhookDeliveries.state, state),
+    )
   }
 
   /** A delivery with its request and every attempt, the oldest first. Throws `not_found`. */

@@ -13,6 +13,7 @@ import { createWebhooks, type WebhooksDeps } from './webhooks.ts'
 type Needs = {
   /** Queues an e-mail to the operators, if they have an address. */
   alertOperators: (tx: Tx, subject: string, text: string) => Promise<void>
+  observeAttempt: WebhooksDeps['observeAttempt']
   /** Overridden only in tests. */
   sending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
 }
@@ -27,13 +28,15 @@ export const webhooksFeature = {
   tables: webhookTables,
   commands: webhookCommands,
   serverTags: serverWebhookTags,
-  create(platform: Platform<WebhooksDb>, { alertOperators, sending = {} }: Needs) {
+  create(platform: Platform<WebhooksDb>, needs: Needs) {
+    const { alertOperators, observeAttempt, sending = {} } = needs
     const { config, secrets } = platform
     const webhooks = createWebhooks({
       ...platform,
       ...sending,
       sealKey: secrets.sealKey,
       allowsPrivate: config.webhooksAllowPrivate,
+      observeAttempt,
       notifyDisabled: (tx, host, reason) =>
         alertOperators(
           tx,
@@ -44,7 +47,7 @@ export const webhooksFeature = {
     return {
       services: { webhooks },
       serverRoutes: (context: ServerContext) => serverWebhookRoutes({ webhooks, ...context }),
-      consoleRoutes: ({ record }: ConsoleContext) => webhooksAdmin({ webhooks, record }),
+      consoleRoutes: (context: ConsoleContext) => webhooksAdmin({ webhooks, ...context }),
       jobs: webhookJobs(webhooks),
       userData: {
         webhookMessages: {

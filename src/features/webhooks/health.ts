@@ -3,10 +3,12 @@ import type { WebhooksDb } from './schema.ts'
 
 type HealthDeps = { db: WebhooksDb; counts: Record<string, number>; now: () => Date }
 
+const MAX_COUNTED = 1_000
+
 /** The state of webhooks, for metrics, the console and `doctor`. */
 export function createWebhookHealth({ db, counts, now }: HealthDeps) {
   const { webhookEndpoints, webhookDeliveries } = db.tables
-  return { attempts: () => counts, queueAge, countFailed, listFailed }
+  return { attempts: () => counts, queueAge, countFailed, listFailed, countWaiting }
 
   /** How long the oldest due delivery to an enabled endpoint has waited, in seconds; 0 without one. */
   async function queueAge(): Promise<number> {
@@ -28,6 +30,25 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
       .orderBy(asc(webhookDeliveries.dueAt))
       .limit(1)
     return row?.dueAt?.getTime() ?? at.getTime()
+  }
+
+  /** The endpoints, and how many deliveries wait for each: at most 1,000. */
+  async function countWaiting() {
+    const { endpointId, state } = webhookDeliveries
+    const endpoints = await db.read
+      .select({ id: webhookEndpoints.id, url: webhookEndpoints.url })
+      .from(webhookEndpoints)
+      .execute()
+    return Promise.all(
+      endpoints.map(async ({ id, url }) => {
+        const waiting = await db.read
+          .select({ id: webhookDeliveries.id })
+          .from(webhookDeliveries)
+          .where(and(eq(endpointId, id), eq(state, 'waiting')))
+          .limit(MAX_COUNTED)
+        return { id, url, waiting: waiting.length }
+      }),
+    )
   }
 
   /** How many endpoints were disabled automatically. */

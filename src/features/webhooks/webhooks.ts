@@ -8,7 +8,7 @@ import { createWebhookHealth } from './health.ts'
 import { createRetention } from './retention.ts'
 import type { WebhooksDb } from './schema.ts'
 import { createAttempt } from './sending/attempt.ts'
-import { createDispatcher } from './sending/dispatcher.ts'
+import { type AttemptFigures, createDispatcher } from './sending/dispatcher.ts'
 import { createQueue, type Failure } from './sending/queue.ts'
 import { createTargets, type Resolve, resolveHost } from './sending/target.ts'
 
@@ -19,6 +19,7 @@ export type WebhooksDeps = {
   allowsPrivate: boolean
   /** Tells operators about an endpoint that was disabled, as part of the change. */
   notifyDisabled: (tx: Tx, host: string, reason: Failure) => Promise<void>
+  observeAttempt: (endpointId: string, figures: AttemptFigures) => void
   now: () => Date
   newId: () => string
   log: Log

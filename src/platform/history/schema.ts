@@ -1,5 +1,6 @@
 import type { Columns } from '../db/columns.ts'
 import type { Db } from '../db/db.ts'
+import type { Buckets } from './histogram.ts'
 
 export type HistoryDb = Db<ReturnType<typeof historyTables>>
 
@@ -15,7 +16,40 @@ export type Sample = {
   /** Committed changes. */
   writes: number
   memory: number
+  /** The response times; missing in samples of earlier versions. */
+  times?: Buckets
+  /** How many minutes it covers; missing in samples of one minute. */
+  minutes?: number
 }
+
+/** What was counted under one name: requests to an endpoint, attempts of a webhook, or billing events. */
+export type Tally = {
+  count: number
+  /** Replies 4xx, attempts that are repeated, or conflicting events. */
+  soft: number
+  /** Replies 5xx, deliveries given up, or events that could not be applied. */
+  hard: number
+  /** Response times in ms; of billing events the delays in seconds. */
+  times: Buckets
+}
+
+/** The tallies of an instance over some minutes, by name. */
+export type TallySet = { minutes: number; tallies: Record<string, Tally> }
+
+/** A start of the server. */
+export type Start = { version: string }
+
+/** What each `span` of the table holds. */
+type Spans = {
+  minute: Sample
+  hour: Sample
+  'tallies 5m': TallySet
+  'tallies 1h': TallySet
+  start: Start
+}
+
+export type Span = keyof Spans
+export type ValuesOf<S extends Span> = Spans[S]
 
 /** The tables of the traffic history. */
 export function historyTables(columns: Columns) {
@@ -24,13 +58,13 @@ export function historyTables(columns: Columns) {
   const samples = table(
     'samples',
     {
-      /** `minute` or `hour`. */
+      /** A `Span`: how long it is, and what it holds. */
       span: text().notNull(),
-      /** When the minute or hour began. */
+      /** When it began. */
       at: ms().notNull(),
       /** The instance's name; empty for a single instance. */
       instance: text().notNull(),
-      values: json<Sample>().notNull(),
+      values: json<Spans[Span]>().notNull(),
     },
     (t) => [primaryKey({ columns: [t.span, t.at, t.instance] })],
   )

@@ -1,10 +1,14 @@
 import { Elysia } from 'elysia'
 import type { DenialReason } from '../../lib/errors.ts'
 import { createLineWriter, type Log } from '../../lib/log.ts'
-import type { Metrics } from '../../lib/metrics.ts'
+import type { RequestLabels } from '../../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
-type RequestMetrics = Pick<Metrics, 'observeRequest'> & {
+/** The id of a request in the log, and its user if there is one. */
+export type Requester = { id: string; userId: string | null }
+
+type RequestMetrics = {
+  observeRequest: (labels: RequestLabels, seconds: number, requester: Requester) => void
   countDenial: (reason: DenialReason) => void
 }
 
@@ -36,11 +40,12 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
       const { id, startedAt, userId, apiKey, failure, denial } = requestInfo(request)
       const ms = performance.now() - startedAt
       const { method } = request
+      const knownUser = denial?.userId ?? userId
       // Never the URL, which may contain keys of files and other secrets.
       const pattern = route ?? 'none'
       logRequest(status >= 500 ? 'warn' : 'info', {
         requestId: id,
-        userId: denial?.userId ?? userId,
+        userId: knownUser,
         sessionId: denial?.sessionId,
         apiKey,
         method,
@@ -52,7 +57,8 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
       })
       const code = failure ?? codeIn(responseValue)
       const known = METHODS.has(method) ? method : 'other'
-      metrics.observeRequest({ method: known, route: pattern, status, code }, ms / 1000)
+      const labels = { method: known, route: pattern, status, code }
+      metrics.observeRequest(labels, ms / 1000, { id, userId: knownUser ?? null })
       if (denial) metrics.countDenial(denial.reason)
     })
 }

@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { Elysia, t } from 'elysia'
+import { Elysia } from 'elysia'
 import type { Config } from '../../config.ts'
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { freeSpace } from '../../lib/free-space.ts'
@@ -8,7 +8,7 @@ import type { LiveLines } from '../../lib/live-lines.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Recorder } from '../../platform/history/recorder.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { closedObject, data } from '../../platform/http/envelope.ts'
+import { data } from '../../platform/http/envelope.ts'
 import type { Readiness } from '../../platform/http/health.ts'
 import type { Backups } from './backups.ts'
 import { followLines } from './live.ts'
@@ -32,17 +32,12 @@ type HealthAdminDeps = {
 }
 
 const RECENT_MINUTES = 10
-const HoursQuery = closedObject({ hours: t.Optional(t.Numeric({ minimum: 1, maximum: 720 })) })
 
-/** Routes for the overview, the traffic history and the live log. */
+/** Routes for the overview and the live log. */
 export function healthAdmin(deps: HealthAdminDeps) {
-  const { recorder, liveLines, isSignedIn } = deps
+  const { liveLines, isSignedIn } = deps
   return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
     .get('/overview', async () => data(await overview(deps)), allow('reader'))
-    .get('/metrics', async ({ query }) => data(await recorder.list(query.hours ?? 1)), {
-      query: HoursQuery,
-      ...allow('reader'),
-    })
     .get(
       '/live',
       ({ request, server, set }) =>

@@ -44,6 +44,8 @@ export type MonitoringDeps = {
   /** Throws an error that gives the reason when nothing can be stored. */
   probeStorage: () => Promise<void>
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
+  /** `warn`: a sentence for each rule of the app's settings that can never match. */
+  settings: { warn: () => Promise<string[]> }
   changes: { countStreams: () => number }
   host: HostState
   now: () => Date

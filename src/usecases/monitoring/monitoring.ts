@@ -4,6 +4,9 @@ import { DENIAL_REASONS } from '../../lib/errors.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
 import { createRecorder } from '../../platform/history/recorder.ts'
 import type { HistoryDb } from '../../platform/history/schema.ts'
+import { createSlowest } from '../../platform/history/slowest.ts'
+import { CONSOLE_API } from '../../platform/http/console-guard.ts'
+import type { Requester } from '../../platform/http/request-log.ts'
 import type { MonitoringDeps } from './monitored.ts'
 import { createReadiness } from './readiness.ts'
 import { createReadings } from './readings.ts'
@@ -19,14 +22,17 @@ export type DeliveryRecord = {
 export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
   const { config, db, host, now } = deps
   const readiness = createReadiness(deps)
-  const status = createStatus(deps, readiness)
   const deliveries: DeliveryRecord = { acceptedAt: null, refused: null }
   const recorder = createRecorder({
     db,
     countWrites: () => db.writeStats().changes,
     instance: config.instance ?? '',
+    version: deps.version,
+    servingSince: deps.servingSince,
     now,
   })
+  const status = createStatus({ ...deps, endpoints: recorder.tallies.list }, readiness)
+  const slowest = createSlowest(now)
   const readings = createReadings(deps, readiness)
   const { observeRequest, createCounter, render, read } = createMetrics(readings, config.instance)
   const countDenial = createCounter(
@@ -60,16 +66,27 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     DELIVERY_CODES,
   )
   const metrics = { observeRequest: observe, countDenial, render, read }
-  return { metrics, recorder, readiness, status, serverState }
+  return { metrics, recorder, slowest, readiness, status, serverState }
 
-  function observe(labels: RequestLabels, seconds: number) {
-    const { route, status, code } = labels
+  function observe(labels: RequestLabels, seconds: number, { id, userId }: Requester) {
+    const { method, route, status, code } = labels
+    // All unknown paths count as one, whatever their method.
+    const name = route === 'none' ? route : `${method} ${route}`
     const isEvent = route === WEBHOOK_PATH
     if (route === APP_STORE_PATH) countNotification(code)
     if (route === PLAY_PATH) countPush(code)
     observeRequest(labels, seconds)
     countReply(`${Math.floor(status / 100)}xx`)
-    recorder.observe({ seconds, status, isEvent })
+    recorder.observe({ name, seconds, status, isEvent })
+    slowest.add({
+      name,
+      status,
+      ms: seconds * 1000,
+      at: now().getTime(),
+      requestId: id,
+      // In the console the user is an operator.
+      userId: route.startsWith(CONSOLE_API) ? null : userId,
+    })
     if (!isEvent) return
     countDelivery(code)
     const at = now().toISOString()
@@ -84,6 +101,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       ...(await host.backup()),
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),
+      settingWarnings: await deps.settings.warn(),
     }
   }
 }

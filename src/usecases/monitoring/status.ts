@@ -1,7 +1,11 @@
 import { AppError } from '../../lib/errors.ts'
 import { freeSpace } from '../../lib/free-space.ts'
+import type { Tallies } from '../../platform/history/tallies.ts'
 import type { Readiness } from '../../platform/http/health.ts'
+import { endpointsIn, isCalledByApps } from './endpoints.ts'
 import type { MonitoringDeps } from './monitored.ts'
+
+const SLOWEST = 3
 
 export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
@@ -9,14 +13,17 @@ export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
  * The state of the service. Sizes are in bytes; `since` is null when no server runs. Values from the database are
  * null while it does not respond.
  */
-export function createStatus(deps: MonitoringDeps, readiness: () => Promise<Readiness>) {
+export function createStatus(
+  deps: MonitoringDeps & { endpoints: Tallies['list'] },
+  readiness: () => Promise<Readiness>,
+) {
   const { version, servingSince, db, now } = deps
   const { dataDir } = deps.config
   return async () => {
     const { bytes: freeBytes } = await freeSpace(dataDir)
     // Read concurrently, so that we wait for an unresponsive database only once.
-    const [parts, users, events, messagesWaiting, databaseBytes, rates, backup] = await Promise.all(
-      [
+    const [parts, users, events, messagesWaiting, databaseBytes, rates, backup, endpoints] =
+      await Promise.all([
         readiness(),
         orNull(deps.users.count()),
         orNull(deps.billing.count()),
@@ -24,8 +31,8 @@ export function createStatus(deps: MonitoringDeps, readiness: () => Promise<Read
         orNull(db.size()),
         orNull(deps.rates.read()),
         deps.host.backup(),
-      ],
-    )
+        orNull(deps.endpoints(1)),
+      ])
     // The readiness may be a second old.
     const ready = users === null ? { ...parts, database: 'failing' as const } : parts
     const isReady = ready.database === 'ok' && ready.storage === 'ok'
@@ -44,6 +51,9 @@ export function createStatus(deps: MonitoringDeps, readiness: () => Promise<Read
       backup,
       ratesUpdatedAt: rates?.updatedAt ?? null,
       ratesAgeHours: rates && ageInHours(rates.updatedAt),
+      /** Of the last hour. */
+      slowestEndpoints:
+        endpoints && endpointsIn(endpoints.figures).filter(isCalledByApps).slice(0, SLOWEST),
     }
   }
 

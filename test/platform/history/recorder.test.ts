@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createRecorder, type Recorder } from '../../../src/platform/history/recorder.ts'
+import type { Sample } from '../../../src/platform/history/schema.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
 
@@ -17,12 +18,12 @@ test('a sample contains the requests of its minute only', async () => {
   addRequests(recorder, 0.01, 200, 97)
   addRequests(recorder, 0.01, 404)
   addRequests(recorder, 1, 500)
-  recorder.observe({ seconds: 1, status: 200, isEvent: true })
+  recorder.observe({ name: 'POST /events', seconds: 1, status: 200, isEvent: true })
   writes.count += 7
   await nextMinute(app, recorder)
   addRequests(recorder, 0.001)
   await nextMinute(app, recorder)
-  const [first, second] = await recorder.list(1)
+  const [first, second] = await recorder.list(60)
   expect(first).toMatchObject({ at: iso(NOON), requests: 100, errors: 1, events: 1, writes: 7 })
   expect(first?.p50).toBeWithin(10, 10 * BUCKET_RATIO)
   expect(first?.p99).toBeWithin(1_000, 1_000 * BUCKET_RATIO)
@@ -40,7 +41,7 @@ test('p50 and p99 are at most a fifth too high', async () => {
     async (list) => {
       for (const one of list) addRequests(recorder, one / 1_000)
       await nextMinute(app, recorder)
-      const sample = (await recorder.list(1)).at(-1)
+      const sample = (await recorder.list(60)).at(-1)
       const sorted = list.toSorted((a, b) => a - b)
       for (const [share, reported] of [
         [0.5, sample?.p50],
@@ -62,12 +63,12 @@ test('records the shortest and longest times, and 0 for a minute without request
   await nextMinute(app, recorder)
   addRequests(recorder, 100 * 3_600)
   await nextMinute(app, recorder)
-  const times = (await recorder.list(1)).map(({ p50 }) => p50)
+  const times = (await recorder.list(60)).map(({ p50 }) => p50)
   expect(times.slice(0, 2)).toEqual([0, 0.1])
   expect(times[2]).toBeGreaterThan(20 * MINUTE)
 })
 
-test('stores each hour with its totals and its slowest minute', async () => {
+test('the quantiles of an hour are those of all its requests', async () => {
   await using app = await startAt(NOON)
   const { recorder, writes } = startRecorder(app)
   for (let minute = 0; minute < 60; minute++) {
@@ -77,13 +78,27 @@ test('stores each hour with its totals and its slowest minute', async () => {
   }
   addRequests(recorder, 0.01)
   await nextMinute(app, recorder)
-  const [hour, ...others] = await recorder.list(48)
+  const [hour, ...others] = await hoursOf(recorder)
   expect(others).toEqual([])
-  expect(hour).toMatchObject({ at: iso(NOON), requests: 120, errors: 2, writes: 60 })
-  expect(hour?.p50).toBeWithin(2_000, 2_000 * BUCKET_RATIO)
+  expect(hour).toMatchObject({ at: iso(NOON), requests: 2, errors: 0.033, writes: 1 })
+  expect(hour?.p50).toBeWithin(10, 10 * BUCKET_RATIO)
+  expect(hour?.p99).toBeWithin(2_000, 2_000 * BUCKET_RATIO)
 })
 
-test('keeps minutes for a day and hours for 30 days', async () => {
+test('an hour stored by an earlier version keeps its own quantiles', async () => {
+  await using app = await startAt(NOON)
+  const { recorder } = startRecorder(app)
+  const { db } = app.services
+  const old = { requests: 60, errors: 6, p50: 3, p99: 40, events: 0, writes: 0, memory: 1 }
+  const row = { span: 'hour', at: new Date(NOON - HOUR), instance: '', values: old }
+  await db.write(async (tx) => {
+    await tx.insert(db.tables.samples).values(row)
+  })
+  const [hour] = await hoursOf(recorder)
+  expect(hour).toMatchObject({ requests: 1, errors: 0.1, p50: 3, p99: 40 })
+})
+
+test('keeps minutes for 9 days and hours for 38 days, to compare them with the week before', async () => {
   await using app = await startAt(NOON)
   const { recorder } = startRecorder(app)
   const { samples } = app.services.db.tables
@@ -93,17 +108,21 @@ test('keeps minutes for a day and hours for 30 days', async () => {
   }
   const endHour = async (days: number) => {
     app.clock.now = new Date(NOON + days * DAY + HOUR)
+    addRequests(recorder, 0.01)
     await recorder.flush()
   }
   await endHour(0)
-  const minute = `minute ${59 / 60}`
-  expect(await kept()).toEqual(['hour 0', minute])
-  await endHour(0.875)
-  expect(await kept()).toContain(minute)
-  await endHour(2)
-  expect(await kept()).toEqual(['hour 0', 'hour 21', 'hour 48', `minute ${48 + 59 / 60}`])
-  await endHour(31)
-  expect(await kept()).not.toContain('hour 0')
+  const first = ['hour 0', `minute ${59 / 60}`, 'tallies 1h 0', `tallies 5m ${55 / 60}`]
+  expect(await kept()).toEqual(first)
+  await endHour(8.875)
+  expect(await kept()).toEqual(expect.arrayContaining(first))
+  await endHour(9)
+  const isFirst = (row: string) => first.includes(row)
+  expect((await kept()).filter(isFirst)).toEqual(['hour 0', 'tallies 1h 0'])
+  await endHour(37.875)
+  expect((await kept()).filter(isFirst)).toEqual(['hour 0', 'tallies 1h 0'])
+  await endHour(38.125)
+  expect((await kept()).filter(isFirst)).toEqual([])
 })
 
 test('adds up the samples of all instances, and a restart does not change them', async () => {
@@ -115,13 +134,14 @@ test('adds up the samples of all instances, and a restart does not change them',
   await one.flush()
   await other.flush()
   await startRecorder(app, 'one').recorder.flush()
-  const [sample, ...rest] = await one.list(1)
+  const [sample, ...rest] = await one.list(60)
   expect(rest).toEqual([])
   expect(sample).toMatchObject({ requests: 5, errors: 2 })
   expect(sample?.p99).toBeWithin(500, 500 * BUCKET_RATIO)
   const rows = await app.services.db.read.select().from(app.services.db.tables.samples)
-  const memory = rows.map(({ values }) => values.memory)
-  expect(rows.map(({ instance }) => instance).toSorted()).toEqual(['one', 'other'])
+  const minutes = rows.filter(({ span }) => span === 'minute')
+  const memory = minutes.map(({ values }) => (values as Sample).memory)
+  expect(minutes.map(({ instance }) => instance).toSorted()).toEqual(['one', 'other'])
   expect(sample?.memory).toBe(memory.reduce((sum, bytes) => sum + bytes, 0))
 })
 
@@ -145,14 +165,16 @@ test('counts every request and shows it in the console', async () => {
   const ann = await signInOperator(app)
   app.clock.advance(MINUTE)
   await app.services.recorder.flush()
-  const [minute] = await ann.read('metrics')
-  expect(minute).toMatchObject({ at: iso(NOON), errors: 0, events: 0 })
+  const { steps } = await ann.read('metrics')
+  const minute = steps.current.at(-1)
+  expect(steps.from + 59 * MINUTE).toBe(NOON)
+  expect(minute).toMatchObject({ errors: 0, events: 0 })
   expect(minute.requests).toBeGreaterThanOrEqual(3)
   expect(minute.writes).toBeGreaterThan(0)
   expect((await ann.read('overview')).traffic.requests).toBe(minute.requests)
-  for (const hours of [0, 721, 'all']) {
-    const { status } = await ann.ask('GET', `metrics?hours=${hours}`)
-    expect([hours, status]).toEqual([hours, 422])
+  for (const query of ['hours=0', 'hours=721', 'hours=all', 'day=yes', 'month=on']) {
+    const { status } = await ann.ask('GET', `metrics?${query}`)
+    expect([query, status]).toEqual([query, 422])
   }
 })
 
@@ -165,12 +187,28 @@ async function startAt(time: number): Promise<TestApp> {
 function startRecorder({ services, clock }: TestApp, instance = '') {
   const writes = { count: 0 }
   const countWrites = () => writes.count
-  const recorder = createRecorder({ db: services.db, countWrites, instance, now: () => clock.now })
+  const recorder = createRecorder({
+    db: services.db,
+    countWrites,
+    instance,
+    version: '1.0.0',
+    servingSince: null,
+    now: () => clock.now,
+  })
   return { recorder, writes }
 }
 
+/** The hours of the last two days that have a sample. */
+async function hoursOf({ charts }: Recorder) {
+  const { from, stepMs, current } = await charts.traffic({ hours: 48, earlier: [] })
+  return current.flatMap((point, step) =>
+    point === null ? [] : [{ at: iso(from + step * stepMs), ...point }],
+  )
+}
+
 function addRequests(recorder: Recorder, seconds: number, status = 200, times = 1) {
-  for (let at = 0; at < times; at++) recorder.observe({ seconds, status, isEvent: false })
+  const request = { name: 'GET /', seconds, status, isEvent: false }
+  for (let at = 0; at < times; at++) recorder.observe(request)
 }
 
 /** Advances the clock by a minute and stores the sample of that minute. */

@@ -4,7 +4,17 @@ import { oneAtATime } from '../../../lib/one-at-a-time.ts'
 import { type Attempt, type AttemptResult, type Claimed, OUTCOMES } from './attempt.ts'
 import type { Queue } from './queue.ts'
 
-type DispatcherDeps = { queue: Queue; attempt: Attempt; now: () => Date; log: Log }
+/** The duration is null without a reply. */
+export type AttemptFigures = { value: number | null; failure: 'soft' | 'hard' | null }
+
+type DispatcherDeps = {
+  queue: Queue
+  attempt: Attempt
+  /** Counts an attempt for the metrics; `soft` failures are retried. */
+  observeAttempt: (endpointId: string, figures: AttemptFigures) => void
+  now: () => Date
+  log: Log
+}
 
 /**
  * How many requests to one endpoint run at once. Multiplied by the maximum number of endpoints, this stays below Bun's
@@ -17,7 +27,8 @@ const STOP_TIMEOUT_MS = 3_000
 const MAX_TIMER_MS = MINUTE_MS
 
 /** Attempts the due deliveries: soon after the commit that adds them, and again when a retry is due. */
-export function createDispatcher({ queue, attempt, now, log }: DispatcherDeps) {
+export function createDispatcher(deps: DispatcherDeps) {
+  const { queue, attempt, observeAttempt, now, log } = deps
   const underWay = new Map<string, number>()
   const running = new Set<Promise<unknown>>()
   const timers = new Map<number, NodeJS.Timeout>()
@@ -118,6 +129,9 @@ export function createDispatcher({ queue, attempt, now, log }: DispatcherDeps) {
     }
     counts[outcome] = (counts[outcome] ?? 0) + 1
     const dueAt = await queue.finish(claimed, result)
+    const failure = outcome === 'delivered' ? null : dueAt === null ? 'hard' : 'soft'
+    const hasReply = status !== null || outcome === 'timeout'
+    observeAttempt(claimed.endpoint.id, { value: hasReply ? duration : null, failure })
     if (dueAt !== null) {
       const { endpoint, id: delivery } = claimed
       log.info(
