@@ -81,7 +81,9 @@ export async function receive({ services }: TestApp, fixture: EventFixture): Pro
 export async function clearBilling({ services: { db } }: TestApp) {
   const { billingEvents, subscriptions, billingAliases, purchaseOwners, transferIds } = db.tables
   const { purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks } = db.tables
-  const derived = [purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks]
+  const { purchasePeriods, businessSums, changedPurchases } = db.tables
+  const figures = [purchasePeriods, businessSums, changedPurchases]
+  const derived = [...figures, purchaseCheckpoints, stalePurchases, staleCustomers, storeChecks]
   const tables = [subscriptions, billingAliases, purchaseOwners, transferIds, ...derived]
   await db.write(async (tx) => {
     for (const table of [billingEvents, ...tables]) await tx.delete(table)

@@ -2,14 +2,16 @@ import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { restoreDots } from '../../lib/path-segment.ts'
+import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import type { Billing } from './inbox/event-inbox.ts'
-import type { EventSearch } from './inbox/event-search.ts'
+import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
 import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import { NO_APPLE_KEY, NO_PLAY } from './stores/purchases/actions.ts'
@@ -27,7 +29,7 @@ type BillingAdminDeps = {
   findUser: (appUserId: string) => Promise<unknown>
   record: RecordAction
   log: Log
-}
+} & Pick<ConsoleContext, 'exportCsv' | 'namesOf'>
 
 /** Why each action cannot be used, or null if it can; and the ids of the entitlements that plans give. */
 export type SupportFacts = {
@@ -35,6 +37,8 @@ export type SupportFacts = {
   askAppStore: string | null
   askGooglePlay: string | null
   entitlements: string[]
+  /** The codes of the plans that a purchase can give. */
+  plans: string[]
 }
 
 const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
@@ -50,7 +54,11 @@ const Filter = {
   conflicting: flag,
   clockIsOff: flag,
 }
-const EventsQuery = closedObject({ ...Filter, after: t.Optional(t.String({ maxLength: 40 })) })
+const Sorted = {
+  ...Filter,
+  sort: t.Optional(oneOf(EVENT_ORDERS, { description: 'by time of receipt' })),
+}
+const EventsQuery = closedObject({ ...Sorted, after: t.Optional(t.String({ maxLength: 40 })) })
 const ReplayMany = closedObject(Filter)
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const EnvironmentQuery = closedObject({
@@ -62,11 +70,15 @@ const RECONCILE_TIMEOUT_MS = 60_000
 /** Console routes for billing events and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
   const { billing, eventSearch, reprocess, timeline, reconcile, findUser, record, log } = deps
-  const { stores, listPlans } = deps
+  const { stores, listPlans, exportCsv, namesOf } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
-    .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
+    .get('/events', async ({ query }) => data(await listEvents(filterOf(query))), {
       query: EventsQuery,
       ...allow('reader'),
+    })
+    .get('/events/export.csv', (context) => exportEvents(context, filterOf(context.query)), {
+      query: closedObject(Sorted),
+      ...allow('operator', 'stepUp'),
     })
     .get(
       '/events/:id',
@@ -132,6 +144,34 @@ export function billingAdmin(deps: BillingAdminDeps) {
       { params: IdParam, ...allow('operator') },
     )
 
+  /** A page of events. The first page has the total. */
+  async function listEvents(filter: EventFilter) {
+    const { events, ...page } = await eventSearch.find(filter)
+    return {
+      ...page,
+      events: await eventSearch.withFacts(events),
+      total: filter.after === undefined ? await eventSearch.count(filter) : null,
+      names: await namesOf(events.map(({ appUserId }) => appUserId)),
+    }
+  }
+
+  function exportEvents(context: Parameters<typeof exportCsv>[0], filter: EventFilter) {
+    return exportCsv(context, {
+      name: 'events',
+      isPersonal: true,
+      columns: EVENT_COLUMNS,
+      read: slicesOf('events', async (page) => {
+        const { events, next } = await eventSearch.find({ ...filter, ...page })
+        const names = await namesOf(events.map(({ appUserId }) => appUserId))
+        const withFacts = await eventSearch.withFacts(events)
+        return {
+          events: withFacts.map((one) => ({ ...one, name: names[one.appUserId ?? ''] })),
+          next,
+        }
+      }),
+    })
+  }
+
   async function readSupportFacts(): Promise<SupportFacts> {
     const { plans } = await listPlans([])
     const ids = plans.flatMap(({ code, entitlementIds }) => entitlementIds ?? [code])
@@ -139,9 +179,34 @@ export function billingAdmin(deps: BillingAdminDeps) {
       refresh: reconcile === null ? NO_PROVIDER_KEY : null,
       askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
       askGooglePlay: stores.play === null ? NO_PLAY : null,
+      plans: plans.map(({ code }) => code).filter((code) => code !== 'free'),
       entitlements: [...new Set(ids)].filter((id) => id !== 'free').toSorted(),
     }
   }
+}
+
+type ExportedEvent = Awaited<ReturnType<EventSearch['withFacts']>>[number] & {
+  name: string | undefined
+}
+
+/** The columns of an exported list. */
+const EVENT_COLUMNS: Record<string, (event: ExportedEvent) => unknown> = {
+  received: ({ receivedAt }) => receivedAt,
+  occurred: ({ eventAt }) => eventAt,
+  event_id: ({ eventId }) => eventId,
+  type: ({ type }) => type,
+  outcome: ({ outcome }) => outcome,
+  environment: ({ environment }) => environment,
+  store: ({ store }) => store,
+  product: ({ productId }) => productId,
+  price: ({ price }) => price?.amount,
+  currency: ({ price }) => price?.currency,
+  app_user_id: ({ appUserId }) => appUserId,
+  user: ({ name }) => name,
+  duplicates: ({ duplicates }) => duplicates,
+  conflicting: ({ conflicting }) => conflicting,
+  implausible_timestamps: ({ clockIsOff }) => clockIsOff,
+  error: ({ error }) => error,
 }
 
 function filterOf<T extends { conflicting?: 'true'; clockIsOff?: 'true' }>({

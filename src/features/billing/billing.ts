@@ -2,13 +2,18 @@ import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoreSettings } from '../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
 import { createHolders } from './access/holders.ts'
 import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
+import type { ReadRates } from './business/conversion.ts'
+import { createCounting } from './business/counting.ts'
+import { createFigures } from './business/figures.ts'
 import { createGrants } from './grants/grants.ts'
 import { createErasure } from './inbox/erasure.ts'
+import type { EventFigures } from './inbox/event.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
@@ -46,7 +51,11 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   showsSandbox: boolean
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
+  observeEvent: (provider: string, figures: EventFigures) => void
+  readRates: ReadRates
+  ratesBase: string
   sizes?: FoldingSizes | undefined
+  countingDelayMs?: number | undefined
   asksPerSecond?: number | undefined
   now: () => Date
   newId: () => string
@@ -63,10 +72,12 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   }
   const holders = createHolders(deps)
   const accessStates = createAccessStates({ ...deps, holders, accessSettings })
+  const counting = createCounting({ ...deps, delayMs: deps.countingDelayMs })
   const projection = createProjection({
     db,
     eventLog,
     onChange: accessStates.compareAtEnd,
+    onAssigned: counting.noteChange,
     ...(sizes ? { sizes } : {}),
   })
   const backlog = createBacklog({ db, projection, log })
@@ -114,11 +125,14 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     transactions,
     clearOldTelemetry: createTelemetryCleanup(deps),
     grants: createGrants({ ...deps, billing, subscription }),
+    accessSearch: createAccessSearch(db),
     timeline: createTimeline({ ...deps, ...stores.claims, subscription, accessSettings }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList(deps),
-    rebuildBilling: createRebuild({ db, projection, transactions }),
+    counting,
+    figures: createFigures({ ...deps, readProgress: counting.readProgress }),
+    rebuildBilling: createRebuild({ db, projection, transactions, counting }),
     reconcile: readSubscriber && createReconcile({ ...deps, readSubscriber, recordInternalEvent }),
   }
 }

@@ -12,10 +12,14 @@ import type { AccessChange } from './access/access-states.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingAdmin } from './admin.ts'
 import { createBillingParts } from './billing.ts'
+import { businessAdmin } from './business/admin.ts'
+import { businessCommands } from './business/commands.ts'
+import type { ReadRates } from './business/conversion.ts'
 import { billingCommands } from './commands.ts'
 import { grantsAdmin } from './grants/admin.ts'
 import { grantCommands } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
+import type { EventFigures } from './inbox/event.ts'
 import { billingJobs } from './jobs.ts'
 import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
@@ -47,7 +51,10 @@ type Needs<Plan extends PlanLike> = {
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   /** Runs in the transaction that changes what a user has access to. */
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
+  observeEvent: (provider: string, figures: EventFigures) => void
+  readRates: ReadRates
   /** Overridden only in tests. */
+  countingDelayMs?: number | undefined
   sizes?: FoldingSizes | undefined
   asksPerSecond?: number | undefined
 }
@@ -55,7 +62,13 @@ type Needs<Plan extends PlanLike> = {
 /** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
-  commands: [...billingCommands, ...storeCommands, ...purchaseCommands, ...grantCommands],
+  commands: [
+    ...billingCommands,
+    ...businessCommands,
+    ...storeCommands,
+    ...purchaseCommands,
+    ...grantCommands,
+  ],
   tags: billingTags,
   serverTags: serverBillingTags,
   exportMembers: billingExport,
@@ -73,6 +86,7 @@ export const billingFeature = {
       subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
       settings: config,
       publicUrl: config.baseUrl,
+      ratesBase: config.ratesBase,
     })
     const { billing, erasure, subscription, stores } = parts
     const byAliases = nothing('the functions of billingAliases also erase and merge these rows')
@@ -113,11 +127,12 @@ export const billingFeature = {
         serverBillingRoutes({ ...needs, subscription, showsSandbox, scopeGuard }).use(
           grantRoutes({ grants: parts.grants, scopeGuard, recordByKey }),
         ),
-      consoleRoutes: ({ record }: ConsoleContext) =>
+      consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'billing-console' })
-          .use(billingAdmin({ ...parts, ...needs, record, log }))
-          .use(storeAdmin({ ...needs, stores, record }))
-          .use(grantsAdmin({ grants: parts.grants, record })),
+          .use(billingAdmin({ ...parts, ...needs, ...context, log }))
+          .use(storeAdmin({ ...needs, ...context, stores }))
+          .use(businessAdmin(parts))
+          .use(grantsAdmin({ grants: parts.grants, record: context.record })),
       jobs: billingJobs(parts),
       userData: {
         billingAliases: {

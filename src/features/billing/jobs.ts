@@ -1,5 +1,6 @@
 import { type Job, pause } from '../../lib/jobs.ts'
 import type { AccessStates } from './access/access-states.ts'
+import type { Counting } from './business/counting.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { Transactions } from './inbox/transactions.ts'
 import type { Backlog } from './projection/backlog.ts'
@@ -19,12 +20,13 @@ type BillingJobsDeps = {
   accessStates: Pick<AccessStates, 'announceDue' | 'backfill'>
   transactions: Pick<Transactions, 'backfill'>
   evidence: Pick<Evidence, 'clearOld'>
+  counting: Pick<Counting, 'run' | 'recheck'>
   clearOldTelemetry: (signal: AbortSignal) => Promise<void>
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
   const { billing, backlog, reconcile, stores, evidence, clearOldTelemetry, accessStates } = deps
-  const { transactions } = deps
+  const { transactions, counting } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
     ...storeJobs(stores),
@@ -57,6 +59,17 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       schedule: ['37 4 * * *'],
       run: transactions.backfill,
       isDueAtStart: async () => true,
+    },
+    {
+      name: 'business figures',
+      schedule: ['* * * * *'],
+      run: counting.run,
+      isDueAtStart: async () => true,
+    },
+    {
+      name: 'business figures, last days',
+      schedule: ['57 4 * * *'],
+      run: counting.recheck,
     },
     {
       name: 'billing telemetry',

@@ -1,10 +1,12 @@
 import { and, asc, eq, lte, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
+import { backfill, repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
+import { createCursor } from '../cursor.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import { accessStatusOf } from './access-search.ts'
 import { explainAccess } from './access-sentence.ts'
 import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -40,8 +42,8 @@ export type AccessStates = ReturnType<typeof createAccessStates>
 const MAX_IDS = 1_000
 const DUE_PER_CHANGE = 50
 const CUSTOMERS_PER_CHANGE = 50
-/** The row of the `reconciliation` table that says how far `backfill` has come, and its value at the end. */
-const BACKFILL = { id: 'access states', end: '~' }
+
+const NO_FACTS = { status: null, plan: null }
 
 /**
  * Stores each user's access, so that every change is announced once, in its own transaction, whether an event or time
@@ -50,7 +52,7 @@ const BACKFILL = { id: 'access states', end: '~' }
 export function createAccessStates(deps: AccessStatesDeps) {
   const { db, holders, listPlans, existingUsers, isUserIn, accessSettings, showsSandbox } = deps
   const { onAccessChange, now } = deps
-  const { accessStates, billingAliases, subscriptions, reconciliation } = db.tables
+  const { accessStates, billingAliases, subscriptions } = db.tables
   const idsOf = db.prepareWrite((tx) =>
     tx
       .select({ id: billingAliases.appUserId })
@@ -84,16 +86,35 @@ export function createAccessStates(deps: AccessStatesDeps) {
         environment: sql.placeholder('environment'),
         state: sql.placeholder('state'),
         changesAt: sql.placeholder('changesAt'),
+        status: sql.placeholder('status'),
+        plan: sql.placeholder('plan'),
       })
       .onConflictDoUpdate({
         target: [accessStates.userId, accessStates.environment],
         set: {
           state: sql.placeholder('state') as never,
           changesAt: sql.placeholder('changesAt') as never,
+          status: sql.placeholder('status') as never,
+          plan: sql.placeholder('plan') as never,
         },
       }),
   )
-  return { compareAtEnd, announceDue, backfill }
+  /** Most events change neither what the search finds a user by nor its indexes. */
+  const updateState = db.prepareWrite((tx) =>
+    tx
+      .update(accessStates)
+      .set({
+        state: sql.placeholder('state') as never,
+        changesAt: sql.placeholder('changesAt') as never,
+      })
+      .where(
+        and(
+          eq(accessStates.userId, sql.placeholder('userId')),
+          eq(accessStates.environment, sql.placeholder('environment')),
+        ),
+      ),
+  )
+  return { compareAtEnd, announceDue, backfill: backfillAll }
 
   /** Compares the access of a customer's users at the end of the change. */
   function compareAtEnd(tx: Tx, customerId: string) {
@@ -126,33 +147,20 @@ export function createAccessStates(deps: AccessStatesDeps) {
     return due.length
   }
 
-  /** Stores, without announcing it, the access of customers from before this table existed. */
-  async function backfill(signal: AbortSignal) {
-    const [progress] = await db.read
-      .select()
-      .from(reconciliation)
-      .where(eq(reconciliation.id, BACKFILL.id))
-    for (let after = progress?.afterPurchase ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
-      after = await db.write(async (tx) => {
-        const rows = await tx
-          .selectDistinct({ customerId: subscriptions.customerId })
-          .from(subscriptions)
-          .where(sql`${subscriptions.customerId} > ${after}`)
-          .orderBy(asc(subscriptions.customerId))
-          .limit(CUSTOMERS_PER_CHANGE)
-        for (const { customerId } of rows) await updateCustomer(tx, customerId, async () => {})
-        const reached = rows.at(-1)?.customerId ?? BACKFILL.end
-        await tx
-          .insert(reconciliation)
-          .values({ id: BACKFILL.id, afterPurchase: reached })
-          .onConflictDoUpdate({
-            target: reconciliation.id,
-            set: { afterPurchase: reached },
-          })
-        return reached
-      })
-      await Bun.sleep(1)
-    }
+  /** Stores, without announcing it, the access of customers from before this table or its newest columns existed. */
+  async function backfillAll(signal: AbortSignal) {
+    await backfill(db, createCursor(db, 'access status'), storeCustomersAfter, signal)
+  }
+
+  async function storeCustomersAfter(tx: Tx, after: string) {
+    const rows = await tx
+      .selectDistinct({ customerId: subscriptions.customerId })
+      .from(subscriptions)
+      .where(sql`${subscriptions.customerId} > ${after}`)
+      .orderBy(asc(subscriptions.customerId))
+      .limit(CUSTOMERS_PER_CHANGE)
+    for (const { customerId } of rows) await updateCustomer(tx, customerId, async () => {})
+    return rows.at(-1)?.customerId ?? undefined
   }
 
   async function updateCustomer(tx: Tx, customerId: string, announce: typeof onAccessChange) {
@@ -201,12 +209,17 @@ export function createAccessStates(deps: AccessStatesDeps) {
       accessStateOf(list, planGivenBy(list, plans)?.code ?? null)
     const current = summarize(purchases)
     const changesAt = nextChangeOf(purchases, at)
+    const { status, plan } = environment === 'production' ? factsOf(purchases, plans) : NO_FACTS
     const [row] = await findState(tx).execute({ userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
     const isSame = JSON.stringify(previous) === JSON.stringify(current)
-    if (row && isSame && row.changesAt?.getTime() === changesAt?.getTime()) return null
-    await storeState(tx).execute({ userId, environment, state: current, changesAt })
+    const isStored =
+      row && isSame && row.changesAt?.getTime() === changesAt?.getTime() && row.status === status
+    if (isStored) return null
+    const values = { userId, environment, state: current, changesAt, status, plan }
+    const isFoundAsBefore = row !== undefined && row.status === status && row.plan === plan
+    await (isFoundAsBefore ? updateState : storeState)(tx).execute(values)
     if (isSame) return null
     const explain = () =>
       explainAccess({
@@ -219,4 +232,11 @@ export function createAccessStates(deps: AccessStatesDeps) {
       })
     return { userId, environment, previous, current, explain }
   }
+}
+
+/** What the search finds a user by. */
+function factsOf(purchases: PurchaseAccess[], plans: PlanLike[]) {
+  const best = purchases.find(({ active }) => active)
+  const plan = best && planOf(best, plans)
+  return { status: accessStatusOf(purchases), plan: plan?.code ?? null }
 }

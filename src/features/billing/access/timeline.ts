@@ -8,6 +8,7 @@ import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import { accessStatusOf } from './access-search.ts'
 import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { planOf } from './plan-matching.ts'
@@ -57,7 +58,7 @@ const TIME_FIELDS = /At$/
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, subscription, listPlans, accessSettings, claimantOf, linkOf, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
-  return { read, explain, explainForEvent }
+  return { read, explain, explainForEvent, summarize }
 
   /** Why access is on or off now, in one sentence. */
   async function explain(userId: string, environment: Environment): Promise<string> {
@@ -68,6 +69,22 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   async function explainForEvent(event: { appUserId: string | null; environment: string | null }) {
     const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
     return event.appUserId === null ? null : explain(event.appUserId, environment)
+  }
+
+  /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
+  async function summarize(userId: string) {
+    const { sentence, purchases, plans, heldBy } = await assess(userId, 'production')
+    const [best] = heldBy === null ? purchases : []
+    const end = best?.effectiveEnd ?? null
+    return {
+      sentence,
+      status: accessStatusOf(best ? purchases : []) ?? 'none',
+      plan: (best?.active && planOf(best, plans)?.code) || null,
+      store: best?.store ?? null,
+      isActive: best?.active ?? false,
+      willRenew: best?.willRenew ?? false,
+      endsAt: iso(end),
+    }
   }
 
   async function read(userId: string, environment: Environment) {
@@ -102,7 +119,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       hasOtherPurchases: all.length > stored.length,
       planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
     })
-    return { sentence, purchases, ids: customer?.ids ?? [], heldBy: customer?.heldBy ?? null }
+    const { ids = [], heldBy = null } = customer ?? {}
+    return { sentence, purchases, plans, ids, heldBy }
   }
 
   async function purchasesOf(customerId: string) {

@@ -49,7 +49,7 @@ const Grant = closedObject(
     endsAt: nullable(time('when access ends; null: never')),
     grantedBy: text('the operator or the API key', 'API key shop'),
     reason: text('why it was granted', 'beta tester'),
-    revokedBy: nullable(text('who has revoked it; null: nobody', 'ann')),
+    revokedBy: nullable(text('who has revoked it; null: not revoked', 'ann')),
   },
   'Grant',
   'access without a purchase',

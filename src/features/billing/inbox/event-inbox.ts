@@ -15,7 +15,7 @@ import { type BillingDb, MARKS } from '../schema.ts'
 import type { StoreChecks } from '../stores/checks/schedule.ts'
 import type { Evidence } from '../stores/evidence.ts'
 import type { Erasure } from './erasure.ts'
-import { type Delivery, PROVIDERS, readDelivery } from './event.ts'
+import { type Delivery, type EventFigures, PROVIDERS, readDelivery } from './event.ts'
 import { eventWithEffect } from './event-log.ts'
 import { utf8 } from './stored-event.ts'
 import type { Transactions } from './transactions.ts'
@@ -30,13 +30,15 @@ type BillingDeps = {
   transactions: Pick<Transactions, 'add'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
+  /** Counts a delivery for the metrics. */
+  observeEvent: (provider: string, figures: EventFigures) => void
   now: () => Date
   newId: () => string
   log: Log
 }
 
-/** Folds an event that was just stored, in the same transaction. */
-type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<void>
+/** Folds an event that was just stored, in the same transaction. May return whether that failed. */
+type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<unknown>
 
 /** `ok`: recorded. `duplicate`: received before. `ignored`: recorded, but without effect on access. */
 export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
@@ -48,7 +50,7 @@ const MAX_RETRIED_PER_RUN = 1_000
 /** Records deliveries from the billing provider. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
   const { db, projection, erasure, backlog, storeChecks, evidence, now, newId, log } = deps
-  const { ignoresSandbox, transactions } = deps
+  const { ignoresSandbox, observeEvent, transactions } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -107,28 +109,39 @@ export function createBilling(deps: BillingDeps) {
     delivery: Delivery,
     alongside: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<DeliveryResult> {
+    const { provider, event, fault } = delivery
+    let failure: EventFigures['failure'] = null
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
+        failure = fault === undefined ? null : 'hard'
         await alongside(tx)
         const scrubbed = await erasure.pseudonymize(tx, delivery)
-        return (await record(tx, scrubbed, foldEvent)) ?? countDuplicate(tx, delivery)
+        const recorded = await record(tx, scrubbed, async (...folded) => {
+          if (await foldEvent(...folded)) failure = 'hard'
+        })
+        if (recorded !== null) return recorded
+        failure = (await countDuplicate(tx, delivery)) ? 'soft' : null
+        return 'duplicate' as const
       })
     // A fold rarely fails, so only the second try pays for a savepoint.
-    return receiveWith(fold).catch((error) => {
+    const result = await receiveWith(fold).catch((error) => {
       if (error instanceof AppError) throw error
       return receiveWith(foldOrMarkFailed)
     })
+    const delay = event.at === null ? null : Math.max(0, now().getTime() - event.at) / 1000
+    observeEvent(provider, { value: result === 'duplicate' ? null : delay, failure })
+    return result
   }
 
-  async function countDuplicate(tx: Tx, { provider, event, hash }: Delivery) {
+  /** Returns whether its body differs from that of the first delivery. */
+  async function countDuplicate(tx: Tx, { provider, event, hash }: Delivery): Promise<boolean> {
     const [earlier] = await findEvent(tx).execute({ provider, eventId: event.id })
     if (!earlier) throw new Error('the event was neither stored nor found')
-    const conflict = earlier.bodyHash === hash ? {} : { conflicting: true }
-    await tx
-      .update(billingEvents)
-      .set({ duplicates: sql`${billingEvents.duplicates} + 1`, ...conflict })
-      .where(eq(billingEvents.id, earlier.id))
-    return 'duplicate' as const
+    const hasConflict = earlier.bodyHash !== hash
+    const duplicates = sql`${billingEvents.duplicates} + 1`
+    const change = { duplicates, ...(hasConflict ? { conflicting: true } : {}) }
+    await tx.update(billingEvents).set(change).where(eq(billingEvents.id, earlier.id))
+    return hasConflict
   }
 
   /** Stores and folds an event; null if it was stored before. */
@@ -177,6 +190,7 @@ export function createBilling(deps: BillingDeps) {
   async function foldOrMarkFailed(tx: Tx, event: OrderedEvent, id: string) {
     const failure = await tx.attempt(() => fold(tx, event, id))
     if (failure !== null) await markFailed(tx, id, failure)
+    return failure !== null
   }
 
   /** Folds failed events again. Returns how many succeeded. */

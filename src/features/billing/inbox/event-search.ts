@@ -1,7 +1,9 @@
-import { and, asc, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
+import { beginsWith, countUpTo1001 } from '../../../platform/db/key-ranges.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import { PROVIDERS } from './event.ts'
+import { type EventFacts, eventFacts } from './event-facts.ts'
 import type { Transactions } from './transactions.ts'
 
 export type EventFilter = {
@@ -11,10 +13,14 @@ export type EventFilter = {
   user?: string | undefined
   conflicting?: boolean | undefined
   clockIsOff?: boolean | undefined
+  /** `-received`, the newest first, unless it says otherwise. */
+  sort?: (typeof EVENT_ORDERS)[number] | undefined
   /** Events after this id, for the next page. */
   after?: string | undefined
   limit?: number | undefined
 }
+
+export const EVENT_ORDERS = ['received', '-received'] as const
 
 type Events = BillingDb['tables']['billingEvents']
 type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof columnsOf>>
@@ -30,22 +36,22 @@ const MAX_ROWS_SCANNED = 1_000
 const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
-/** Finds events, newest first, using an index and never reading the whole log. */
+/** Finds events by time of receipt, using an index and never reading the whole log. */
 export function createEventSearch({ db, transactions }: EventSearchDeps) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
-  return { find, findAll, countMarked, latest, exists, customerIdsOf }
+  return { find, findAll, count, withFacts, countMarked, latest, exists, customerIdsOf }
 
   /**
-   * The newest events that match. `next` is the `after` of the following page; null on the last page. A filter that no
+   * The newest events that match, or the oldest. `next` is the `after` of the following page; null on the last page. A filter that no
    * index covers scans at most 1,000 events; `scannedBackTo` is then the time of the last one.
    */
-  async function find({ after, limit = PAGE_SIZE, ...filter }: EventFilter) {
+  async function find({ after, limit = PAGE_SIZE, sort, ...filter }: EventFilter) {
     const batchSize = isIndexed(filter) ? limit + 1 : ROWS_PER_TURN
     const events: EventRow[] = []
     let last: EventRow | undefined
     for (let scanned = 0; scanned < MAX_ROWS_SCANNED; scanned += batchSize) {
-      const rows = await rowsAfter(last?.id ?? after, filter, batchSize)
+      const rows = await rowsAfter(last?.id ?? after, { ...filter, sort }, batchSize)
       for (const row of rows) {
         if (!matches(row, filter)) continue
         if (events.length === limit)
@@ -72,13 +78,34 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
   }
 
   function rowsAfter(after: string | undefined, filter: EventFilter, limit: number) {
-    const isBefore = after === undefined ? undefined : lt(billingEvents.id, after)
+    const [isLater, inOrder] = filter.sort === 'received' ? [gt, asc] : [lt, desc]
+    const { id } = billingEvents
     return db.read
       .select(columns)
       .from(billingEvents)
-      .where(and(indexedPart(filter), isBefore))
-      .orderBy(desc(billingEvents.id))
+      .where(and(indexedPart(filter), after === undefined ? undefined : isLater(id, after)))
+      .orderBy(inOrder(id))
       .limit(limit)
+  }
+
+  /** How many events match, up to 1,001; null if no index covers the filter. */
+  async function count({ after: _, limit: _limit, sort: _sort, ...filter }: EventFilter) {
+    if (!isIndexed(filter)) return null
+    return countUpTo1001(db.read, billingEvents, billingEvents.id, indexedPart(filter))
+  }
+
+  /** Adds each event's product, store and price, from its body. */
+  async function withFacts(events: EventRow[]): Promise<(EventRow & EventFacts)[]> {
+    const ids = events.map(({ id }) => id)
+    const rows = await db.read
+      .select({ id: billingEvents.id, provider: billingEvents.provider, body: billingEvents.body })
+      .from(billingEvents)
+      .where(inArray(billingEvents.id, ids))
+    const bodies = new Map(rows.map((row) => [row.id, row]))
+    return events.map((event) => {
+      const { provider, body } = bodies.get(event.id) ?? { provider: '', body: new Uint8Array() }
+      return { ...event, ...eventFacts(provider, body) }
+    })
   }
 
   /** How many events need attention, counting up to 1,000 of each kind. */
@@ -123,7 +150,13 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
     const purchases = await db.read
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)
-      .where(or(...['PRODUCTION', 'SANDBOX'].map((name) => beginsWith(`${name}|${original}`))))
+      .where(
+        or(
+          ...['PRODUCTION', 'SANDBOX'].map((name) =>
+            beginsWith(subscriptions.purchaseKey, `${name}|${original}`),
+          ),
+        ),
+      )
       .orderBy(asc(purchaseKey))
       .limit(PAGE_SIZE)
     const keys = await transactions.keysBeginningWith(text)
@@ -142,11 +175,6 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
       .orderBy(asc(billingAliases.appUserId))
       .limit(PAGE_SIZE)
     return ids.map(({ id }) => id)
-  }
-
-  function beginsWith(text: string) {
-    const { purchaseKey } = subscriptions
-    return and(gte(purchaseKey, text), lt(purchaseKey, `${text}\u{10ffff}`))
   }
 
   /** The part of a filter that leaves the fewest rows to scan. */

@@ -1,6 +1,10 @@
+import { toAlpha2 } from '../../../lib/country-codes.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import { readSupport, type Support } from './support.ts'
+
+/** `amount` is in thousandths of the currency: no currency has smaller parts. */
+export type Money = { currency: string; amount: number }
 
 /** The fields of an event that the log and the fold use; the rest stays in the raw body. */
 export type BillingEvent = {
@@ -32,6 +36,10 @@ export type BillingEvent = {
   cancelReason: string | null
   expirationReason: string | null
   price: number | null
+  /** What was paid, or for a refund paid back; null if the sender does not say. */
+  paid: Money | null
+  /** The country of the customer's store account, as two letters. */
+  country: string | null
   /** Whether the event names its environment; without one it counts as production. */
   hasEnvironment: boolean
   /** This and the following fields are only in HOMEPORT_RECONCILED, as reported by the provider's REST API. */
@@ -87,6 +95,8 @@ export const NO_EVENT: BillingEvent = {
   cancelReason: null,
   expirationReason: null,
   price: null,
+  paid: null,
+  country: null,
   hasEnvironment: false,
   unsubscribedAt: null,
   billingIssueAt: null,
@@ -104,6 +114,8 @@ const MAX_TEXT_LENGTH = 255
 /** The latest time that a `Date` can represent. */
 const MAX_DATE_MS = 8.64e15
 const MAX_LIST_LENGTH = 1_000
+/** In any currency; the sum of millions of such prices is still an exact integer. */
+const MAX_PRICE = 1_000_000_000
 
 type Fields = Record<string, unknown>
 
@@ -122,6 +134,9 @@ export type Delivery = {
   /** Why the event cannot be read; the log then lists it as failed. */
   fault?: string
 }
+
+/** `value`: seconds from the event to its first delivery. `hard`: it could not be applied, `soft`: it conflicts. */
+export type EventFigures = { value: number | null; failure: 'soft' | 'hard' | null }
 
 /** Reads a delivery from the billing provider; null if its body has no event. */
 export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
@@ -178,6 +193,10 @@ function readFields(event: Fields) {
     billingIssueAt: time(event['billing_issues_detected_at_ms']),
     refundedAt: time(event['refunded_at_ms']),
     price: typeof event['price'] === 'number' ? event['price'] : null,
+    paid:
+      money(event['currency'], event['price_in_purchased_currency']) ??
+      money('USD', event['price']),
+    country: countryCode(event['country_code']),
     support: readSupport(event['support']),
     withdrawnClaim: text('withdrawn_claim'),
   }
@@ -190,6 +209,19 @@ function isObject(value: unknown): value is Fields {
 function shortText(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return null
   return isStorableText(value) ? value : null
+}
+
+/** `value` in units of the currency. */
+export function money(currency: unknown, value: unknown): Money | null {
+  const isMoney = typeof value === 'number' && Math.abs(value) < MAX_PRICE
+  if (!isMoney || typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return null
+  return { currency, amount: Math.round(value * 1000) }
+}
+
+/** A country of two or three letters, as two. */
+export function countryCode(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^[A-Z]{2,3}$/.test(value)) return null
+  return value.length === 2 ? value : toAlpha2(value)
 }
 
 function list(value: unknown): string[] {

@@ -1,5 +1,8 @@
-import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import { asc, eq, gt, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { beginsWith } from '../../../platform/db/key-ranges.ts'
+import { backfill } from '../../../platform/db/repeat-in-batches.ts'
+import { createCursor } from '../cursor.ts'
 import type { BillingDb } from '../schema.ts'
 import { transactionIdIn } from '../stores/purchases/purchase-key.ts'
 import { readStoredEvent } from './stored-event.ts'
@@ -12,12 +15,10 @@ type EventRow = { provider: string; body: Uint8Array; purchaseKey: string | null
 
 const ROWS_PER_CHANGE = 200
 const MAX_FOUND = 50
-/** The row of the `reconciliation` table that says how far `backfill` has come, and its value at the end. */
-const BACKFILL = { id: 'transactions', end: '~' }
 
 /** Finds purchases by the ids of their renewals. */
 export function createTransactions(db: BillingDb) {
-  const { purchaseTransactions, billingEvents, reconciliation } = db.tables
+  const { purchaseTransactions, billingEvents } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx
       .insert(purchaseTransactions)
@@ -27,7 +28,7 @@ export function createTransactions(db: BillingDb) {
       })
       .onConflictDoNothing(),
   )
-  return { add, addAll, keysOf, keysBeginningWith, backfill }
+  return { add, addAll, keysOf, keysBeginningWith, backfill: backfillAll }
 
   /** Stores the transaction of an event, unless the key of the purchase has the same id. */
   async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
@@ -60,42 +61,34 @@ export function createTransactions(db: BillingDb) {
   /** The keys of the purchases that have a renewal whose id begins with a text. */
   async function keysBeginningWith(text: string): Promise<string[]> {
     const { transactionId } = purchaseTransactions
-    const prefix = transactionIdIn(text)
     const rows = await db.read
       .select()
       .from(purchaseTransactions)
-      .where(and(gte(transactionId, prefix), lt(transactionId, `${prefix}\u{10ffff}`)))
+      .where(beginsWith(transactionId, transactionIdIn(text)))
       .orderBy(asc(transactionId))
       .limit(MAX_FOUND)
     return rows.map(({ purchaseKey }) => purchaseKey)
   }
 
   /** Stores the transactions of events from before this table existed. */
-  async function backfill(signal: AbortSignal) {
-    const isProgress = eq(reconciliation.id, BACKFILL.id)
-    const [progress] = await db.read.select().from(reconciliation).where(isProgress)
-    for (let after = progress?.afterPurchase ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
-      const rows = await db.read
-        .select({
-          id: billingEvents.id,
-          provider: billingEvents.provider,
-          body: billingEvents.body,
-          purchaseKey: billingEvents.purchaseKey,
-        })
-        .from(billingEvents)
-        .where(gt(billingEvents.id, after))
-        .orderBy(asc(billingEvents.id))
-        .limit(ROWS_PER_CHANGE)
-      after = rows.at(-1)?.id ?? BACKFILL.end
-      await db.write(async (tx) => {
-        await addAll(tx, rows)
-        await tx
-          .insert(reconciliation)
-          .values({ id: BACKFILL.id, afterPurchase: after })
-          .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase: after } })
+  async function backfillAll(signal: AbortSignal) {
+    await backfill(db, createCursor(db, 'transactions'), addAfter, signal)
+  }
+
+  async function addAfter(tx: Tx, after: string) {
+    const rows = await tx
+      .select({
+        id: billingEvents.id,
+        provider: billingEvents.provider,
+        body: billingEvents.body,
+        purchaseKey: billingEvents.purchaseKey,
       })
-      await Bun.sleep(1)
-    }
+      .from(billingEvents)
+      .where(gt(billingEvents.id, after))
+      .orderBy(asc(billingEvents.id))
+      .limit(ROWS_PER_CHANGE)
+    await addAll(tx, rows)
+    return rows.at(-1)?.id
   }
 }
 

@@ -16,6 +16,8 @@ type OwnersDeps = {
   customers: Customers
   queries: ProjectionQueries
   onChange: (tx: Tx, customerId: string) => void
+  /** Called with each purchase that was folded again or may have a new owner. */
+  onAssigned: (tx: Tx, purchaseKey: string) => Promise<void>
 }
 
 export type Owners = ReturnType<typeof createOwners>
@@ -29,7 +31,7 @@ export function createLookupCache(): LookupCache {
 
 /** Finds the customer that owns a purchase, and its earlier owners. */
 export function createOwners(deps: OwnersDeps) {
-  const { db, eventLog, checkpoints, queries, onChange } = deps
+  const { db, eventLog, checkpoints, queries, onChange, onAssigned } = deps
   const { customersOf } = deps.customers
   const { purchaseOwners, subscriptions } = db.tables
   const { findPurchase, storeOwner, findTransfersFrom } = queries
@@ -45,6 +47,7 @@ export function createOwners(deps: OwnersDeps) {
   async function assign(tx: Tx, purchaseKey: string, cache = createLookupCache()) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
     if (!row) return
+    await onAssigned(tx, purchaseKey)
     const owners = await replayOwners(tx, purchaseKey, row.state as StoredPurchase, cache)
     await storeOwners(tx, purchaseKey, new Set(owners))
     const customerId = owners.at(-1) ?? ''

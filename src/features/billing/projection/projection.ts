@@ -19,6 +19,8 @@ type ProjectionDeps = {
   eventLog: EventLog
   /** Called with each customer whose ids or purchases have changed. */
   onChange: (tx: Tx, customerId: string) => void
+  /** Called with each purchase that was folded again or may have a new owner. */
+  onAssigned: (tx: Tx, purchaseKey: string) => Promise<void>
   sizes?: FoldingSizes
 }
 
@@ -29,13 +31,21 @@ const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256 }
  * transaction and does one slice of work; the remaining work is stored as stale for `runSlice`.
  */
 export function createProjection(deps: ProjectionDeps) {
-  const { db, eventLog, onChange, sizes = DEFAULT_SIZES } = deps
+  const { db, eventLog, onChange, onAssigned, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, transferIds } = db.tables
   const queries = prepareQueries(db)
   const { findTarget, findTransfersFrom, storeOwner, insertPurchase, updateState } = queries
   const checkpoints = createCheckpoints({ db, eventLog, queries, sizes })
   const customers = createCustomers({ db, queries, onChange })
-  const owners = createOwners({ db, eventLog, checkpoints, customers, queries, onChange })
+  const owners = createOwners({
+    db,
+    eventLog,
+    checkpoints,
+    customers,
+    queries,
+    onChange,
+    onAssigned,
+  })
   const stale = createStaleWork({ db, checkpoints, owners, queries })
   const { restart, runSlice } = stale
   return { apply, relink, purchasesOf, restart, runSlice }

@@ -1,5 +1,6 @@
 import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { Counting } from '../business/counting.ts'
 import { eventWithEffect } from '../inbox/event-log.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import type { BillingDb } from '../schema.ts'
@@ -10,6 +11,7 @@ type RebuildDeps = {
   db: BillingDb
   projection: Projection
   transactions: Pick<Transactions, 'addAll'>
+  counting: Pick<Counting, 'rebuild'>
 }
 
 type RebuildReport = {
@@ -30,15 +32,16 @@ const MAX_CHANGES_LISTED = 100
 type Row = { customerId: string; state: unknown }
 
 /**
- * Folds the whole log again while the server runs: first the customers, then each purchase. Each batch is a
+ * Folds the whole log again while the server runs: first the customers, then each purchase, then the business figures. Each batch is a
  * transaction, so that no user loses access during the rebuild; memory use does not grow with the log.
  */
-export function createRebuild({ db, projection, transactions }: RebuildDeps) {
+export function createRebuild({ db, projection, transactions, counting }: RebuildDeps) {
   const { billingEvents, subscriptions } = db.tables
   return async function rebuild(signal: AbortSignal): Promise<RebuildReport> {
     const start = performance.now()
     const events = await relink(signal)
     const { count, changed } = await refoldAll(signal)
+    await counting.rebuild(signal)
     const seconds = Math.round(performance.now() - start) / 1000
     return { events, lines: count, changed: changed.slice(0, MAX_CHANGES_LISTED), seconds }
   }

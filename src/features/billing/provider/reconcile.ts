@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, lt } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
+import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
@@ -32,7 +33,8 @@ const LAST_KEY = 'PRODUCTION}'
  */
 export function createReconcile(deps: ReconcileDeps) {
   const { db, readSubscriber, recordInternalEvent, now, log } = deps
-  const { subscriptions, billingAliases, reconciliation } = db.tables
+  const { subscriptions, billingAliases } = db.tables
+  const cursor = createCursor(db, CURSOR)
   const { purchaseKey } = subscriptions
   return { reconcileUser, reconcileOverdue }
 
@@ -86,18 +88,11 @@ export function createReconcile(deps: ReconcileDeps) {
   }
 
   async function readCursor(): Promise<string> {
-    const isCursor = eq(reconciliation.id, CURSOR)
-    const [row] = await db.read.select().from(reconciliation).where(isCursor)
-    return row?.afterPurchase ?? FIRST_KEY
+    return (await cursor.read()) ?? FIRST_KEY
   }
 
   async function storeCursor(afterPurchase: string) {
-    await db.write(async (tx) => {
-      await tx
-        .insert(reconciliation)
-        .values({ id: CURSOR, afterPurchase })
-        .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase } })
-    })
+    await db.write((tx) => cursor.store(tx, afterPurchase))
   }
 
   async function reconcile(

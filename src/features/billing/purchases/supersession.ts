@@ -6,7 +6,20 @@ import type { Purchase } from './purchase.ts'
  * Play Store starts a new purchase, and any purchase replaces a temporary grant.
  */
 export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
-  if (!purchases.some(isReplaceable)) return purchases
+  const replaced = findReplacements(purchases)
+  if (replaced.size === 0) return purchases
+  return purchases.map((purchase) => {
+    const replacement = replaced.get(purchase)
+    if (replacement === undefined) return purchase
+    const replacedAt = Math.max(replacement.startedAt, purchase.startedAt)
+    const endedAt = Math.min(purchase.endedAt ?? Number.POSITIVE_INFINITY, replacedAt)
+    return { ...purchase, endedAt, willRenew: false, pendingProductId: null }
+  })
+}
+
+/** The purchases that others of the same customer and environment have replaced, each with its replacement. */
+export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> {
+  if (!purchases.some(isReplaceable)) return new Map()
   const replacements = purchases
     .filter(({ isTemporary, grant }) => !isTemporary && grant === null)
     .toSorted((a, b) => a.startedAt - b.startedAt)
@@ -19,13 +32,12 @@ export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
       byProduct.set(name, group)
     }
   }
-  return purchases.map((purchase) => {
-    const replacement = isReplaceable(purchase) ? replacementOf(purchase) : undefined
-    if (replacement === undefined) return purchase
-    const replacedAt = Math.max(replacement.startedAt, purchase.startedAt)
-    const endedAt = Math.min(purchase.endedAt ?? Number.POSITIVE_INFINITY, replacedAt)
-    return { ...purchase, endedAt, willRenew: false, pendingProductId: null }
-  })
+  return new Map(
+    purchases.flatMap((purchase) => {
+      const replacement = isReplaceable(purchase) ? replacementOf(purchase) : undefined
+      return replacement === undefined ? [] : [[purchase, replacement]]
+    }),
+  )
 
   /** The earliest purchase that replaces this one. */
   function replacementOf(purchase: T): T | undefined {
@@ -38,7 +50,7 @@ export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   }
 }
 
-function isReplaceable({ isTemporary, store, changedAt }: Purchase): boolean {
+export function isReplaceable({ isTemporary, store, changedAt }: Purchase): boolean {
   return isTemporary || (store === 'PLAY_STORE' && changedAt !== null)
 }
 

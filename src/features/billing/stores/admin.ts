@@ -1,16 +1,13 @@
 import { Elysia, t } from 'elysia'
 import { restoreDots } from '../../../lib/path-segment.ts'
+import type { ConsoleContext } from '../../../platform/feature.ts'
 import { json } from '../../../platform/http/body.ts'
 import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
-import {
-  allow,
-  CONSOLE_API,
-  operatorOf,
-  type RecordAction,
-} from '../../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, operatorOf } from '../../../platform/http/console-guard.ts'
+import { slicesOf } from '../../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
-import { type FoundPurchase, PURCHASE_FILTERS } from './purchases/search.ts'
+import { type FoundPurchase, PURCHASE_FILTERS, PURCHASE_ORDERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
 
 type StoreAdminDeps = {
@@ -19,14 +16,15 @@ type StoreAdminDeps = {
   findUser: (userId: string) => Promise<unknown>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
-  record: RecordAction
-}
+} & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
 
 const ENVIRONMENTS = ['production', 'sandbox'] as const
 const PurchasesQuery = closedObject({
   id: t.Optional(t.String({ maxLength: 300 })),
   filter: t.Optional(oneOf(PURCHASE_FILTERS, { description: 'which purchases' })),
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
+  sort: t.Optional(oneOf(PURCHASE_ORDERS, { description: 'by transaction id' })),
+  after: t.Optional(t.String({ maxLength: 400 })),
 })
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const TestBody = closedObject({
@@ -36,10 +34,16 @@ const ReasonBody = closedObject({ reason: t.String({ maxLength: MAX_REASON_LENGT
 /** `user`: an id or an e-mail address. */
 const GiveBody = closedObject({ user: t.String({ maxLength: 320 }), ...ReasonBody.properties })
 
-const MAX_LISTED = 100
+/** Each purchase takes several queries. */
+const PAGE_SIZE = 25
+/** Examined for a page of all active purchases, which takes about 7 ms. */
+const MAX_SCANNED = 1_500
+/** A user has few purchases, so a search has no pages. */
+const MAX_FOUND = 100
 
 /** Console routes for the stores and their purchases. */
-export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDeps) {
+export function storeAdmin(deps: StoreAdminDeps) {
+  const { stores, findUser, userIdOf, record, exportCsv, namesOf } = deps
   const { status, purchaseSearch, actions } = stores
   return new Elysia({ name: 'store-admin', prefix: CONSOLE_API })
     .get('/stores', async () => data(await status.read()), allow('reader'))
@@ -64,19 +68,26 @@ export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDep
     )
     .get(
       '/purchases',
-      async ({ request, server, query: { id, ...options } }) => {
-        if (id === undefined) {
-          return data(
-            await withOwners(await purchaseSearch.list({ ...options, limit: MAX_LISTED })),
-          )
-        }
-        const userId = (await userIdOf(id)) ?? id.trim()
-        const theirs = await purchaseSearch.listOf(userId, MAX_LISTED)
-        if (theirs.length > 0) return data(await withOwners(theirs))
-        disableIdleTimeout(request, server)
-        return data(await withOwners(await purchaseSearch.find(id)))
+      async ({ request, server, query }) => {
+        if (query.id !== undefined) disableIdleTimeout(request, server)
+        const { purchases, next } = await listPurchases({ ...query, limit: PAGE_SIZE })
+        return data({ purchases: await withOwners(purchases), next })
       },
       { query: PurchasesQuery, ...allow('reader') },
+    )
+    .get(
+      '/purchases/export.csv',
+      (context) => {
+        const { query } = context
+        const read = slicesOf('purchases', async (page) => {
+          const { purchases, next } = await listPurchases({ ...query, ...page })
+          const names = await namesOf(purchases.map(({ userId }) => userId))
+          const named = purchases.map((one) => ({ ...one, name: names[one.userId ?? ''] }))
+          return { purchases: named, next }
+        })
+        return exportCsv(context, { name: 'purchases', isPersonal: true, columns: COLUMNS, read })
+      },
+      { query: PurchasesQuery, ...allow('operator', 'stepUp') },
     )
     .post(
       '/purchases/:id/ask',
@@ -124,6 +135,16 @@ export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDep
       { params: IdParam, ...json(ReasonBody), ...allow('operator', 'stepUp') },
     )
 
+  /** The purchases of a user or with an id, or a page of those that match the filter. */
+  async function listPurchases({ id, ...options }: PurchasesPage) {
+    // Matches of a filter are rare, so a search for them may take a few seconds.
+    const effort = options.filter === undefined ? { maxScanned: MAX_SCANNED } : {}
+    if (id === undefined) return purchaseSearch.page({ ...options, ...effort })
+    const userId = (await userIdOf(id)) ?? id.trim()
+    const theirs = await purchaseSearch.listOf(userId, MAX_FOUND)
+    return { purchases: theirs.length > 0 ? theirs : await purchaseSearch.find(id), next: null }
+  }
+
   function withOwners(purchases: FoundPurchase[]) {
     return Promise.all(
       purchases.map(async (purchase) => ({
@@ -133,3 +154,26 @@ export function storeAdmin({ stores, findUser, userIdOf, record }: StoreAdminDep
     )
   }
 }
+
+type PurchasesPage = Omit<typeof PurchasesQuery.static, 'after'> & {
+  after?: string | undefined
+  limit: number
+}
+
+/** The columns of an exported list. */
+const COLUMNS: Record<string, (purchase: FoundPurchase & { name: string | undefined }) => unknown> =
+  {
+    transaction: ({ transactionId }) => transactionId,
+    environment: ({ environment }) => environment,
+    store: ({ store }) => store,
+    product: ({ productId }) => productId,
+    status: ({ status }) => status,
+    active: ({ active }) => active,
+    started: ({ startedAt }) => startedAt,
+    ends: ({ endsAt }) => endsAt,
+    renews: ({ willRenew }) => willRenew,
+    source: ({ source }) => source,
+    user_id: ({ userId }) => userId,
+    user: ({ name }) => name,
+    linked_by: ({ link }) => link?.by,
+  }

@@ -10,7 +10,7 @@ test('asks about the purchase with an order number, and about one in the sandbox
   const { app, store, api, olga } = world
   const { originalTransactionId: id } = store.buy()
   const bySandbox = store.buy({ environment: 'Sandbox' })
-  expect(await olga.read(`purchases?id=M${id}`)).toEqual([])
+  expect((await olga.read(`purchases?id=M${id}`)).purchases).toEqual([])
   const asked = await olga.ask('POST', `purchases/M${id}/ask`, { json: {} })
   expect(asked.json.response).toMatchObject([{ transactionId: id, status: 'active', owner: null }])
   await deliver(app, bySandbox.notification)
@@ -70,7 +70,8 @@ test('a purchase stays claimed when its guest signs in to an account', async () 
   await submit(app, guest.accessToken, bought.signedTransaction())
   const login = { email, password: PASSWORD }
   await app.ask('POST', '/api/auth/login/v1', { json: login, token: guest.accessToken })
-  const [purchase] = await olga.read(`purchases?id=${bought.originalTransactionId}`)
+  const { purchases } = await olga.read(`purchases?id=${bought.originalTransactionId}`)
+  const [purchase] = purchases
   expect(purchase).toMatchObject({ userId: world.userId, isClaimed: true, source: 'store' })
   const { lines } = await olga.read(`people/${world.userId}/timeline`)
   expect(lines).toMatchObject([{ isClaimed: true, source: 'store' }])

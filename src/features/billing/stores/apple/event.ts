@@ -1,4 +1,4 @@
-import { type BillingEvent, NO_EVENT } from '../../inbox/event.ts'
+import { type BillingEvent, countryCode, money, NO_EVENT } from '../../inbox/event.ts'
 import { type AppleDocument, environmentOf } from './notification.ts'
 import type { Claims } from './token.ts'
 
@@ -108,6 +108,8 @@ function purchaseIn(
     newProductId: nextProductId === productId ? null : nextProductId,
     periodType: periodTypeOf(transaction),
     price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
+    paid: money(transaction['currency'], priceOf(transaction)),
+    country: countryCode(transaction['storefront']),
     startedAt: integer(transaction, 'originalPurchaseDate'),
     purchasedAt: boughtAt,
     expiresAt,

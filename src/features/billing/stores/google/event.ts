@@ -74,6 +74,8 @@ function statementEvent(document: StatementDocument): BillingEvent {
     newProductId: item?.nextProductId ?? null,
     periodType: item?.periodType ?? null,
     price: item?.price ?? null,
+    paid: item?.paid ?? null,
+    country: answer.country,
     startedAt: answer.startedAt,
     purchasedAt: document.periodStartedAt,
     expiresAt: periodEndsAt,

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { isEffectivelyForever } from '../../access/access-sentence.ts'
@@ -29,6 +29,7 @@ type PurchaseSearchDeps = {
   now: () => Date
 }
 
+type Row = BillingDb['tables']['subscriptions']['$inferSelect']
 export type FoundPurchase = Awaited<ReturnType<PurchaseSearch['find']>>[number]
 export type PurchaseSearch = ReturnType<typeof createPurchaseSearch>
 
@@ -47,10 +48,18 @@ export const PURCHASE_FILTERS = [
 type PurchaseFilter = (typeof PURCHASE_FILTERS)[number]
 
 type ListOptions = {
-  filter?: PurchaseFilter | null
-  environment?: 'production' | 'sandbox'
+  filter?: PurchaseFilter | null | undefined
+  environment?: 'production' | 'sandbox' | undefined
+  /** By transaction id; ascending unless it says otherwise. */
+  sort?: (typeof PURCHASE_ORDERS)[number] | undefined
+  /** The `next` of the previous page. */
+  after?: string | undefined
   limit: number
+  /** Rows to examine; the command line waits for more than a page of the console. */
+  maxScanned?: number
 }
+
+export const PURCHASE_ORDERS = ['transaction', '-transaction'] as const
 
 const PAGE_SIZE = 500
 /** Examining this many purchases takes a few seconds. */
@@ -60,9 +69,8 @@ const MAX_ROWS_SCANNED = 100_000
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, transactions, claims, existingUsers, appStore, play, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
-  type Row = typeof subscriptions.$inferSelect
   const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
-  return { find, findKnown, findOrThrow, listOf, list }
+  return { find, findKnown, findOrThrow, listOf, list, page }
 
   /**
    * The purchases with the given transaction id, an order id of Google's, or the SHA-256 of a purchase token. Apple
@@ -121,45 +129,58 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   /** At most `limit` purchases that match the filter. */
   async function list(options: ListOptions) {
-    const { filter = null, limit } = options
+    return (await page(options)).purchases
+  }
+
+  /** Like `list`. `next` is the `after` of the next page, null on the last one. */
+  async function page({ filter = null, ...options }: ListOptions) {
     if (filter === 'unacknowledged' || filter === 'gone') {
       const found =
         filter === 'gone' ? play?.purchases.listGone : play?.purchases.listUnacknowledged
-      const known = (await found?.(limit)) ?? []
-      return withTransactions(known.flatMap(({ items }) => items.map(({ line }) => line)))
+      const known = (await found?.(options.limit)) ?? []
+      const lines = known.flatMap(({ items }) => items.map(({ line }) => line))
+      return { purchases: await withTransactions(lines), next: null }
     }
-    return listActive({ ...options, filter })
+    const { rows, next } = await scanActive({ ...options, filter })
+    return { purchases: await Promise.all(rows.map(describe)), next }
   }
 
-  /** At most `limit` active purchases that match the filter, among the first `MAX_ROWS_SCANNED`. */
-  async function listActive({
+  /** At most `limit` active purchases that match the filter, among the next `maxScanned`. */
+  async function scanActive({
     filter,
     environment = 'production',
+    sort,
+    after,
     limit,
+    maxScanned = MAX_ROWS_SCANNED,
   }: ListOptions & { filter: keyof typeof filters | null }) {
     const found: Row[] = []
     const prefix = `${environment.toUpperCase()}|`
-    let scanned = 0
-    for (let after = prefix; found.length < limit && scanned < MAX_ROWS_SCANNED; ) {
-      const page = await db.read
+    const { purchaseKey } = subscriptions
+    const isDescending = sort === '-transaction'
+    let [from, to] = [prefix, `${prefix}~`]
+    if (after !== undefined) [from, to] = isDescending ? [from, after] : [after, to]
+    for (let scanned = 0; scanned < maxScanned; ) {
+      const rows = await db.read
         .select()
         .from(subscriptions)
-        .where(
-          and(gt(subscriptions.purchaseKey, after), lt(subscriptions.purchaseKey, `${prefix}~`)),
-        )
-        .orderBy(asc(subscriptions.purchaseKey))
+        .where(and(gt(purchaseKey, from), lt(purchaseKey, to)))
+        .orderBy(isDescending ? desc(purchaseKey) : asc(purchaseKey))
         .limit(PAGE_SIZE)
-      const active = page.filter((row) => assess(row).active)
+      const active = rows.filter((row) => assess(row).active)
       // Granted access is no purchase that could be claimed, or paid for twice.
       const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
       found.push(...(filter === null ? active : await filters[filter](paid)))
-      const last = page.at(-1)
-      if (!last) break
-      scanned += page.length
-      after = last.purchaseKey
+      if (found.length > limit)
+        return { rows: found.slice(0, limit), next: found[limit - 1]?.purchaseKey ?? null }
+      const last = rows.at(-1)?.purchaseKey
+      if (last === undefined || rows.length < PAGE_SIZE) return { rows: found, next: null }
+      if (isDescending) to = last
+      else from = last
+      scanned += rows.length
       await new Promise((resolve) => setImmediate(resolve))
     }
-    return Promise.all(found.slice(0, limit).map(describe))
+    return { rows: found, next: isDescending ? to : from }
   }
 
   /** Those that belong to no user. */
@@ -262,15 +283,7 @@ function isGoogleId(id: string): boolean {
   return transactionIdIn(id).startsWith('GPA.')
 }
 
-function productKeyOf({
-  customerId,
-  environment,
-  state,
-}: {
-  customerId: string
-  environment: string
-  state: unknown
-}) {
+function productKeyOf({ customerId, environment, state }: Row) {
   return `${customerId} ${environment} ${purchaseIn(state as StoredPurchase).productId}`
 }
 

@@ -1,3 +1,4 @@
+import { countryCode, type Money, money } from '../../../inbox/event.ts'
 import { type Json, listIn, objectIn } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
 import { text, time, token } from './json.ts'
@@ -33,6 +34,8 @@ export type PlayItem = {
   periodType: 'NORMAL' | 'TRIAL' | 'INTRO' | 'PREPAID' | 'CONSUMABLE'
   /** In US dollars. */
   price: number | null
+  /** What the period cost; null if Google does not say. */
+  paid: Money | null
   quantity: number
 }
 
@@ -53,6 +56,8 @@ export type PlayAnswer = {
   cancelReason: string | null
   cancelledAt: number | null
   autoResumeAt: number | null
+  /** As two letters. */
+  country: string | null
   items: PlayItem[]
 }
 
@@ -90,6 +95,7 @@ function subscriptionIn(reply: Json): PlayAnswer {
     cancelReason: CANCEL_REASONS[how] ?? null,
     cancelledAt: time(objectIn(canceled[how])['cancelTime']),
     autoResumeAt: time(objectIn(reply['pausedStateContext'])['autoResumeTime']),
+    country: countryCode(reply['regionCode']),
     items: itemsIn(listIn(reply['lineItems'])),
   }
 }
@@ -104,14 +110,18 @@ function itemsIn(lineItems: Json[]): PlayItem[] {
     const next = text(objectIn(item['deferredItemReplacement'])['productId'])
     const productId = ids[at]
     if (!productId) return []
+    const periodType = periodTypeOf(item)
+    const price = objectIn(plan['recurringPrice'])
     return {
       productId,
       orderId: text(item['latestSuccessfulOrderId']),
       endsAt: time(item['expiryTime']),
       willRenew: plan['autoRenewEnabled'] === true,
       nextProductId: ids.find((id) => id === next || id.startsWith(`${next}:`)) ?? next,
-      periodType: periodTypeOf(item),
-      price: priceIn(objectIn(plan['recurringPrice'])),
+      periodType,
+      price: price['currencyCode'] === 'USD' ? unitsIn(price) : null,
+      // The price of an introductory period is not in the reply.
+      paid: periodType === 'NORMAL' ? money(price['currencyCode'], unitsIn(price)) : null,
       quantity: 1,
     }
   })
@@ -124,9 +134,9 @@ function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType']
   return phase['introductoryPrice'] === undefined ? 'NORMAL' : 'INTRO'
 }
 
-/** Units are whole dollars, as a string; nanos are billionths. */
-function priceIn({ currencyCode, units, nanos }: Json): number | null {
-  return currencyCode === 'USD' ? Number(units ?? 0) + Number(nanos ?? 0) / 1e9 : null
+/** A price in its currency. Units are whole, as a string; nanos are billionths. */
+function unitsIn({ units, nanos }: Json): number {
+  return Number(units ?? 0) + Number(nanos ?? 0) / 1e9
 }
 
 /** https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2 */
@@ -144,6 +154,7 @@ function productIn(reply: Json): PlayAnswer {
     cancelReason: null,
     cancelledAt: null,
     autoResumeAt: null,
+    country: countryCode(reply['regionCode']),
     items: items.flatMap((item) => {
       const productId = text(item['productId'])
       const { consumptionState, quantity } = objectIn(item['productOfferDetails'])
@@ -159,6 +170,7 @@ function productIn(reply: Json): PlayAnswer {
             ? ('CONSUMABLE' as const)
             : ('NORMAL' as const),
         price: null,
+        paid: null,
         quantity: Number(quantity ?? 1),
       }
     }),

@@ -1,0 +1,82 @@
+import { and, desc, eq, inArray, isNotNull, lt, type SQL } from 'drizzle-orm'
+import type { AccessStatus } from '../../../lib/access-status.ts'
+import type { PurchaseAccess } from '../purchases/access.ts'
+import type { BillingDb } from '../schema.ts'
+
+/** Which users to find by their access in production. Both conditions must hold. */
+export type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
+
+export type AccessFacts = { status: AccessStatus; plan: string | null }
+
+export type AccessSearch = ReturnType<typeof createAccessSearch>
+
+const HAS_NONE: AccessFacts = { status: 'none', plan: null }
+
+/** Finds users by their stored access in production. */
+export function createAccessSearch(db: BillingDb) {
+  const { accessStates } = db.tables
+  const { userId, status, plan } = accessStates
+  return { isIndexed, idsBefore, countUpTo, filterIds, factsOf }
+
+  /** Whether an index leads to the users of a filter: none leads to users without a row. */
+  function isIndexed(filter: AccessFilter): boolean {
+    return filter.plan !== undefined || (filter.status ?? 'none') !== 'none'
+  }
+
+  /** The ids of an indexed filter, in descending order, after `before`. */
+  async function idsBefore(filter: AccessFilter, before: string | null, limit: number) {
+    const rows = await db.read
+      .select({ id: userId })
+      .from(accessStates)
+      .where(and(conditionOf(filter), before === null ? undefined : lt(userId, before)))
+      .orderBy(desc(userId))
+      .limit(limit)
+    return rows.map(({ id }) => id)
+  }
+
+  /** How many users an indexed filter has, counting up to `max`. */
+  async function countUpTo(filter: AccessFilter, max: number): Promise<number> {
+    const condition = conditionOf(filter)
+    const rows = db.read.select({ id: userId }).from(accessStates).where(condition).limit(max)
+    return db.read.$count(rows.as('found'))
+  }
+
+  /** Those of the `ids` that match. */
+  async function filterIds(filter: AccessFilter, ids: string[]): Promise<Set<string>> {
+    const accessOf = await factsOf(ids)
+    const matches = ({ status, plan }: AccessFacts) =>
+      (filter.status ?? status) === status && (filter.plan ?? plan) === plan
+    return new Set(ids.filter((id) => matches(accessOf(id))))
+  }
+
+  /** The status and the plan of each of the users. */
+  async function factsOf(ids: string[]): Promise<(id: string) => AccessFacts> {
+    if (ids.length === 0) return () => HAS_NONE
+    const rows = await db.read
+      .select({ id: userId, status, plan })
+      .from(accessStates)
+      .where(and(inArray(userId, ids), isNotNull(status)))
+    const found = new Map(rows.map(({ id, ...facts }) => [id, facts as AccessFacts]))
+    return (id) => found.get(id) ?? HAS_NONE
+  }
+
+  function conditionOf(filter: AccessFilter): SQL | undefined {
+    return and(
+      filter.status === undefined ? undefined : eq(status, filter.status),
+      filter.plan === undefined ? undefined : eq(plan, filter.plan),
+    )
+  }
+}
+
+/** The status of a user with these purchases, which are sorted best first; null for none. */
+export function accessStatusOf(purchases: PurchaseAccess[]): AccessStatus | null {
+  const best = purchases.find(({ status }) => status !== 'consumed')
+  if (best === undefined) return null
+  const { active, grant, status, willRenew, unsubscribeDetectedAt, cancelReason } = best
+  if (!active) return 'expired'
+  if (grant !== null) return 'granted'
+  if (status === 'in_grace_period' || status === 'in_billing_retry') return 'billing_issue'
+  const isCancelled = unsubscribeDetectedAt !== null || cancelReason !== null
+  if (!willRenew && isCancelled) return 'cancelled'
+  return status === 'trialing' ? 'trial' : 'paying'
+}

@@ -1,0 +1,20 @@
+import { Elysia, t } from 'elysia'
+import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
+import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
+import type { Figures } from './figures.ts'
+
+const ENVIRONMENTS = ['production', 'sandbox'] as const
+const FiguresQuery = closedObject({
+  month: t.Optional(t.String({ pattern: '^20\\d\\d-(0[1-9]|1[0-2])$' })),
+  currency: t.Optional(t.String({ pattern: '^[A-Z]{3}$' })),
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production by default' })),
+})
+
+/** The console's route for the business figures. */
+export function businessAdmin({ figures }: { figures: Figures }) {
+  return new Elysia({ name: 'business-admin', prefix: CONSOLE_API }).get(
+    '/business',
+    async ({ query }) => data(await figures.read(query)),
+    { query: FiguresQuery, ...allow('reader') },
+  )
+}

@@ -1,0 +1,194 @@
+import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import type { Log } from '../../../lib/log.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { readStored } from '../inbox/event-log.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
+import type { BillingDb } from '../schema.ts'
+import { decodePeriods, encodePeriods, endPeriodsAt, periodsOf } from './periods.ts'
+import { addSums, partsOf, type Sums } from './sums.ts'
+
+type ContributionsDeps = { db: BillingDb; log: Log }
+
+/** What a purchase contributes now; no periods: nothing. */
+export type Counted = { purchaseKey: string; periods: string | null; replacedBy: string | null }
+
+/** A purchase has a few dozen events; a corrupt one with more counts up to here. */
+const MAX_EVENTS = 2_000
+const MAX_SIBLINGS = 200
+/** How long the event loop may be blocked. */
+const TURN_MS = 3
+
+/** Reads what purchases contribute to the figures, outside of changes, and adds it to the sums. */
+export function createContributions({ db, log }: ContributionsDeps) {
+  const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
+  const findEvents = db.read
+    .select({
+      provider: billingEvents.provider,
+      body: billingEvents.body,
+      orderedAt: billingEvents.orderedAt,
+      eventId: billingEvents.eventId,
+      outcome: billingEvents.outcome,
+    })
+    .from(billingEvents)
+    .where(eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey')))
+    .orderBy(asc(billingEvents.orderedAt), asc(billingEvents.id))
+    .limit(MAX_EVENTS)
+    .prepare()
+  const findOwner = db.read
+    .select({ customerId: subscriptions.customerId })
+    .from(subscriptions)
+    .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey')))
+    .prepare()
+  const findSiblings = db.read
+    .select({ key: subscriptions.purchaseKey, state: subscriptions.state })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.customerId, sql.placeholder('customerId')),
+        eq(subscriptions.environment, sql.placeholder('environment')),
+      ),
+    )
+    .limit(MAX_SIBLINGS)
+    .prepare()
+  const storePeriods = db.prepareWrite((tx) =>
+    tx
+      .insert(purchasePeriods)
+      .values({
+        purchaseKey: sql.placeholder('purchaseKey'),
+        periods: sql.placeholder('periods'),
+        replacedBy: sql.placeholder('replacedBy'),
+      })
+      .onConflictDoUpdate({
+        target: purchasePeriods.purchaseKey,
+        set: {
+          periods: sql.placeholder('periods') as never,
+          replacedBy: sql.placeholder('replacedBy') as never,
+        },
+      }),
+  )
+  const addToSum = db.prepareWrite((tx) =>
+    tx
+      .insert(businessSums)
+      .values({
+        environment: sql.placeholder('environment'),
+        series: sql.placeholder('series'),
+        period: sql.placeholder('period'),
+        item: sql.placeholder('item'),
+        sum: sql.placeholder('sum'),
+      })
+      .onConflictDoUpdate({
+        target: [
+          businessSums.environment,
+          businessSums.series,
+          businessSums.period,
+          businessSums.item,
+        ],
+        set: { sum: sql`${businessSums.sum} + ${sql.placeholder('sum')}` },
+      }),
+  )
+  let turnStartedAt = 0
+  return { countAll, countWithReplaced, replace }
+
+  /** Counts purchases, and those that they replace or have replaced. */
+  async function countWithReplaced(keys: string[]): Promise<Counted[]> {
+    const counted = await countAll(keys)
+    const rows = await db.read
+      .select({ purchaseKey: purchasePeriods.purchaseKey })
+      .from(purchasePeriods)
+      .where(inArray(purchasePeriods.replacedBy, keys))
+    const others = new Set(rows.map(({ purchaseKey }) => purchaseKey))
+    for (const { isOnPlayStore, purchaseKey } of counted) {
+      if (!isOnPlayStore) continue
+      const siblings = await siblingsOf(purchaseKey)
+      for (const { key, purchase } of siblings) if (isReplaceable(purchase)) others.add(key)
+    }
+    for (const key of keys) others.delete(key)
+    return [...counted, ...(await countAll([...others]))]
+  }
+
+  async function countAll(keys: string[]) {
+    const counted = []
+    for (const key of keys) {
+      counted.push(await count(key))
+      await yieldTurn()
+    }
+    return counted
+  }
+
+  async function count(purchaseKey: string) {
+    const none = { purchaseKey, periods: null, replacedBy: null, isOnPlayStore: false }
+    const rows = await findEvents.execute({ purchaseKey })
+    try {
+      const events = readStored(rows)
+      const isOnPlayStore = events.some(({ store }) => store === 'PLAY_STORE')
+      const replacement = isOnPlayStore ? await replacementOf(purchaseKey) : null
+      const own = periodsOf(events)
+      const periods = replacement === null ? own : endPeriodsAt(own, replacement.at)
+      if (periods.length === 0) return { ...none, isOnPlayStore }
+      const replacedBy = replacement?.key ?? null
+      return { purchaseKey, periods: encodePeriods(periods), replacedBy, isOnPlayStore }
+    } catch (err) {
+      log.warn({ purchaseKey, err }, 'a purchase could not be counted into the business figures')
+      return none
+    }
+  }
+
+  async function replacementOf(purchaseKey: string) {
+    const siblings = await siblingsOf(purchaseKey)
+    const purchases = siblings.map(({ key, purchase }) => ({ ...purchase, key }))
+    for (const [replaced, by] of findReplacements(purchases)) {
+      if (replaced.key === purchaseKey)
+        return { key: by.key, at: Math.max(by.startedAt, replaced.startedAt) }
+    }
+    return null
+  }
+
+  /** The purchases of the same customer and environment. */
+  async function siblingsOf(purchaseKey: string) {
+    const [owner] = await findOwner.execute({ purchaseKey })
+    if (!owner) return []
+    const environment = environmentOf(purchaseKey)
+    const rows = await findSiblings.execute({ customerId: owner.customerId, environment })
+    return rows.map(({ key, state }) => ({ key, purchase: purchaseIn(state as StoredPurchase) }))
+  }
+
+  /** Replaces what the purchases have contributed to the sums until now. */
+  async function replace(tx: Tx, counted: Counted[]) {
+    if (counted.length === 0) return
+    const keys = counted.map(({ purchaseKey }) => purchaseKey)
+    const isCounted = inArray(purchasePeriods.purchaseKey, keys)
+    const rows = await tx.select().from(purchasePeriods).where(isCounted)
+    const known = new Map(rows.map((row) => [row.purchaseKey, row]))
+    const sums = new Map<string, Sums>()
+    for (const { purchaseKey, periods, replacedBy } of counted) {
+      const old = known.get(purchaseKey)
+      if (periods === (old?.periods ?? null) && replacedBy === (old?.replacedBy ?? null)) continue
+      const environment = environmentOf(purchaseKey)
+      const changes = sums.get(environment) ?? new Map<string, number>()
+      sums.set(environment, changes)
+      if (old) addSums(changes, decodePeriods(old.periods), -1)
+      if (periods === null) {
+        await tx.delete(purchasePeriods).where(eq(purchasePeriods.purchaseKey, purchaseKey))
+      } else {
+        addSums(changes, decodePeriods(periods), 1)
+        await storePeriods(tx).execute({ purchaseKey, periods, replacedBy })
+      }
+    }
+    for (const [environment, changes] of sums) {
+      for (const [key, sum] of changes) {
+        if (sum !== 0) await addToSum(tx).execute({ environment, ...partsOf(key), sum })
+      }
+    }
+  }
+
+  async function yieldTurn() {
+    if (performance.now() - turnStartedAt < TURN_MS) return
+    await new Promise((resolve) => setImmediate(resolve))
+    turnStartedAt = performance.now()
+  }
+}
+
+function environmentOf(purchaseKey: string): string {
+  return purchaseKey.slice(0, purchaseKey.indexOf('|'))
+}

@@ -1,0 +1,35 @@
+/** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
+type DayRates = { date: string; rates: Record<string, number> }
+
+/** The stored rates of the days, in order. */
+export type ReadRates = (since: string, until: string) => Promise<DayRates[]>
+
+export type Conversion = ReturnType<typeof createConversion>
+
+/**
+ * Converts amounts into `target` with the rates of each day: the newest that are not later than the day, else the
+ * oldest.
+ */
+export function createConversion(days: DayRates[], target: string) {
+  const rateOfDay = new Map<string, Record<string, number>>()
+  const oldest = days[0]?.date ?? null
+  /** Changes when another day's rates are stored. */
+  const version = `${target} ${days.length} ${oldest} ${days.at(-1)?.date}`
+  return { rateOn, oldest, version }
+
+  /** Null without a rate. */
+  function rateOn(currency: string, day: string): number | null {
+    if (currency === target) return 1
+    const rates = ratesOn(day)
+    const [from, to] = [rates[currency], rates[target]]
+    return from === undefined || to === undefined ? null : to / from
+  }
+
+  function ratesOn(day: string): Record<string, number> {
+    const known = rateOfDay.get(day)
+    if (known) return known
+    const { rates = {} } = days.findLast(({ date }) => date <= day) ?? days[0] ?? {}
+    rateOfDay.set(day, rates)
+    return rates
+  }
+}

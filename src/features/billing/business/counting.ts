@@ -1,0 +1,280 @@
+import { and, asc, desc, eq, gt, inArray, lte, sql } from 'drizzle-orm'
+import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { countRows } from '../../../platform/db/key-ranges.ts'
+import { repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
+import type { BillingDb } from '../schema.ts'
+import { type Counted, createContributions } from './contributions.ts'
+
+type CountingDeps = {
+  db: BillingDb
+  newId: () => string
+  log: Log
+  /** How old an event must be; only tests set it. */
+  delayMs?: number | undefined
+}
+
+export type Counting = ReturnType<typeof createCounting>
+
+/** How far the figures have come, as stored in the table `reconciliation`. */
+type Progress = {
+  version: number
+  /** First everything is cleared, then each purchase is counted once, then the log is followed. */
+  stage: 'clear' | 'fill' | 'follow'
+  /** The last purchase, or the id of the last event. */
+  after: string
+  /** The events after this one are followed once all purchases are counted. */
+  followAfter: string
+  counted: number
+  total: number
+}
+
+/** Raise it when `periods.ts` or `sums.ts` change what they compute: then all purchases are counted again. */
+const VERSION = 1
+const PROGRESS_ID = 'business figures'
+/** Instances commit events in another order than that of their ids, but within this time. */
+const DELAY_MS = MINUTE_MS
+/** In case a clock was wrong, the last days are counted again every day. */
+const RECHECKED_MS = 2 * DAY_MS
+const PURCHASES_PER_CHANGE = 10
+const EVENTS_PER_PAGE = 500
+const ROWS_CLEARED = 500
+
+/** Counts purchases into the business figures, in the background: recording an event does not wait for it. */
+export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingDeps) {
+  const { billingEvents, subscriptions, reconciliation } = db.tables
+  const { purchasePeriods, businessSums, changedPurchases } = db.tables
+  const { countAll, countWithReplaced, replace } = createContributions({ db, log })
+  const isProgress = eq(reconciliation.id, PROGRESS_ID)
+  const noteChanged = db.prepareWrite((tx) =>
+    tx
+      .insert(changedPurchases)
+      .values({ purchaseKey: sql.placeholder('purchaseKey'), changes: 0 })
+      .onConflictDoUpdate({
+        target: changedPurchases.purchaseKey,
+        set: { changes: sql`${changedPurchases.changes} + 1` },
+      }),
+  )
+  let running: Promise<unknown> = Promise.resolve()
+  return { run, rebuild, recheck, noteChange, readProgress }
+
+  /** Counts everything that has changed. */
+  function run(signal: AbortSignal): Promise<void> {
+    const next = running.catch(() => {}).then(() => work(signal))
+    running = next
+    return next
+  }
+
+  /** Counts every purchase again, from nothing. */
+  async function rebuild(signal: AbortSignal) {
+    await db.write((tx) => save(tx, cleared()))
+    await run(signal)
+  }
+
+  /** Counts the purchases again that have had events in the last days. */
+  async function recheck(signal: AbortSignal) {
+    await db.write(async (tx) => {
+      const progress = await load(tx)
+      const after = idBefore(RECHECKED_MS)
+      if (progress?.stage === 'follow' && after < progress.after)
+        await save(tx, { ...progress, after })
+    })
+    await run(signal)
+  }
+
+  /** Remembers to count a purchase again that may have changed without a new event. */
+  async function noteChange(tx: Tx, purchaseKey: string) {
+    await noteChanged(tx).execute({ purchaseKey })
+  }
+
+  /**
+   * How many purchases are counted while all of them are counted for the first time or again, else null; and the time
+   * up to which events are counted if that is more than a few minutes ago, else null.
+   */
+  async function readProgress() {
+    const progress = await load(db.read)
+    if (progress?.stage !== 'follow') {
+      const { counted = 0, total = 0 } = progress ?? {}
+      return { counting: { counted, total }, behindSince: null }
+    }
+    const [newest] = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(lte(billingEvents.id, idBefore(DELAY_MS + 5 * MINUTE_MS)))
+      .orderBy(desc(billingEvents.id))
+      .limit(1)
+    const isBehind = newest !== undefined && newest.id > progress.after
+    return { counting: null, behindSince: isBehind ? timeOf(progress.after) : null }
+  }
+
+  async function work(signal: AbortSignal) {
+    let progress = await load(db.read)
+    if (progress?.version !== VERSION) {
+      progress = cleared()
+      const initial = progress
+      await db.write((tx) => save(tx, initial))
+    }
+    if (progress?.stage === 'clear') progress = await clear(progress, signal)
+    if (progress?.stage === 'fill') progress = await fill(progress, signal)
+    if (progress?.stage !== 'follow' || signal.aborted) return
+    await countChanged(progress, signal)
+    await follow(progress, signal)
+  }
+
+  async function clear(progress: Progress, signal: AbortSignal): Promise<Progress | null> {
+    for (const table of [changedPurchases, purchasePeriods]) {
+      const { purchaseKey } = table
+      await repeatInBatches(
+        db,
+        ROWS_CLEARED,
+        async (tx) => {
+          const rows = await tx.select({ purchaseKey }).from(table).limit(ROWS_CLEARED)
+          const keys = rows.map((row) => row.purchaseKey)
+          if (keys.length > 0) await tx.delete(table).where(inArray(purchaseKey, keys))
+          return rows.length
+        },
+        signal,
+      )
+    }
+    for (;;) {
+      const [row] = await db.read.select().from(businessSums).limit(1)
+      if (!row || signal.aborted) break
+      const { environment, series } = businessSums
+      const isSame = and(eq(environment, row.environment), eq(series, row.series))
+      await db.write(async (tx) => void (await tx.delete(businessSums).where(isSame)))
+    }
+    if (signal.aborted) return null
+    const total = await countRows(db.read, subscriptions, subscriptions.purchaseKey)
+    return advance(progress, { ...progress, stage: 'fill', followAfter: idBefore(delayMs), total })
+  }
+
+  async function fill(start: Progress, signal: AbortSignal): Promise<Progress | null> {
+    let progress: Progress | null = start
+    while (progress?.stage === 'fill' && !signal.aborted) {
+      const startedAt = performance.now()
+      const rows = await db.read
+        .selectDistinct({ purchaseKey: billingEvents.purchaseKey })
+        .from(billingEvents)
+        .where(gt(billingEvents.purchaseKey, progress.after))
+        .orderBy(asc(billingEvents.purchaseKey))
+        .limit(PURCHASES_PER_CHANGE)
+      const keys = rows.flatMap(({ purchaseKey }) => purchaseKey ?? [])
+      const after = keys.at(-1)
+      const counted = progress.counted + keys.length
+      const next: Progress =
+        after === undefined
+          ? { ...progress, stage: 'follow', after: progress.followAfter }
+          : { ...progress, after, counted }
+      progress = await store(progress, next, await countAll(keys))
+      await rest(startedAt)
+    }
+    return progress
+  }
+
+  /** Counts the purchases that `noteChange` has remembered. */
+  async function countChanged(progress: Progress, signal: AbortSignal) {
+    while (!signal.aborted) {
+      const startedAt = performance.now()
+      const rows = await db.read.select().from(changedPurchases).limit(PURCHASES_PER_CHANGE)
+      if (rows.length === 0) return
+      const counted = await countWithReplaced(rows.map(({ purchaseKey }) => purchaseKey))
+      const isStored = await store(progress, progress, counted, async (tx) => {
+        for (const { purchaseKey, changes } of rows) {
+          const isSame = eq(changedPurchases.changes, changes)
+          const isRow = eq(changedPurchases.purchaseKey, purchaseKey)
+          await tx.delete(changedPurchases).where(and(isRow, isSame))
+        }
+      })
+      if (!isStored) return
+      await rest(startedAt)
+    }
+  }
+
+  async function follow(start: Progress, signal: AbortSignal) {
+    const end = idBefore(delayMs)
+    let progress: Progress | null = start
+    // The clock was wrong: the ids of the next events are lower.
+    if (start.after > end) progress = await advance(start, { ...start, after: end })
+    while (progress !== null && !signal.aborted) {
+      const page = await eventsBetween(progress.after, end)
+      const last = page.at(-1)
+      if (last === undefined) return
+      const keys = [...new Set(page.flatMap(({ purchaseKey }) => purchaseKey ?? []))]
+      for (let at = 0; at < keys.length && progress !== null; at += PURCHASES_PER_CHANGE) {
+        const startedAt = performance.now()
+        const counted = await countWithReplaced(keys.slice(at, at + PURCHASES_PER_CHANGE))
+        progress = await store(progress, progress, counted)
+        await rest(startedAt)
+      }
+      progress = progress && (await advance(progress, { ...progress, after: last.id }))
+    }
+  }
+
+  function eventsBetween(after: string, end: string) {
+    return db.read
+      .select({ id: billingEvents.id, purchaseKey: billingEvents.purchaseKey })
+      .from(billingEvents)
+      .where(and(gt(billingEvents.id, after), lte(billingEvents.id, end)))
+      .orderBy(asc(billingEvents.id))
+      .limit(EVENTS_PER_PAGE)
+  }
+
+  function advance(from: Progress, to: Progress): Promise<Progress | null> {
+    return store(from, to, [])
+  }
+
+  /**
+   * Replaces what the purchases have contributed until now, and stores the progress. Returns null and changes nothing if
+   * another run has stored its progress meanwhile.
+   */
+  function store(
+    from: Progress,
+    to: Progress,
+    counted: Counted[],
+    alongside: (tx: Tx) => Promise<void> = async () => {},
+  ): Promise<Progress | null> {
+    return db.write(async (tx) => {
+      if (JSON.stringify(await load(tx)) !== JSON.stringify(from)) return null
+      await replace(tx, counted)
+      await alongside(tx)
+      if (to !== from) await save(tx, to)
+      return to
+    })
+  }
+
+  function cleared(): Progress {
+    return { version: VERSION, stage: 'clear', after: '', followAfter: '', counted: 0, total: 0 }
+  }
+
+  async function load(from: Pick<Tx, 'select'>): Promise<Progress | null> {
+    const [row] = await from.select().from(reconciliation).where(isProgress)
+    return row ? (JSON.parse(row.afterPurchase) as Progress) : null
+  }
+
+  async function save(tx: Tx, progress: Progress) {
+    const afterPurchase = JSON.stringify(progress)
+    await tx
+      .insert(reconciliation)
+      .values({ id: PROGRESS_ID, afterPurchase })
+      .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase } })
+  }
+
+  /** The lowest id that an event could have had some time ago, by the clock that makes the ids. */
+  function idBefore(ms: number): string {
+    const id = newId()
+    if (ms === 0) return id
+    const time = (timeOf(id).getTime() - ms).toString(16).padStart(12, '0')
+    return `${time.slice(0, 8)}-${time.slice(8)}`
+  }
+}
+
+/** Leaves half of the time to other work. */
+async function rest(since: number) {
+  await Bun.sleep(performance.now() - since)
+}
+
+/** When a UUIDv7 was made. */
+function timeOf(id: string): Date {
+  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
+}

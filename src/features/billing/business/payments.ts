@@ -1,0 +1,101 @@
+import { and, asc, between, eq, inArray } from 'drizzle-orm'
+import type { BillingDb } from '../schema.ts'
+import type { Conversion } from './conversion.ts'
+
+/** What was paid or refunded with one currency, and what the part with a rate amounts to after the conversion. */
+type Amount = { name: 'paid' | 'refunded'; currency: string; from: number; to: number | null }
+
+type MonthPayments = { amounts: Amount[]; firstDay: string | null }
+
+/** A month changes rarely, and its payments are converted day by day: so the results are kept. */
+const MAX_KEPT = 1_000
+const DAY_SERIES = ['paid.day', 'refunded.day']
+const MONTH_SERIES = ['paid.month', 'refunded.month']
+
+/** Reads the payments of months, converted at the rates of each day. */
+export function createPayments(db: BillingDb) {
+  const { environment, series, period, item, sum } = db.tables.businessSums
+  const kept = new Map<string, MonthPayments>()
+  return { readMonths }
+
+  /** `parts`: each a month, up to a day. */
+  async function readMonths(
+    stored: string,
+    parts: [month: string, until: string][],
+    conversion: Conversion,
+  ) {
+    const months = parts.map(([month]) => month).toSorted()
+    const sums = await rowsOf(stored, MONTH_SERIES, months[0] ?? '', months.at(-1) ?? '')
+    const found: MonthPayments[] = []
+    for (const [month, until] of parts) {
+      const own = sums.filter((row) => row.period === month)
+      const state = own.map((row) => [row.series, row.item, row.sum].join(' ')).join()
+      const key = [stored, month, until, conversion.version, state].join(' ')
+      const known = kept.get(key) ?? (await convertDays(stored, month, until, conversion))
+      kept.delete(key)
+      kept.set(key, known)
+      found.push(known)
+    }
+    for (const key of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(key)
+    return found
+  }
+
+  async function convertDays(stored: string, month: string, until: string, conversion: Conversion) {
+    const amounts = new Map<string, Amount>()
+    const rows = await rowsOf(stored, DAY_SERIES, `${month}-01`, until)
+    for (const { series, period, item: currency, sum } of rows) {
+      const name = series === 'paid.day' ? 'paid' : 'refunded'
+      const key = `${name} ${currency}`
+      const { from, to } = amounts.get(key) ?? { from: 0, to: 0 }
+      const rate = conversion.rateOn(currency, period)
+      amounts.set(key, {
+        name,
+        currency,
+        from: from + sum,
+        to: rate === null || to === null ? null : to + sum * rate,
+      })
+    }
+    const firstDay = rows.map((row) => row.period).toSorted()[0] ?? null
+    return { amounts: [...amounts.values()], firstDay }
+  }
+
+  function rowsOf(stored: string, names: string[], from: string, to: string) {
+    return db.read
+      .select({ series, period, item, sum })
+      .from(db.tables.businessSums)
+      .where(and(eq(environment, stored), inArray(series, names), between(period, from, to)))
+      .orderBy(asc(series), asc(period), asc(item))
+  }
+}
+
+/** The converted totals; an amount without a rate counts as 0. */
+export function amountsIn({ amounts }: MonthPayments = { amounts: [], firstDay: null }) {
+  const totalOf = (name: string) =>
+    Math.round(
+      amounts
+        .filter((amount) => amount.name === name)
+        .reduce((total, { to }) => total + (to ?? 0), 0),
+    )
+  return { paid: totalOf('paid'), refunded: totalOf('refunded') }
+}
+
+/** As paid, without a conversion. */
+export function paymentsByCurrency({ amounts }: MonthPayments) {
+  const found = new Map<string, { currency: string; paid: number; refunded: number }>()
+  for (const { name, currency, from } of amounts) {
+    const entry = found.get(currency) ?? { currency, paid: 0, refunded: 0 }
+    found.set(currency, { ...entry, [name]: from })
+  }
+  return [...found.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
+}
+
+/** Converts a share of a month's payments at their average rate, so that the shares add up to the whole. */
+export function convertShare(
+  { amounts }: MonthPayments,
+  name: string,
+  currency: string,
+  share: number,
+) {
+  const whole = amounts.find((amount) => amount.name === name && amount.currency === currency)
+  return whole?.to == null || whole.from === 0 ? 0 : (share * whole.to) / whole.from
+}

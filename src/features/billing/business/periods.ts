@@ -1,0 +1,222 @@
+import { DAY_MS } from '../../../lib/durations.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import { applyEvent } from '../purchases/fold.ts'
+import { PERIOD_STARTS, PERIOD_TOLERANCE_MS } from '../purchases/periods.ts'
+import type { Purchase } from '../purchases/purchase.ts'
+import { isRefund } from '../purchases/refunds.ts'
+
+/** A period of a purchase. Times in ms; amounts in thousandths of the currency. */
+export type Period = {
+  /** `once`: not a subscription. */
+  kind: 'trial' | 'paid' | 'once'
+  startsAt: number
+  /** When access ends, including a grace period; for `once` the start. */
+  endsAt: number
+  /** The end of the paid time, without a grace period. */
+  paidUntil: number
+  /** The product, the price and the entitlements, as JSON: what a plan is found by. */
+  offer: string
+  store: string
+  country: string
+  currency: string
+  /** Null if no event has named the price. */
+  amount: number | null
+  refundedAt: number | null
+  refund: number
+  hasFailedPayment: boolean
+}
+
+type Draft = {
+  /** The purchase after the period's last event. */
+  purchase: Purchase
+  transactionId: string | null
+  paid: OrderedEvent['paid']
+  country: string | null
+  isOnce: boolean
+  refundedAt: number | null
+  refund: number | null
+}
+
+/** The store is expected to report a renewal within this time. */
+const RENEWAL_DELAY_MS = DAY_MS
+const MAX_ENTITLEMENTS = 5
+const MIN_MS = Date.UTC(2000, 0)
+const MAX_MS = Date.UTC(2100, 0)
+const PROMOTIONAL = 'PROMOTIONAL'
+
+/** The periods of a purchase, from its events in order: a function of the log alone, never of the clock. */
+export function periodsOf(events: OrderedEvent[]): Period[] {
+  const drafts: Draft[] = []
+  let purchase: Purchase | null = null
+  for (const event of events) {
+    purchase = applyEvent(purchase, event)
+    if (startsPeriod(drafts.at(-1), purchase, event)) drafts.push(draftFrom(purchase, event))
+    const current = drafts.at(-1)
+    if (current) current.purchase = purchase
+    const draft = draftFor(drafts, event)
+    if (draft) complete(draft, event, draft === current)
+  }
+  const last = drafts.at(-1)
+  return drafts
+    .filter(({ purchase }) => isPaidFor(purchase))
+    .map((draft) => finish(draft, draft === last))
+    .toSorted((a, b) => a.startsAt - b.startsAt)
+}
+
+/** Ends the periods of a purchase that another one has replaced. */
+export function endPeriodsAt(periods: Period[], replacedAt: number): Period[] {
+  return periods.map((period) => {
+    const end = Math.max(period.startsAt, replacedAt)
+    const { endsAt, paidUntil } = period
+    return { ...period, endsAt: Math.min(endsAt, end), paidUntil: Math.min(paidUntil, end) }
+  })
+}
+
+/** Access that an operator, the provider or an outage has given is no purchase. */
+function isPaidFor({ purchasedAt, store, periodType, grant, isTemporary }: Purchase): boolean {
+  const isGiven = grant !== null || isTemporary || [store, periodType].includes(PROMOTIONAL)
+  return !isGiven && purchasedAt !== null && purchasedAt >= MIN_MS && purchasedAt < MAX_MS
+}
+
+function startsPeriod(current: Draft | undefined, purchase: Purchase, event: OrderedEvent) {
+  if (current === undefined) return true
+  const { purchasedAt } = current.purchase
+  if (!describesPeriod(event) || purchasedAt === null || purchase.purchasedAt === purchasedAt)
+    return false
+  const [known, named] = [current.transactionId, event.transactionId]
+  const areKnown = known !== null && named !== null
+  const distance = Math.abs((purchase.purchasedAt ?? purchasedAt) - purchasedAt)
+  if (distance <= PERIOD_TOLERANCE_MS) return areKnown && known !== named
+  return !(current.purchase.stated !== null && areKnown && known === named)
+}
+
+function describesPeriod({ type, stated }: OrderedEvent): boolean {
+  return PERIOD_STARTS.has(type) || stated !== null || type === 'HOMEPORT_RECONCILED'
+}
+
+function draftFrom(purchase: Purchase, event: OrderedEvent): Draft {
+  const { transactionId } = event
+  const isOnce = false
+  return {
+    purchase,
+    transactionId,
+    paid: null,
+    country: null,
+    isOnce,
+    refundedAt: null,
+    refund: null,
+  }
+}
+
+/** The period that an event is about. */
+function draftFor(drafts: Draft[], { purchasedAt, transactionId }: OrderedEvent) {
+  const byTime = drafts.findLast(({ purchase }) => {
+    const distance = Math.abs((purchase.purchasedAt ?? Number.NaN) - (purchasedAt ?? Number.NaN))
+    return distance <= PERIOD_TOLERANCE_MS
+  })
+  const last = drafts.at(-1)
+  if (transactionId === null) return purchasedAt === null ? last : byTime
+  const byTransaction = drafts.findLast((draft) => draft.transactionId === transactionId)
+  if (byTime && (byTransaction === undefined || byTransaction !== last)) return byTime
+  return byTransaction ?? (last?.transactionId === null ? last : undefined)
+}
+
+function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
+  const { type, paid, country, orderedAt } = event
+  draft.country ??= country
+  if (describesPeriod(event)) {
+    draft.transactionId ??= event.transactionId
+    draft.paid ??= paid
+    draft.isOnce ||= type === 'NON_RENEWING_PURCHASE'
+  }
+  if (isRefund(event) && paid !== null && paid.amount !== 0) draft.refund = Math.abs(paid.amount)
+  const refundedAt = event.refundedAt ?? (isRefund(event) ? orderedAt : null)
+  if (isCurrent) draft.refundedAt = draft.purchase.refundedAt
+  else if (type === 'REFUND_REVERSED') draft.refundedAt = null
+  else if (refundedAt !== null) draft.refundedAt = refundedAt
+}
+
+function finish({ purchase, paid, country, ...draft }: Draft, isLast: boolean): Period {
+  const { periodType, expiresAt, graceExpiresAt, endedAt, willRenew } = purchase
+  const startsAt = purchase.purchasedAt ?? 0
+  const isOnce = draft.isOnce || expiresAt === null || periodType === 'CONSUMABLE'
+  const isTrial = periodType === 'TRIAL'
+  const hasFailedPayment = purchase.billingIssueDetectedAt !== null
+  const isAwaited = isLast && willRenew && !hasFailedPayment && endedAt === null
+  const delay = isAwaited ? RENEWAL_DELAY_MS : 0
+  const end = Math.max(expiresAt ?? startsAt, graceExpiresAt ?? 0) + delay
+  const upTo = (time: number) =>
+    Math.min(Math.max(startsAt, Math.min(time, endedAt ?? MAX_MS)), MAX_MS)
+  const amount = isTrial ? 0 : (paid?.amount ?? null)
+  return {
+    kind: isOnce ? 'once' : isTrial ? 'trial' : 'paid',
+    startsAt,
+    endsAt: isOnce ? startsAt : upTo(end),
+    paidUntil: isOnce ? startsAt : upTo(expiresAt ?? startsAt),
+    offer: offerOf(purchase),
+    store: purchase.store ?? '',
+    country: country ?? '',
+    currency: paid?.currency ?? '',
+    amount,
+    refundedAt: amount ? draft.refundedAt : null,
+    refund: draft.refund ?? amount ?? 0,
+    hasFailedPayment,
+  }
+}
+
+function offerOf({ productId, priceId, entitlementIds }: Purchase): string {
+  return JSON.stringify([productId, priceId, entitlementIds.slice(0, MAX_ENTITLEMENTS)])
+}
+
+const KINDS = ['trial', 'paid', 'once'] as const
+type Row = [offer: number, kind: number, ...numbers: (number | null)[]]
+
+/** Periods as compact text: times in seconds, and the texts that most of them share only once. */
+export function encodePeriods(periods: Period[]): string {
+  const traits: string[] = []
+  const rows = periods.map((period): Row => {
+    const { kind, startsAt, endsAt, paidUntil, amount, refundedAt, refund } = period
+    const trait = JSON.stringify([period.offer, period.store, period.country, period.currency])
+    if (!traits.includes(trait)) traits.push(trait)
+    const start = toSeconds(startsAt)
+    const row: Row = [
+      traits.indexOf(trait),
+      KINDS.indexOf(kind),
+      start,
+      toSeconds(endsAt) - start,
+      toSeconds(paidUntil) - start,
+      amount,
+    ]
+    const isPlain = refundedAt === null && !period.hasFailedPayment
+    if (isPlain) return row
+    const refunded = refundedAt === null ? null : toSeconds(refundedAt)
+    return [...row, period.hasFailedPayment ? 1 : 0, refunded, refund]
+  })
+  return JSON.stringify([traits.map((trait) => JSON.parse(trait)), rows])
+}
+
+export function decodePeriods(text: string): Period[] {
+  const [traits, rows] = JSON.parse(text) as [string[][], number[][]]
+  return rows.map(([trait = 0, kind = 0, start = 0, length = 0, paid = 0, ...rest]) => {
+    const [offer = '', store = '', country = '', currency = ''] = traits[trait] ?? []
+    const [amount = null, failed = 0, refundedAt = null, refund = 0] = rest as (number | null)[]
+    return {
+      kind: KINDS[kind] ?? 'once',
+      startsAt: start * 1000,
+      endsAt: (start + length) * 1000,
+      paidUntil: (start + paid) * 1000,
+      offer,
+      store,
+      country,
+      currency,
+      amount,
+      refundedAt: refundedAt === null ? null : refundedAt * 1000,
+      refund: refund ?? 0,
+      hasFailedPayment: failed === 1,
+    }
+  })
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000)
+}

@@ -1,0 +1,48 @@
+import { sql } from 'drizzle-orm'
+import type { Columns } from '../../../platform/db/columns.ts'
+
+/** The business figures, derived from the log of events. */
+export function businessTables(columns: Columns) {
+  const { table, text, int, index, primaryKey } = columns
+
+  /** What each purchase contributes. */
+  const purchasePeriods = table(
+    'purchase_periods',
+    {
+      purchaseKey: text('line_key').primaryKey(),
+      /** As `encodePeriods` writes them. */
+      periods: text().notNull(),
+      /** The purchase that has replaced this one. */
+      replacedBy: text(),
+    },
+    (t) => [
+      index('purchase_periods_replaced').on(t.replacedBy).where(sql`${t.replacedBy} IS NOT NULL`),
+    ],
+  )
+
+  /** The sums of what the purchases contribute. */
+  const businessSums = table(
+    'business_sums',
+    {
+      environment: text().notNull(),
+      /** The figure, by what it is broken down, and `day` or `month`, as in `new.country.month`. */
+      series: text().notNull(),
+      /** `2026-10-31` or `2026-10`. */
+      period: text().notNull(),
+      /** The currency, the offer, the store or the country. */
+      item: text().notNull(),
+      /** A number, or an amount in thousandths of the currency. */
+      sum: int().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.environment, t.series, t.period, t.item] })],
+  )
+
+  /** Purchases to count again although they have no new event. */
+  const changedPurchases = table('changed_purchases', {
+    purchaseKey: text('line_key').primaryKey(),
+    /** A change during the work raises it, so that the row stays. */
+    changes: int().notNull(),
+  })
+
+  return { purchasePeriods, businessSums, changedPurchases }
+}

@@ -1,0 +1,177 @@
+import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
+import type { Period } from './periods.ts'
+
+/** What the rows of `business_sums` change by, by their `series`, `period` and `item`. */
+export type Sums = Map<string, number>
+
+/** The figures that are numbers at a point in time, and those that count what happens in a period. */
+export const BALANCES = ['active', 'trials'] as const
+export const FLOWS = [
+  'new',
+  'churned',
+  'recovered',
+  'saved',
+  'trialStarts',
+  'converted',
+  'unpriced',
+] as const
+/** The amounts, whose items are currencies. */
+const AMOUNTS = ['paid', 'refunded', 'recurring'] as const
+export const BREAKDOWNS = ['plan', 'store', 'country'] as const
+
+type Name = (typeof BALANCES)[number] | (typeof FLOWS)[number] | (typeof AMOUNTS)[number]
+
+/** A renewal that starts this soon after the end of the last period continues it. */
+const MAX_GAP_MS = HOUR_MS
+/** Retention is counted for this many months after the first payment. */
+const COHORT_MONTHS = 36
+/** A customer counts as retained only if the payment covers more of the month than time zones differ. */
+const MIN_RETAINED_MS = DAY_MS
+const DAYS_PER_MONTH = 365.25 / 12
+const SEPARATOR = '\t'
+
+/** Adds what the periods of a purchase contribute to `sums`, or with `sign` -1 takes it away. */
+export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
+  const subscribed = withoutGaps(periods.filter(({ kind }) => kind !== 'once'))
+  for (const period of subscribed) addBalances(period)
+  addMovements(subscribed)
+  addCohort(subscribed.filter(({ kind }) => kind === 'paid'))
+  for (const period of periods) addPayment(period)
+
+  function addBalances(period: Period) {
+    const { kind, startsAt, endsAt } = period
+    for (const [time, by] of [
+      [startsAt, 1],
+      [endsAt, -1],
+    ] as const) {
+      if (kind === 'trial') addCount('trials', time, by)
+      else {
+        addCount('active', time, by, period)
+        const amount = monthlyAmountOf(period)
+        if (amount !== 0) addCount('recurring', time, by * amount, undefined, period.currency)
+      }
+    }
+    if (kind === 'trial') addCount('trialStarts', startsAt, 1)
+  }
+
+  /** So that the active subscriptions at an end are those at the start + new + recovered - churned. */
+  function addMovements(subscribed: Period[]) {
+    let last: Period | null = null
+    let hasTrial = false
+    for (const period of subscribed) {
+      if (period.kind === 'trial') hasTrial = true
+      else {
+        if (last === null) {
+          addCount('new', period.startsAt, 1, period)
+          if (hasTrial) addCount('converted', period.startsAt, 1)
+        } else if (period.startsAt > last.endsAt) {
+          addCount('churned', last.endsAt, 1, last)
+          addCount('recovered', period.startsAt, 1)
+        } else if (last.hasFailedPayment) addCount('saved', period.startsAt, 1)
+        last = period
+      }
+    }
+    if (last !== null) addCount('churned', last.endsAt, 1, last)
+  }
+
+  function addPayment(period: Period) {
+    const { kind, startsAt, amount, refundedAt, refund } = period
+    if (kind === 'trial') return
+    if (amount === null) addCount('unpriced', startsAt, 1)
+    else if (amount !== 0) {
+      addAmount('paid', startsAt, amount, period)
+      if (refundedAt !== null) addAmount('refunded', refundedAt, refund, period)
+    }
+  }
+
+  function addCohort(paid: Period[]) {
+    const [first] = paid
+    if (first === undefined) return
+    const end = Math.max(...paid.map(({ paidUntil }) => paidUntil))
+    const cohort = monthOf(first.startsAt)
+    add('cohort', cohort, '00', 1)
+    for (let month = 1; month < COHORT_MONTHS; month++) {
+      const from = addMonths(first.startsAt, month) + MIN_RETAINED_MS
+      if (from >= end) break
+      const until = addMonths(first.startsAt, month + 1)
+      const isRetained = paid.some(
+        ({ startsAt, paidUntil }) => startsAt < until && paidUntil > from,
+      )
+      if (isRetained) add('cohort', cohort, String(month).padStart(2, '0'), 1)
+    }
+  }
+
+  /** Adds to the day and the month, also broken down if a period is given. */
+  function addCount(name: Name, time: number, by: number, period?: Period, item = '') {
+    const day = dayOf(time)
+    const month = day.slice(0, 7)
+    add(`${name}.day`, day, item, by)
+    add(`${name}.month`, month, item, by)
+    if (period === undefined) return
+    for (const [breakdown, value] of breakdownsOf(period)) {
+      add(`${name}.${breakdown}.day`, day, value, by)
+      add(`${name}.${breakdown}.month`, month, value, by)
+    }
+  }
+
+  /** Hardly a payment is in the future, so that its breakdown needs no days. */
+  function addAmount(name: Name, time: number, amount: number, period: Period) {
+    const { currency } = period
+    addCount(name, time, amount, undefined, currency)
+    for (const [breakdown, value] of breakdownsOf(period))
+      add(`${name}.${breakdown}.month`, monthOf(time), `${currency} ${value}`, amount)
+  }
+
+  function add(series: string, period: string, item: string, by: number) {
+    const key = [series, period, item].join(SEPARATOR)
+    sums.set(key, (sums.get(key) ?? 0) + sign * by)
+  }
+}
+
+function breakdownsOf({ offer, store, country }: Period) {
+  return [
+    ['plan', offer],
+    ['store', store],
+    ['country', country],
+  ] as const
+}
+
+export function partsOf(key: string) {
+  const [series = '', period = '', ...item] = key.split(SEPARATOR)
+  return { series, period, item: item.join(SEPARATOR) }
+}
+
+/** Each period ends at the latest when the next one starts, and lasts until then if it starts soon. */
+function withoutGaps(periods: Period[]): Period[] {
+  return periods.map((period, at) => {
+    const next = periods[at + 1]
+    if (next === undefined || next.startsAt > period.endsAt + MAX_GAP_MS) return period
+    return { ...period, endsAt: next.startsAt }
+  })
+}
+
+/** What the period costs per month. */
+function monthlyAmountOf({ startsAt, paidUntil, amount }: Period): number {
+  const months = (paidUntil - startsAt) / DAY_MS / DAYS_PER_MONTH
+  if (amount === null || months <= 0) return 0
+  return Math.round(amount / (months < 0.9 ? months : Math.round(months)))
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+function monthOf(ms: number): string {
+  return dayOf(ms).slice(0, 7)
+}
+
+/** The same day of a later month, or the month's last day. */
+function addMonths(ms: number, months: number): number {
+  const time = new Date(ms)
+  const day = time.getUTCDate()
+  time.setUTCDate(1)
+  time.setUTCMonth(time.getUTCMonth() + months)
+  const lastDay = new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate()
+  time.setUTCDate(Math.min(day, lastDay))
+  return time.getTime()
+}

@@ -1,0 +1,22 @@
+import { eq } from 'drizzle-orm'
+import type { Tx } from '../../platform/db/db.ts'
+import type { BillingDb } from './schema.ts'
+
+/** How far a job has come, in the row `id` of the `reconciliation` table. */
+export function createCursor(db: BillingDb, id: string) {
+  const { reconciliation } = db.tables
+  return { read, store }
+
+  /** The last key that was handled; null before the first. */
+  async function read(): Promise<string | null> {
+    const [row] = await db.read.select().from(reconciliation).where(eq(reconciliation.id, id))
+    return row?.afterPurchase ?? null
+  }
+
+  async function store(tx: Tx, afterPurchase: string) {
+    await tx
+      .insert(reconciliation)
+      .values({ id, afterPurchase })
+      .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase } })
+  }
+}
