@@ -65,7 +65,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       // An intermediary's refusal must not make the client send a request twice.
       if (!isTokenRefused(error)) throw error
       const next = await session.renew(accessToken)
-      // Another user may have signed in meanwhile: the request was not theirs.
+      // Another user may have signed in since: the request was not theirs.
       if (next.userId !== userId) throw error
       return sendRequest(next.accessToken)
     }

@@ -162,6 +162,12 @@ export type AccountExport = {
     /** ISO 8601; null while two-factor is off. */
     twoFactorSince: string | null
     hasPassword: boolean
+    /** ISO 8601: the first sign-in or refresh of the last day with either; null: never. */
+    lastSeenAt: string | null
+    /** Of the app that was used last: `ios`, `android` or `web`; null if unknown. */
+    platform: string | null
+    /** Of the last sign-in or refresh; null if unknown. */
+    country: string | null
   }
   /** Linked accounts at identity providers. */
   identities: {
@@ -177,6 +183,8 @@ export type AccountExport = {
   sessions: Device[]
   /** Every device that has signed in. */
   devices: { device: string; seenAt: string }[]
+  /** Notes of operators on the user; `author` is null for one from the command line. `createdAt`: ISO 8601. */
+  notes: { _id: string; text: string; author: string | null; createdAt: string }[]
   /** Unused links and challenges. */
   pending: { purpose: string; email: string | null; expiresAt: string }[]
 }

@@ -3,7 +3,15 @@ import { createTestApp, type TestApp } from '../support/app.ts'
 import { deliver, lifecycle, ms, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
 
-const NO_MATCH = { users: [], next: null, strangers: [], hasMoreNames: false, eventId: null }
+const NO_MATCH = {
+  users: [],
+  next: null,
+  strangers: [],
+  hasMoreNames: false,
+  eventId: null,
+  total: null,
+  scannedTo: null,
+}
 
 test('finds users by the beginning of their address, ignoring case, in order', async () => {
   await using app = await createTestApp()
@@ -23,8 +31,8 @@ test('without a query, lists all users in pages, newest first', async () => {
   for (let at = 0; at < 60; at++) {
     created.push((await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id)
   }
-  const first = await app.services.findUsers('', undefined)
-  const second = await app.services.findUsers('  ', first.next ?? '')
+  const first = await app.services.findUsers('')
+  const second = await app.services.findUsers('  ', { after: first.next ?? '' })
   expect([first.users.length, second.users.length, second.next]).toEqual([50, 10, null])
   const ids = [...first.users, ...second.users].map(({ id }) => id)
   expect(ids).toEqual(created.toReversed())
@@ -44,7 +52,7 @@ test('pages through addresses with the same beginning', async () => {
     })
   }
   const first = await find(app, 'ann')
-  const second = await app.services.findUsers('ann', first.next ?? '')
+  const second = await app.services.findUsers('ann', { after: first.next ?? '' })
   const found = [...first.users, ...second.users].map(({ email }) => email)
   expect(found).toEqual(Array.from({ length: 60 }, (_, at) => `ann${100 + at}@example.com`))
   expect(second.next).toBeNull()
@@ -88,13 +96,7 @@ test('reports app user ids that have events but no account', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
-  const stranger = {
-    users: [],
-    next: null,
-    strangers: ['web-visitor'],
-    hasMoreNames: false,
-    eventId: null,
-  }
+  const stranger = { ...NO_MATCH, strangers: ['web-visitor'] }
   expect(await find(app, 'web-visitor')).toEqual(stranger)
   expect(await find(app, '9000')).toEqual(stranger)
 })
@@ -128,7 +130,7 @@ test('the console finds users and shows a single user', async () => {
 })
 
 function find(app: TestApp, text: string) {
-  return app.services.findUsers(text, undefined)
+  return app.services.findUsers(text)
 }
 
 async function findIds(app: TestApp, text: string) {

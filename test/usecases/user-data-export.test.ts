@@ -35,6 +35,8 @@ test('the export contains everything that deleting the account removes', async (
 
   await app.ask('PUT', '/api/user/data/v1', { token, json: { theme: 'dark' } })
 
+  await app.services.users.notes.add(user._id, 'Asked for a refund.', 'olga')
+
   const before = await countRows()
   const exported = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
   expect(exported.account).toMatchObject({ hasPassword: true, emailVerifiedAt: null })
@@ -69,6 +71,7 @@ test('the export contains everything that deleting the account removes', async (
     refreshTokens: 1,
     identities: exported.identities.length,
     passkeys: exported.passkeys.length,
+    userNotes: exported.notes.length,
     oneTimeTokens: exported.pending.length,
     knownDevices: exported.devices.length,
     // What the exported subscription gives access to.

@@ -81,7 +81,7 @@ function createStore(client: Client): Store {
   function followSession() {
     return client.onAuthChange(({ reason, isSignedIn }: AuthChange) => {
       if (reason === 'refreshed') return
-      // The next user must not see the values of the last one. The settings belong to nobody.
+      // The next user must not see the values of the last one. The settings are the same for all users.
       resources.session.reset({ isSignedIn, user: null })
       for (const resource of [resources.subscription, resources.usage])
         resource.reset(isSignedIn ? undefined : null)

@@ -127,6 +127,7 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
       deleteUser,
       exportOthers: (user) => ({
         passkeys: [],
+        notes: [],
         ...files.exportOf(user),
         subscription: purchases.read(user),
         sandboxSubscription: purchases.read(user, 'sandbox'),

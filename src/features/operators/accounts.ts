@@ -3,6 +3,7 @@ import { asc, count, eq } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { CsvList } from '../../platform/http/csv.ts'
 import type { OperatorsDb } from './schema.ts'
 
 /** A `reader` can only view, an `operator` can make changes, an `owner` also manages operators. */
@@ -177,6 +178,21 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     const [row] = await from.select().from(operators).where(eq(operators.name, name))
     return row
   }
+}
+
+type ListedOperator = Awaited<ReturnType<OperatorAccounts['list']>>[number]
+
+/** The exported list. */
+export const OPERATORS_CSV: Omit<CsvList<ListedOperator>, 'read'> = {
+  name: 'operators',
+  columns: {
+    name: ({ name }) => name,
+    role: ({ role }) => role,
+    passkeys: ({ passkeys }) => passkeys,
+    has_password: ({ hasPassword }) => hasPassword,
+    is_set_up: ({ isSetUp }) => isSetUp,
+    created: ({ createdAt }) => createdAt,
+  },
 }
 
 /** 256 random bits for a link, a challenge or a session. */

@@ -1,20 +1,24 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Elysia } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
+import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
 import {
   allow,
   CONSOLE_API,
   operatorOf,
-  type RecordAction,
   sessionCookie,
   visitorOf,
 } from '../../platform/http/console-guard.ts'
+import { slicesOf } from '../../platform/http/csv.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { requestInfo } from '../../platform/http/request-id.ts'
+import { OPERATORS_CSV } from './accounts.ts'
+import { AUDIT_CSV, type AuditFilter } from './audit.ts'
 import {
   AddPasskey,
   AuditQuery,
+  auditFilterOf,
   IdParam,
   NamedOperator,
   NewOperator,
@@ -32,16 +36,15 @@ type OperatorsAdminDeps = {
   consoleUrl: string | null
   /** Whether a request has an active session. */
   isSignedIn: (request: Request) => Promise<boolean>
-  record: RecordAction
   now: () => Date
-}
+} & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
 
 /** The maximum number of entries in an export. */
 const MAX_EXPORTED = 10_000
 
 /** Sign-in to the console, operators, and the audit log. */
 export function operatorsAdmin(deps: OperatorsAdminDeps) {
-  const { operators, appName, consoleUrl, isSignedIn, record, now } = deps
+  const { operators, appName, consoleUrl, isSignedIn, record, exportCsv, namesOf, now } = deps
   const { accounts, audit, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
     .get(
@@ -180,6 +183,11 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       { params: IdParam, ...allow('self', 'stepUp') },
     )
     .get('/operators', async () => data(await accounts.list()), allow('reader'))
+    .get(
+      '/operators/export.csv',
+      (context) => exportCsv(context, { ...OPERATORS_CSV, read: accounts.list }),
+      allow('reader'),
+    )
     .post(
       '/operators',
       async ({ request, body }) => {
@@ -221,20 +229,39 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       },
       { ...json(NamedOperator), ...allow('owner', 'stepUp') },
     )
-    .get('/audit', async ({ query }) => data(await audit.list(filterOf(query))), {
+    .get('/audit', async ({ query }) => data(await listAudit(auditFilterOf(query))), {
       query: AuditQuery,
       ...allow('reader'),
     })
     .get(
+      '/audit/export.csv',
+      (context) => {
+        const filter = auditFilterOf(context.query)
+        const read = slicesOf('entries', (page) => audit.list({ ...filter, ...page }))
+        return exportCsv(context, { ...AUDIT_CSV, read })
+      },
+      { query: AuditQuery, ...allow('operator', 'stepUp') },
+    )
+    .get(
       '/audit/export',
       async ({ request, query, set }) => {
         set.headers['content-disposition'] = 'attachment; filename="audit.json"'
-        const { entries } = await audit.list({ ...filterOf(query), limit: MAX_EXPORTED })
+        const { entries } = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
         await record(request, { action: 'audit.export', after: query })
         return entries
       },
       { query: AuditQuery, ...allow('operator', 'stepUp') },
     )
+
+  /** A page of the log, with the names of the users in it. The first page has the total. */
+  async function listAudit(filter: AuditFilter) {
+    const page = await audit.list(filter)
+    return {
+      ...page,
+      total: filter.after === undefined ? await audit.count(filter) : null,
+      names: await namesOf(page.entries.map(({ target }) => target)),
+    }
+  }
 
   /** Records sign-ins and sign-outs, with the device. */
   async function logSignIn(
@@ -268,8 +295,4 @@ function methodOf(proof: object) {
 /** Whether the credentials were wrong, as opposed to a rate limit or a busy server. */
 function isWrongProof(error: unknown): boolean {
   return error instanceof AppError && error.code === 'invalid_credentials'
-}
-
-function filterOf({ since, ...rest }: typeof AuditQuery.static) {
-  return { ...rest, since: since === undefined ? undefined : new Date(since) }
 }

@@ -1,5 +1,7 @@
-import { and, desc, eq, gte, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
+import { countUpTo1001 } from '../../platform/db/key-ranges.ts'
+import type { CsvList } from '../../platform/http/csv.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
 
 /** An action, its operator and its target. */
@@ -23,10 +25,14 @@ export type AuditFilter = {
   target?: string | undefined
   /** Entries at or after this time. */
   since?: Date | undefined
-  /** The last id of the previous page: only older entries are listed. */
+  /** `-at`, the newest first, unless it says otherwise. */
+  sort?: (typeof AUDIT_ORDERS)[number] | undefined
+  /** The last id of the previous page: only entries after it are listed. */
   after?: string | undefined
   limit?: number | undefined
 }
+
+export const AUDIT_ORDERS = ['at', '-at'] as const
 
 type AuditDeps = { db: OperatorsDb; retentionDays: number; now: () => Date; newId: () => string }
 
@@ -48,7 +54,7 @@ const MAX_TEXT_LENGTH = 2_000
 /** The audit log of operators' actions. Entries are deleted after `retentionDays`. */
 export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
   const { auditEntries } = db.tables
-  return { record, list, sweep }
+  return { record, list, count, sweep }
 
   async function record(entry: AuditEntry) {
     const { operator, origin, action, target, before, after, requestId, isPublic } = entry
@@ -70,25 +76,37 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
   }
 
   /**
-   * Lists the newest entries first. `next` is the `after` of the next page, null on the last one.
+   * Lists the newest entries first, or the oldest. `next` is the `after` of the next page, null on the last one.
    */
-  async function list({ action, operator, target, since, after, limit = PAGE_SIZE }: AuditFilter) {
+  async function list({ after, limit = PAGE_SIZE, sort, ...filter }: AuditFilter) {
+    const [isLater, inOrder] = sort === 'at' ? [gt, asc] : [lt, desc]
     const rows = await db.read
       .select()
       .from(auditEntries)
       .where(
-        and(
-          action === undefined ? undefined : eq(auditEntries.action, action),
-          operator === undefined ? undefined : eq(auditEntries.operator, operator),
-          target === undefined ? undefined : eq(auditEntries.target, target),
-          since === undefined ? undefined : gte(auditEntries.at, since),
-          after === undefined ? undefined : lt(auditEntries.id, after),
-        ),
+        and(matches(filter), after === undefined ? undefined : isLater(auditEntries.id, after)),
       )
-      .orderBy(desc(auditEntries.id))
+      .orderBy(inOrder(auditEntries.id))
       .limit(limit + 1)
     const entries = rows.slice(0, limit)
     return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
+  }
+
+  /** How many entries match, up to 1,001; null if no index covers the filter. */
+  async function count(filter: AuditFilter) {
+    const { action, operator, target, since } = filter
+    const criteria = [action, operator, target].filter((one) => one !== undefined)
+    if (criteria.length > 1 || since !== undefined) return null
+    return countUpTo1001(db.read, auditEntries, auditEntries.id, matches(filter))
+  }
+
+  function matches({ action, operator, target, since }: AuditFilter) {
+    return and(
+      action === undefined ? undefined : eq(auditEntries.action, action),
+      operator === undefined ? undefined : eq(auditEntries.operator, operator),
+      target === undefined ? undefined : eq(auditEntries.target, target),
+      since === undefined ? undefined : gte(auditEntries.at, since),
+    )
   }
 
   async function sweep() {
@@ -97,6 +115,24 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
       await tx.delete(auditEntries).where(lt(auditEntries.at, oldest))
     })
   }
+}
+
+type Entry = Awaited<ReturnType<ReturnType<typeof createAudit>['list']>>['entries'][number]
+
+/** The exported list. */
+export const AUDIT_CSV: Omit<CsvList<Entry>, 'read'> = {
+  name: 'audit',
+  isPersonal: true,
+  columns: {
+    at: ({ at }) => at,
+    operator: ({ operator }) => operator,
+    origin: ({ origin }) => origin,
+    action: ({ action }) => action,
+    target: ({ target }) => target,
+    before: ({ before }) => before,
+    after: ({ after }) => after,
+    request_id: ({ requestId }) => requestId,
+  },
 }
 
 /** Masks secret fields at any depth and truncates long texts. */

@@ -1,9 +1,12 @@
+import { Elysia } from 'elysia'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { consoleUrlOf } from '../../platform/public-url.ts'
 import { operatorsAdmin } from './admin.ts'
 import { operatorsCommands } from './commands.ts'
 import { createOperators } from './operators.ts'
 import { type OperatorsDb, operatorTables } from './schema.ts'
+import { viewsAdmin } from './views/admin.ts'
+import { createViews } from './views/views.ts'
 
 /** Console operators, and the audit log of their actions. */
 export const operatorsFeature = {
@@ -17,8 +20,10 @@ export const operatorsFeature = {
     const consoleUrl = consoleUrlOf(config)
     return {
       services: { operators, consoleUrl },
-      consoleRoutes: ({ record, isSignedIn }: ConsoleContext) =>
-        operatorsAdmin({ operators, appName, consoleUrl, isSignedIn, record, now }),
+      consoleRoutes: (context: ConsoleContext) =>
+        new Elysia({ name: 'operators-console' })
+          .use(operatorsAdmin({ operators, appName, consoleUrl, now, ...context }))
+          .use(viewsAdmin(createViews(platform.db))),
       jobs: [
         {
           name: 'old audit entries',

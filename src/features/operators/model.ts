@@ -2,6 +2,7 @@ import { t } from 'elysia'
 import { closedObject, oneOf } from '../../platform/http/envelope.ts'
 import { PasskeyAssertion, PasskeyAttestation } from '../../platform/http/passkey-models.ts'
 import { ROLES } from './accounts.ts'
+import { AUDIT_ORDERS } from './audit.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })
 
@@ -27,9 +28,15 @@ export const Proof = t.Union([
 export const AddPasskey = closedObject({ passkey: PasskeyAttestation, passkeyName: text(100) })
 export const IdParam = closedObject({ id: text(200) })
 export const AuditQuery = closedObject({
+  sort: t.Optional(oneOf(AUDIT_ORDERS, { description: 'by time' })),
   action: t.Optional(text(100)),
   operator: t.Optional(text(64)),
   target: t.Optional(text(300)),
   since: t.Optional(t.String({ format: 'date-time' })),
   after: t.Optional(text(40)),
 })
+
+/** The filter in a query of the audit log. */
+export function auditFilterOf({ since, ...rest }: typeof AuditQuery.static) {
+  return { ...rest, since: since === undefined ? undefined : new Date(since) }
+}

@@ -95,6 +95,21 @@ export function operatorTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.operatorId, t.hash] })],
   )
 
+  /** Lists with filters that operators have named for themselves. */
+  const operatorViews = table(
+    'operator_views',
+    {
+      operatorId: text()
+        .notNull()
+        .references(() => operators.id, { onDelete: 'cascade' }),
+      name: text().notNull(),
+      /** The screen, such as `people`, and the query of its address. */
+      path: text().notNull(),
+      search: text().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.operatorId, t.name] })],
+  )
+
   /** Operators' actions in the console and on the command line. Rows are never changed, only deleted when old. */
   const auditEntries = table(
     'audit_entries',
@@ -126,6 +141,7 @@ export function operatorTables(columns: Columns) {
     operatorSessions,
     operatorTokens,
     operatorRecoveryCodes,
+    operatorViews,
     auditEntries,
   }
 }

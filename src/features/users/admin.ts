@@ -1,15 +1,15 @@
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
+import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
-import {
-  allow,
-  CONSOLE_API,
-  type RecordAction,
-  visitorOf,
-} from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, operatorOf, visitorOf } from '../../platform/http/console-guard.ts'
+import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
-import type { FoundUsers } from './accounts/directory.ts'
+import type { ListedUser } from './accounts/directory.ts'
+import type { FindUsers } from './accounts/find-users.ts'
+import { MAX_NOTE_LENGTH } from './accounts/notes.ts'
+import { FILTERS, readFilter } from './accounts/user-filter.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
 
@@ -17,33 +17,68 @@ type UsersAdminDeps = {
   users: Users
   profile: Profile
   limits: Limits
-  findUsers: (text: string, after: string | undefined) => Promise<FoundUsers>
+  findUsers: FindUsers
+  /** What a user has access to, and why. */
+  accessOf: (userId: string) => Promise<unknown>
+  now: () => Date
   exportData: (userId: string) => Promise<Record<string, unknown>>
   deleteAccount: (userId: string) => Promise<void>
-  record: RecordAction
-}
+} & Pick<ConsoleContext, 'record' | 'exportCsv'>
 
 const IdParam = closedObject({ id: t.String({ maxLength: 100 }) })
 const SessionParams = closedObject({
   id: t.String({ maxLength: 100 }),
   session: t.String({ maxLength: 100 }),
 })
+const NoteParams = closedObject({
+  id: t.String({ maxLength: 100 }),
+  note: t.String({ maxLength: 100 }),
+})
+const NoteBody = closedObject({ text: t.String({ maxLength: MAX_NOTE_LENGTH }) })
+const filterText = t.Optional(t.String({ maxLength: 100 }))
 const SearchQuery = closedObject({
   q: t.Optional(t.String({ maxLength: 300 })),
   after: t.Optional(t.String({ maxLength: 400 })),
+  ...(Object.fromEntries(Object.keys(FILTERS).map((name) => [name, filterText])) as {
+    [name in keyof typeof FILTERS]: typeof filterText
+  }),
 })
 /** The operator confirms a deletion by typing the user's address, or a guest's id. */
 const Confirmation = closedObject({ confirm: t.String({ maxLength: 400 }) })
 
 /** Lets operators find and help users. */
 export function userAdmin(deps: UsersAdminDeps) {
-  const { users, profile, limits, findUsers, exportData, deleteAccount, record } = deps
+  const { users, profile, limits, findUsers, accessOf, exportData, deleteAccount } = deps
+  const { record, exportCsv } = deps
   const { accounts, directory, devices, identities, addresses, accountSecurity, twoFactor } = users
   return new Elysia({ name: 'people-admin', prefix: `${CONSOLE_API}/people` })
-    .get('', async ({ query }) => data(await findUsers(query.q ?? '', query.after)), {
-      query: SearchQuery,
-      ...allow('reader'),
-    })
+    .get(
+      '',
+      async ({ query: { q = '', after, ...texts } }) => {
+        const filter = readFilter(texts, deps.now())
+        return data(await findUsers(q, { after, filter }))
+      },
+      { query: SearchQuery, ...allow('reader') },
+    )
+    .get(
+      '/export.csv',
+      (context) => {
+        const { q = '', after: _first, ...texts } = context.query
+        const filter = readFilter(texts, deps.now())
+        const read = slicesOf('users', (slice) => findUsers(q, { ...slice, filter }))
+        return exportCsv(context, { name: 'people', isPersonal: true, columns: COLUMNS, read })
+      },
+      { query: SearchQuery, ...allow('operator', 'stepUp') },
+    )
+    .get(
+      '/:id/sessions/export.csv',
+      (context) => {
+        const { id } = context.params
+        const list = { name: 'sessions', isPersonal: true, columns: SESSION_COLUMNS, target: id }
+        return exportCsv(context, { ...list, read: () => devices.list(id, '') })
+      },
+      { params: IdParam, ...allow('operator', 'stepUp') },
+    )
     .get(
       '/:id',
       async ({ params: { id } }) => {
@@ -57,13 +92,35 @@ export function userAdmin(deps: UsersAdminDeps) {
         return data({
           user: await profile.read(account.id, ''),
           account: await accounts.describe(account.id),
+          access: await accessOf(account.id),
           identities: await identities.list(account.id),
           passkeys: await users.passkeys.list(account.id),
           sessions: await devices.list(account.id, ''),
+          notes: await users.notes.list(account.id),
           limits: activeLimits.map(({ name, until }) => ({ name, until: until.toISOString() })),
         })
       },
       { params: IdParam, ...allow('reader') },
+    )
+    .post(
+      '/:id/notes',
+      async ({ request, params, body }) => {
+        const { id } = await directory.find(params.id)
+        const note = await users.notes.add(id, body.text, operatorOf(request).name)
+        // Not the text, which is deleted with the user.
+        await record(request, { action: 'user.add-note', target: id, after: { note } })
+        return data({ note })
+      },
+      { params: IdParam, ...json(NoteBody), ...allow('operator') },
+    )
+    .post(
+      '/:id/notes/:note/delete',
+      async ({ request, params: { id, note } }) => {
+        await users.notes.remove(id, note)
+        await record(request, { action: 'user.delete-note', target: id, before: { note } })
+        return data(null)
+      },
+      { params: NoteParams, ...allow('operator') },
     )
     .post(
       '/:id/sign-out',
@@ -145,4 +202,26 @@ export function userAdmin(deps: UsersAdminDeps) {
       },
       { params: IdParam, ...json(Confirmation), ...allow('operator', 'stepUp') },
     )
+}
+
+type Session = Awaited<ReturnType<Users['devices']['list']>>[number]
+
+/** The columns of exported lists. */
+const COLUMNS: Record<string, (user: ListedUser) => unknown> = {
+  user_id: ({ id }) => id,
+  email: ({ email }) => email,
+  name: ({ name }) => name,
+  sign_in: ({ loginType }) => loginType,
+  email_verified: ({ emailVerified }) => emailVerified,
+  registered: ({ createdAt }) => createdAt,
+  last_seen: ({ lastSeenAt }) => lastSeenAt,
+  status: ({ status }) => status,
+  plan: ({ plan }) => plan,
+  platform: ({ platform }) => platform,
+  country: ({ country }) => country,
+}
+const SESSION_COLUMNS: Record<string, (session: Session) => unknown> = {
+  device: ({ device }) => device,
+  last_used: ({ lastUsedAt }) => lastUsedAt,
+  signed_in: ({ createdAt }) => createdAt,
 }

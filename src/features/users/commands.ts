@@ -1,6 +1,8 @@
 import { dataCommand, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Page } from './accounts/directory.ts'
+import type { FindUsers } from './accounts/find-users.ts'
+import { FILTERS, type FilterTexts, readFilter } from './accounts/user-filter.ts'
 import { userImport } from './import/command.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
@@ -8,8 +10,19 @@ import type { Users } from './users.ts'
 type Needs = {
   users: Users
   profile: Profile
+  findUsers: FindUsers
+  now: () => Date
   exportData: (userId: string) => Promise<Record<string, unknown>>
   deleteAccount: (userId: string) => Promise<void>
+}
+
+type ListInput = { page: Page; filter: FilterTexts }
+
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
+
+/** `--created-from` for `createdFrom`. */
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 const USER = '<id-or-email>'
@@ -22,13 +35,27 @@ const userList = dataCommand({
   options: [
     ['--after <cursor>', 'continue after this cursor from the previous output'],
     ['--limit <count>', 'maximum number of results (default: 50)'],
+    ...FILTER_NAMES.map((name): [string, string] => [`${flagOf(name)} <value>`, FILTERS[name]]),
   ],
-  input: ([emailPrefix], { after, limit }) => ({
-    ...(emailPrefix === undefined ? {} : { emailPrefix }),
-    ...(typeof after === 'string' ? { after } : {}),
-    ...(typeof limit === 'string' ? { limit: parseLimitOption(limit) } : {}),
-  }),
-  work: ({ users }: Needs, page: Page) => users.directory.list(page),
+  input: ([emailPrefix], { after, limit, ...options }) => {
+    const texts = FILTER_NAMES.flatMap((name) => {
+      const text = options[name]
+      return typeof text === 'string' ? [[name, text]] : []
+    })
+    return {
+      page: {
+        ...(emailPrefix === undefined ? {} : { emailPrefix }),
+        ...(typeof after === 'string' ? { after } : {}),
+        ...(typeof limit === 'string' ? { limit: parseLimitOption(limit) } : {}),
+      },
+      filter: Object.fromEntries(texts) as FilterTexts,
+    }
+  },
+  work: async ({ users, findUsers, now }: Needs, { page, filter }: ListInput) => {
+    const { emailPrefix, ...rest } = page
+    if (Object.keys(filter).length === 0) return users.directory.list(page)
+    return findUsers(emailPrefix ?? '', { ...rest, filter: readFilter(filter, now()) })
+  },
   print: ({ users, next }) =>
     [
       ...users.map(({ id, email, loginType, emailVerified, createdAt }) => {
@@ -41,7 +68,7 @@ const userList = dataCommand({
 
 const userShow = dataCommand({
   name: 'user show',
-  summary: 'Show an account: profile, linked providers, passkeys, devices',
+  summary: 'Show an account: profile, linked providers, passkeys, devices, notes',
   arguments: USER,
   input: readUserArgument,
   work: async ({ users, profile }: Needs, user: string) => {
@@ -52,6 +79,7 @@ const userShow = dataCommand({
       identities: await users.identities.list(id),
       passkeys: await users.passkeys.list(id),
       sessions: await users.devices.list(id, ''),
+      notes: await users.notes.list(id),
     }
   },
   print: prettyJson,
@@ -140,6 +168,20 @@ const userSendVerification = dataCommand({
   print: ({ email }) => `The e-mail to ${email} is on its way.`,
   changes: ({ sent }) => ({ userId: sent }),
   target: ({ sent }) => sent,
+})
+
+const userNote = dataCommand({
+  name: 'user note',
+  summary: 'Add a note to a user, for other operators',
+  arguments: `${USER} <text>`,
+  input: ([user = '', text = '']) => ({ user, text }),
+  work: async ({ users }: Needs, { user, text }) => {
+    const { id } = await users.directory.find(user)
+    return { userId: id, note: await users.notes.add(id, text, null) }
+  },
+  print: ({ userId }) => `Added a note to ${userId}.`,
+  changes: ({ note }) => ({ note }),
+  target: ({ userId }) => userId,
 })
 
 const userSignOut = dataCommand({
@@ -233,6 +275,7 @@ export const userCommands = [
   userImport,
   userVerify,
   userSendVerification,
+  userNote,
   userSignOut,
   userResetTwoFactor,
   userExport,

@@ -17,6 +17,7 @@ import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { createFindUsers } from './accounts/find-users.ts'
 import { userExport } from './accounts/model.ts'
+import { type AccessSearch, createUserSearch } from './accounts/user-search.ts'
 import { userAdmin } from './admin.ts'
 import { userCommands } from './commands.ts'
 import type { MailLinks } from './email/email-addresses.ts'
@@ -57,6 +58,10 @@ type Needs = {
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   customerIdsOf: (text: string) => Promise<string[]>
   isEvent: (id: string) => Promise<boolean>
+  /** Finds users by what they pay for. */
+  access: AccessSearch & { factsOf: Parameters<typeof createFindUsers>[0]['accessOf'] }
+  /** What a user has access to, and why, in the form that the console shows. */
+  accessOf: (userId: string) => Promise<unknown>
   /** Called in the transaction that ends sessions before they expire. */
   onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
   /** Overridden only in tests. */
@@ -116,7 +121,13 @@ export const usersFeature = {
       readProfile: profile.read,
     })
     const { directory, devices, oneTimeTokens } = users
-    const findUsers = createFindUsers({ ...needs, ...directory, idsByName: accounts.names.find })
+    const findUsers = createFindUsers({
+      ...needs,
+      ...directory,
+      search: createUserSearch({ db, access: needs.access }),
+      accessOf: needs.access.factsOf,
+      idsByName: accounts.names.find,
+    })
     const { limits } = platform
     const serverUsers = createServerUsers({ ...users, profile })
     const introspect = createIntrospection({
@@ -141,8 +152,8 @@ export const usersFeature = {
         ),
       serverRoutes: (context: ServerContext) =>
         serverUserRoutes({ users, serverUsers, introspect, deleteAccount, ...context }),
-      consoleRoutes: ({ record }: ConsoleContext) =>
-        userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }),
+      consoleRoutes: (context: ConsoleContext) =>
+        userAdmin({ ...needs, ...context, users, profile, limits, findUsers, now }),
       jobs: userJobs({ users, outbox, names: accounts.names }),
       userData: {
         users: {
@@ -182,6 +193,11 @@ export const usersFeature = {
           deletion: byForeignKey,
           export: { passkeys: users.passkeys.list },
           merging: accountsOnly,
+        },
+        userNotes: {
+          deletion: byForeignKey,
+          export: { notes: users.notes.list },
+          merging: users.notes.move,
         },
         recoveryCodes: {
           deletion: byForeignKey,

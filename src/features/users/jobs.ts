@@ -19,6 +19,12 @@ export function userJobs({ users, outbox, names }: UserJobsDeps): Job[] {
       run: names.backfill,
       isDueAtStart: async () => true,
     },
+    {
+      name: 'last seen',
+      schedule: ['47 4 * * *'],
+      run: users.lastSeen.backfill,
+      isDueAtStart: async () => true,
+    },
     { name: 'idle guests', schedule: ['40 3 * * *'], run: users.guests.sweep, deletesByAge: true },
     {
       name: 'expired sessions',

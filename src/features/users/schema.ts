@@ -1,7 +1,12 @@
+import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 
 export type UsersDb = Db<ReturnType<typeof userTables>>
+
+/** Conditions of partial indexes. A query must use the same expression for its index to be chosen. */
+export const GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} = 'guest'`
+export const NOT_GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} <> 'guest'`
 
 /** User accounts, their credentials and their sessions. */
 export function userTables(columns: Columns) {
@@ -33,8 +38,23 @@ export function userTables(columns: Columns) {
       twoFactorStep: int(),
       createdAt: ms().notNull(),
       updatedAt: ms().notNull(),
+      /** The first sign-in or refresh of the last day (UTC) with one; 0: never. */
+      lastSeenAt: ms().notNull().default(sql`0`),
+      /** `ios`, `android` or `web`, as the app said last. */
+      platform: text(),
+      /** A country code, as the proxy said last. */
+      country: text(),
     },
-    (t) => [uniqueIndex('users_email_key').on(t.emailKey)],
+    (t) => [
+      uniqueIndex('users_email_key').on(t.emailKey),
+      // For the filters of the list of users. The id makes the order of equal values definite.
+      index('users_created').on(t.createdAt, t.id),
+      index('users_seen').on(t.lastSeenAt, t.id),
+      index('users_platform').on(t.platform, t.id),
+      index('users_country').on(t.country, t.id),
+      index('users_guests').on(t.id).where(GUESTS(t)),
+      index('users_not_guests').on(t.id).where(NOT_GUESTS(t)),
+    ],
   )
 
   /** The words of users' names, in lower case and without accents, for the search. */
@@ -50,6 +70,22 @@ export function userTables(columns: Columns) {
       primaryKey({ columns: [t.word, t.userId] }),
       index('user_names_user').on(t.userId, t.word),
     ],
+  )
+
+  /** Operators' notes on users. */
+  const userNotes = table(
+    'user_notes',
+    {
+      id: text().primaryKey(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      text: text().notNull(),
+      /** The name of the operator; null for a command. */
+      author: text(),
+      createdAt: ms().notNull(),
+    },
+    (t) => [index('user_notes_user').on(t.userId, t.id)],
   )
 
   /** How far filling a new table from the users has come. */
@@ -187,6 +223,7 @@ export function userTables(columns: Columns) {
   return {
     users,
     userNames,
+    userNotes,
     userBackfills,
     sessions,
     refreshTokens,

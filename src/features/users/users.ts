@@ -8,6 +8,7 @@ import { createAccountSecurity } from './accounts/account-security.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { createDirectory } from './accounts/directory.ts'
 import { createGuests } from './accounts/guests.ts'
+import { createNotes } from './accounts/notes.ts'
 import { createSignInMethods } from './accounts/sign-in-methods.ts'
 import { createSignUp, type SignUpMode } from './accounts/sign-up.ts'
 import { createEmailCodes } from './credentials/email-codes.ts'
@@ -26,6 +27,7 @@ import { createUserPasskeys, type RelyingParty } from './passkeys/passkeys.ts'
 import type { UserProfile } from './profile/model.ts'
 import type { UsersDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
+import { createLastSeen } from './sessions/last-seen.ts'
 import { createSessionEndings } from './sessions/session-endings.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSignIn } from './sessions/sign-in.ts'
@@ -73,7 +75,7 @@ export type Users = ReturnType<typeof createUsers>
 
 /** Creates the services of this feature. */
 export function createUsers(deps: UsersDeps) {
-  const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
+  const { db, accounts, identities, outbox, now, tokens, limits, log } = deps
   const { sealKey, recoveryKey, passwordMinLength, passwords, appName, alertEmail, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
   const { hasRecentAssets, onSessionsEnded, signUpMode, relyingParty, openId } = deps
@@ -85,6 +87,7 @@ export function createUsers(deps: UsersDeps) {
   const proof = createPasswordProof({ db, accounts, passwords, limits, hashKinds })
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
   const ownerProof = createOwnerProof({ db, accounts, proof, now })
+  const notes = createNotes(deps)
   const signInMethods = createSignInMethods({ db, accounts, relyingParty })
   const signUp = createSignUp({
     mode: signUpMode,
@@ -95,7 +98,8 @@ export function createUsers(deps: UsersDeps) {
     appLink: links.app,
   })
   const isLimited = limits.isOn
-  const sessions = createSessions({ isLimited, db, tokens, endings, now, newId, onTokenReuse })
+  const lastSeen = createLastSeen({ db, now })
+  const sessions = createSessions({ ...deps, isLimited, endings, lastSeen, onTokenReuse })
   const twoFactor = createTwoFactor({
     db,
     sealKey,
@@ -170,16 +174,7 @@ export function createUsers(deps: UsersDeps) {
     appName,
     now,
   })
-  const passkeyLogin = createPasskeyLogin({
-    db,
-    accounts,
-    oneTimeTokens,
-    signIn,
-    limits,
-    relyingParty,
-    key: recoveryKey,
-    now,
-  })
+  const passkeyLogin = createPasskeyLogin({ ...deps, oneTimeTokens, signIn, key: recoveryKey })
   const guests = createGuests({
     db,
     accounts,
@@ -230,6 +225,8 @@ export function createUsers(deps: UsersDeps) {
     guests,
     identities,
     importer,
+    lastSeen,
+    notes,
     oneTimeTokens,
     outbox,
     ownerProof,

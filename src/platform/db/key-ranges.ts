@@ -1,4 +1,4 @@
-import { and, asc, gt, lte, type SQL } from 'drizzle-orm'
+import { and, asc, count, gt, gte, lt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Reader } from './db.ts'
 
@@ -42,4 +42,21 @@ export async function countRows(
     count += await read.$count(table, range)
   }
   return count
+}
+
+/** Texts that begin with `prefix`, as a range of the column's index. */
+export function beginsWith(column: SQLiteColumn, prefix: string) {
+  return and(gte(column, prefix), lt(column, `${prefix}\u{10ffff}`))
+}
+
+/** The number of rows that match, counted to 1,001 at most: enough to say "more than 1,000". */
+export async function countUpTo1001(
+  read: Reader,
+  table: SQLiteTable,
+  key: SQLiteColumn,
+  where: SQL | undefined,
+): Promise<number> {
+  const counted = read.select({ key }).from(table).where(where).limit(1_001).as('counted')
+  const [row] = await read.select({ count: count() }).from(counted)
+  return row?.count ?? 0
 }

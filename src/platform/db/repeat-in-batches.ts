@@ -14,3 +14,32 @@ export async function repeatInBatches(
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+/** How far a backfill has come: the last key that it has handled; null before its first change. */
+type Progress = {
+  read: () => Promise<string | null>
+  store: (tx: Tx, reached: string) => Promise<void>
+}
+
+/** Sorts after every id and key. */
+const END = '~'
+
+/**
+ * Fills a new table from rows that are older than it, in the background and in small changes. `fill` handles the rows
+ * after a key, and returns the last one's key; undefined when there are no more. A restart goes on where it stopped.
+ */
+export async function backfill(
+  db: Pick<Db<unknown>, 'write'>,
+  { read, store }: Progress,
+  fill: (tx: Tx, after: string) => Promise<string | undefined>,
+  signal: AbortSignal,
+) {
+  for (let after = (await read()) ?? ''; after !== END && !signal.aborted; ) {
+    after = await db.write(async (tx) => {
+      const reached = (await fill(tx, after)) ?? END
+      await store(tx, reached)
+      return reached
+    })
+    await Bun.sleep(1)
+  }
+}

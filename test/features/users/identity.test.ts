@@ -229,6 +229,7 @@ test('the export contains all of the user’s data and nobody else’s', async (
     'devices',
     'pending',
     'passkeys',
+    'notes',
     'changes',
     'data',
     'attachments',

@@ -101,7 +101,7 @@ describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
   test('a guest from before cannot become an account', async () => {
     await using it = await setUp(mode)
     const { accounts, signIn } = it.app.services.users
-    const device = { name: 'ios', sealed: false }
+    const device = { name: 'ios', sealed: false, platform: null, country: null }
     const grant = await it.app.services.db.write(async (tx) => {
       const guest = await accounts.create(tx, 'guest', { name: '', locale: 'en', timezone: 'utc' })
       return signIn.openSession(tx, guest, device)

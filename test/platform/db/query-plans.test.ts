@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect } from 'bun:test'
+import { type FilterTexts, readFilter } from '../../../src/features/users/accounts/user-filter.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
@@ -11,6 +12,28 @@ const GROWING = [
   ...['billing_events', 'billing_aliases', 'subscriptions', 'line_holders', 'line_checkpoints'],
   ...['transfer_ids', 'user_documents', 'user_changes', 'access_states', 'usage_counters'],
   ...['webhook_messages', 'webhook_deliveries', 'webhook_attempts'],
+]
+
+/** Indexes that hold only the rows of their query, which has a limit. */
+const PARTIAL = /USING (COVERING )?INDEX users_(not_)?guests$/
+
+/** Every filter of the list of users, alone and together. */
+const ALL_FILTERS = {
+  status: 'paying',
+  plan: 'pro_month',
+  guest: 'false',
+  platform: 'ios',
+  country: 'BR',
+  createdFrom: '2026-01-01',
+  createdTo: '2099-01-01',
+  seenWithin: '9',
+  notSeenFor: '1',
+}
+const FILTERS: FilterTexts[] = [
+  ...Object.entries(ALL_FILTERS).map(([name, text]) => ({ [name]: text })),
+  { guest: 'true' },
+  { status: 'none' },
+  ALL_FILTERS,
 ]
 
 onSqlite('query plans are specific to SQLite')(
@@ -46,6 +69,11 @@ async function runTypicalWorkload(app: TestApp) {
   await billing.replay('first')
   await billing.count()
   await users.directory.count()
+  for (const texts of FILTERS) {
+    const filter = readFilter(texts, app.clock.now)
+    const page = await services.findUsers('', { filter, limit: 1 })
+    if (page.next) await services.findUsers('', { filter, after: page.next })
+  }
   const { endpoint } = await webhooks.endpoints.add({ url: 'https://8.8.8.8/', events: ['all'] })
   await emit(app, ...sampleEvents(user._id))
   await webhooks.deliveries.list({})
@@ -80,6 +108,7 @@ function scansOf(client: Database, sql: string): string[] {
   const plan = client.query(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
   return plan
     .map(({ detail }) => detail)
+    .filter((detail) => !PARTIAL.test(detail))
     .filter((detail) => GROWING.some((table) => new RegExp(`^SCAN ${table}\\b`).test(detail)))
 }
 

@@ -90,6 +90,9 @@ export function createProfiles(deps: ProfileDeps) {
         emailVerifiedAt: iso(emailVerifiedAt),
         twoFactorSince: iso(twoFactorSince),
         hasPassword: password !== null,
+        lastSeenAt: sessions.list(user.id, '')[0]?.lastUsedAt ?? null,
+        platform: null,
+        country: null,
       },
       identities: user.identities.map((identity) => ({
         ...identity,

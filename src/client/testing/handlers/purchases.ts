@@ -21,7 +21,7 @@ export type SubscriptionState =
 export type SubscriptionGrant = {
   /** The id of the entitlement; `pro` by default. */
   entitlement?: string
-  /** `active` by default: access until `expiresAt`. Nothing renews by itself: grant it again. */
+  /** `active` by default: access until `expiresAt`. It does not renew: grant it again. */
   state?: SubscriptionState
   /** When the period ends (or ended, for `expired`); 30 days from now by default. Never for `lifetime`. */
   expiresAt?: Date | string | number

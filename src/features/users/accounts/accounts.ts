@@ -170,16 +170,18 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
 
   /** The account data that is not in the profile, for the export. */
   async function describe(userId: string) {
-    const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = await find(
-      db.read,
-      userId,
-    )
+    const account = await find(db.read, userId)
+    const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = account
+    const { lastSeenAt, platform, country } = account
     return {
       createdAt: createdAt.toISOString(),
       updatedAt: updatedAt.toISOString(),
       emailVerifiedAt: emailVerifiedAt?.toISOString() ?? null,
       twoFactorSince: twoFactorSince?.toISOString() ?? null,
       hasPassword: passwordHash !== null,
+      lastSeenAt: timeSeen(lastSeenAt),
+      platform,
+      country,
     }
   }
 
@@ -218,4 +220,9 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
 function isPartOf(changes: Partial<Account>, account: Account): boolean {
   const known: Record<string, unknown> = account
   return Object.entries(changes).every(([name, value]) => known[name] === value)
+}
+
+/** Null: never. */
+export function timeSeen(lastSeenAt: Date): string | null {
+  return lastSeenAt.getTime() === 0 ? null : lastSeenAt.toISOString()
 }

@@ -1,8 +1,9 @@
-import { and, asc, desc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
+import type { AccessStatus } from '../../../lib/access-status.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import { countRows } from '../../../platform/db/key-ranges.ts'
+import { beginsWith, countRows } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
-import type { Account, Accounts } from './accounts.ts'
+import { type Account, type Accounts, timeSeen } from './accounts.ts'
 
 type DirectoryDeps = { db: UsersDb; accounts: Accounts; now: () => Date }
 
@@ -12,18 +13,25 @@ export type Page = { emailPrefix?: string; after?: string; limit?: number }
 
 export type AccountSummary = ReturnType<typeof summaryOf>
 
+/** A user in a list, with what the user pays for. */
+export type ListedUser = AccountSummary & { status: AccessStatus; plan: string | null }
+
 /** The result of a search. `strangers`: app user ids in billing events that belong to no user. */
 export type FoundUsers = {
-  users: AccountSummary[]
+  users: ListedUser[]
   next: string | null
   strangers: string[]
   /** Whether more users have such a name than are listed. */
   hasMoreNames: boolean
   /** The search text, if it is the id of a billing event. */
   eventId: string | null
+  /** How many users match the filters, counted to 1,001 at most; null if that is not known. */
+  total: number | null
+  /** The last user that was compared with the filters, if the page is short because of that. */
+  scannedTo: AccountSummary | null
 }
 
-const PAGE_SIZE = 50
+export const PAGE_SIZE = 50
 
 /** Lists users page by page for operators, and finds them by id or e-mail address. */
 export function createDirectory({ db, accounts, now }: DirectoryDeps) {
@@ -38,6 +46,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     page,
     listByIds,
     listByIdPrefix,
+    namesOf,
     find,
     findById,
     findByEmail,
@@ -85,19 +94,26 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     const rows = await db.read
       .select()
       .from(users)
-      .where(and(gte(users.id, prefix), lt(users.id, `${prefix}\u{10ffff}`)))
+      .where(beginsWith(users.id, prefix))
       .orderBy(asc(users.id))
       .limit(PAGE_SIZE)
     return rows.map(summaryOf)
   }
 
+  /** The names or e-mail addresses of those `ids` that belong to users, by id; empty for guests. */
+  async function namesOf(ids: (string | null)[]): Promise<Record<string, string>> {
+    const wanted = [...new Set(ids.filter((id) => id !== null))]
+    if (wanted.length === 0) return {}
+    const rows = await db.read
+      .select({ id: users.id, name: users.name, email: users.email })
+      .from(users)
+      .where(inArray(users.id, wanted))
+    return Object.fromEntries(rows.map(({ id, name, email }) => [id, name || (email ?? '')]))
+  }
+
   function startsWith(prefix: string, after = '') {
     const from = prefix.normalize('NFKC').toLowerCase()
-    return and(
-      gte(users.emailKey, from),
-      lt(users.emailKey, `${from}\u{10ffff}`),
-      gt(users.emailKey, after),
-    )
+    return and(beginsWith(users.emailKey, from), gt(users.emailKey, after))
   }
 
   /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */
@@ -143,7 +159,8 @@ export function requireAddress({ id, email }: Account) {
   if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
 }
 
-function summaryOf({ id, email, loginType, name, emailVerifiedAt, createdAt }: Account) {
+function summaryOf(account: Account) {
+  const { id, email, loginType, name, emailVerifiedAt, createdAt, lastSeenAt } = account
   return {
     id,
     email: email ?? '',
@@ -151,5 +168,8 @@ function summaryOf({ id, email, loginType, name, emailVerifiedAt, createdAt }: A
     name,
     emailVerified: emailVerifiedAt !== null,
     createdAt: createdAt.toISOString(),
+    lastSeenAt: timeSeen(lastSeenAt),
+    platform: account.platform,
+    country: account.country,
   }
 }

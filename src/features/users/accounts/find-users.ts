@@ -1,4 +1,7 @@
-import type { AccountSummary, FoundUsers, Page } from './directory.ts'
+import type { AccessStatus } from '../../../lib/access-status.ts'
+import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
+import { isEmpty, type UserFilter } from './user-filter.ts'
+import type { UserSearch } from './user-search.ts'
 
 type FindUsersDeps = {
   list: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
@@ -6,6 +9,11 @@ type FindUsersDeps = {
   listByIds: (ids: string[]) => Promise<AccountSummary[]>
   /** The users whose ids begin with a text, at most one page of them. */
   listByIdPrefix: (prefix: string) => Promise<AccountSummary[]>
+  search: UserSearch
+  /** The status and the plan of each of the users. */
+  accessOf: (
+    ids: string[],
+  ) => Promise<(id: string) => { status: AccessStatus; plan: string | null }>
   /** The ids of at most `limit` users whose names have words that begin with those of `text`. */
   idsByName: (text: string, limit: number) => Promise<string[]>
   /**
@@ -17,37 +25,84 @@ type FindUsersDeps = {
   isEvent: (id: string) => Promise<boolean>
 }
 
+export type FindUsers = ReturnType<typeof createFindUsers>
+
+type Query = { after?: string | undefined; limit?: number | undefined; filter?: UserFilter }
+
+type Found = { users: AccountSummary[]; next: string | null } & Partial<Omit<FoundUsers, 'users'>>
+
 const MIN_NAME_LENGTH = 2
 const MIN_QUERY_LENGTH = 4
 const MAX_NAMED = 50
+const MAX_LISTED = 1_000
 const ID_PREFIX = /^[0-9a-f-]{4,36}$/
-const NO_MATCHES = { strangers: [], hasMoreNames: false, eventId: null }
 
 /**
  * Finds users by the beginning of an e-mail address, a user id, a transaction id or the words of a name, or by a
- * full app user id or event id.
+ * full app user id or event id; without such a text, lists those that match the filter.
  */
 export function createFindUsers(deps: FindUsersDeps) {
-  const { list, listByIds, listByIdPrefix, idsByName, customerIdsOf, isEvent } = deps
-  return async (text: string, after: string | undefined): Promise<FoundUsers> => {
+  const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, customerIdsOf } = deps
+  return async (text: string, query: Query = {}): Promise<FoundUsers> => {
+    const { filter = {} } = query
     const wanted = text.trim()
-    const page = { ...(after === undefined ? {} : { after }) }
-    if (wanted === '') return { ...(await list(page)), ...NO_MATCHES }
+    const isFiltered = !isEmpty(filter)
+    const found =
+      wanted === '' && isFiltered ? await listFiltered(query, filter) : await find(wanted, query)
+    const ids = found.users.map(({ id }) => id)
+    // A text finds few users, so the filter is applied to them.
+    const kept = new Set(wanted === '' || !isFiltered ? ids : await search.filterIds(filter, ids))
+    const access = await accessOf([...kept])
+    return {
+      strangers: [],
+      hasMoreNames: false,
+      eventId: null,
+      total: null,
+      scannedTo: null,
+      ...found,
+      users: found.users
+        .filter(({ id }) => kept.has(id))
+        .map((user) => ({ ...user, ...access(user.id) })),
+    }
+  }
+
+  async function listFiltered({ after, limit = PAGE_SIZE }: Query, filter: UserFilter) {
+    const size = Math.min(limit, MAX_LISTED)
+    const { ids, next, total, scannedTo } = await search.find(filter, after, size)
+    const listed = new Map<string, AccountSummary>()
+    for (let from = 0; from < ids.length; from += PAGE_SIZE) {
+      const users = await listByIds(ids.slice(from, from + PAGE_SIZE))
+      for (const user of users) listed.set(user.id, user)
+    }
+    const [last] = scannedTo === null ? [] : await listByIds([scannedTo])
+    return {
+      users: ids.flatMap((id) => listed.get(id) ?? []),
+      next,
+      total,
+      scannedTo: last ?? null,
+    }
+  }
+
+  async function find(wanted: string, { after, limit }: Query): Promise<Found> {
+    const page = {
+      ...(after === undefined ? {} : { after }),
+      ...(limit === undefined ? {} : { limit }),
+    }
+    if (wanted === '') return list(page)
     const { users, next } = await list({ ...page, emailPrefix: wanted })
-    if (after !== undefined || wanted.length < MIN_NAME_LENGTH)
-      return { users, next, ...NO_MATCHES }
+    if (after !== undefined || wanted.length < MIN_NAME_LENGTH) return { users, next }
     const namedIds = await idsByName(wanted, MAX_NAMED + 1)
     const hasMoreNames = namedIds.length > MAX_NAMED
     const named = await listByIds(namedIds.slice(0, MAX_NAMED))
     if (wanted.length < MIN_QUERY_LENGTH)
-      return { users: unique([...users, ...named]), next, ...NO_MATCHES, hasMoreNames }
+      return { users: unique([...users, ...named]), next, hasMoreNames }
     const ids = await customerIdsOf(wanted)
     const customers = await listByIds([wanted, ...ids])
     const known = new Set(customers.map(({ id }) => id))
     const strangers = ids.filter((id) => !known.has(id))
     const byId = ID_PREFIX.test(wanted) ? await listByIdPrefix(wanted) : []
     const found = unique([...customers, ...byId, ...users, ...named])
-    const eventId = (await isEvent(wanted)) ? wanted : null
+    const eventId = (await deps.isEvent(wanted)) ? wanted : null
     return { users: found, next, strangers, hasMoreNames, eventId }
   }
 }

@@ -1,4 +1,5 @@
 import { t } from 'elysia'
+import { PLATFORMS } from '../../../lib/app-platforms.ts'
 import { closedObject, nullable, openEnum, time } from '../../../platform/http/envelope.ts'
 import { PURPOSES } from '../credentials/one-time-tokens.ts'
 import { DevicesReply } from '../model.ts'
@@ -22,9 +23,22 @@ export const userExport = {
         description: 'whether the user can sign in with a password',
         examples: [true],
       }),
+      lastSeenAt: nullable(
+        time(
+          'when the user signed in or refreshed, the first time of the last day with either; null: never',
+        ),
+      ),
+      platform: nullable(
+        openEnum(PLATFORMS, { description: 'the platform of the app' }),
+        'the platform of the app that was used last; null if unknown',
+      ),
+      country: nullable(
+        t.String({ description: 'a country code', examples: ['BR'] }),
+        'the country of the last sign-in or refresh; null if unknown',
+      ),
     },
     'ExportedAccount',
-    'dates of the account',
+    'dates of the account, and where it was used last',
   ),
   identities: t.Array(
     closedObject(
@@ -56,6 +70,21 @@ export const userExport = {
       'a device that is or was signed in',
     ),
     { description: 'every device that has signed in' },
+  ),
+  notes: t.Array(
+    closedObject(
+      {
+        _id: t.String({ description: 'the id of the note', examples: ['0198c1f0-…'] }),
+        text: t.String({ description: 'the note', examples: ['asked for a refund'] }),
+        author: nullable(
+          t.String({ description: 'the operator; null for a command', examples: ['ann'] }),
+        ),
+        createdAt: time('when it was written'),
+      },
+      'ExportedNote',
+      'a note of an operator on the user',
+    ),
+    { description: 'notes of operators on the user' },
   ),
   pending: t.Array(
     closedObject(

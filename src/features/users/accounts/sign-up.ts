@@ -2,7 +2,7 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import { requireMailbox } from '../email/email-addresses.ts'
+import { addressTaken, requireMailbox } from '../email/email-addresses.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { Accounts } from './accounts.ts'
@@ -24,7 +24,7 @@ export type SignUp = ReturnType<typeof createSignUp>
 
 /** Decides whether users may create accounts, and invites them. */
 export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLink }: SignUpDeps) {
-  return { isOpenTo, requireOpen, requireInvitation, acceptInvitation, invite }
+  return { isOpenTo, admit, requireOpen, requireInvitation, acceptInvitation, invite }
 
   /** Whether the user with this address may create an account. Null: a user without a proven address. */
   async function isOpenTo(from: Reader, provenEmail: string | null): Promise<boolean> {
@@ -32,25 +32,34 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLin
     return provenEmail !== null && oneTimeTokens.findInvitation(from, provenEmail)
   }
 
-  /** Throws `sign_up_closed` unless the user may create an account. Consumes the invitation. */
-  async function requireOpen(tx: Tx, provenEmail: string | null) {
-    if (!(await isOpenTo(tx, provenEmail))) throw signUpClosed(mode)
+  /** Whether the user may create an account. Consumes the invitation. */
+  async function admit(tx: Tx, provenEmail: string | null): Promise<boolean> {
+    if (!(await isOpenTo(tx, provenEmail))) return false
     if (provenEmail !== null)
       await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(provenEmail))
+    return true
   }
 
-  /** Throws `sign_up_closed` where a registration needs an invitation for `email` and `token` is not one. */
+  /** Throws `sign_up_closed` unless the user may create an account. Consumes the invitation. */
+  async function requireOpen(tx: Tx, provenEmail: string | null) {
+    if (!(await admit(tx, provenEmail))) throw signUpClosed(mode)
+  }
+
+  /**
+   * Returns whether `token` is an invitation for `email`, which proves the address. Throws `sign_up_closed` where a
+   * registration needs one.
+   */
   async function requireInvitation(from: Reader, email: string, token: string | undefined) {
-    if (mode === 'on' || (mode === 'invite' && (await isInvited(from, email, token)))) return
+    const hasInvitation = await isInvited(from, email, token)
+    if (mode === 'on' || (mode === 'invite' && hasInvitation)) return hasInvitation
     throw signUpClosed(mode)
   }
 
-  /** Consumes the invitation of a registration. Returns whether there was one, which proves the address. */
+  /** Consumes the invitation of a registration. Returns whether there was one. */
   async function acceptInvitation(tx: Tx, email: string, token: string | undefined) {
-    await requireInvitation(tx, email, token)
-    if (!(await isInvited(tx, email, token))) return false
-    await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(email))
-    return true
+    const hasInvitation = await requireInvitation(tx, email, token)
+    if (hasInvitation) await oneTimeTokens.revokeOpen(tx, 'invitation', emailKeyOf(email))
+    return hasInvitation
   }
 
   async function isInvited(from: Reader, email: string, token: string | undefined) {
@@ -64,7 +73,7 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLin
     requireMailbox(email)
     if (mode !== 'invite') throw notByInvitation(mode)
     await db.write(async (tx) => {
-      if (await accounts.findByEmail(tx, email)) throw alreadyRegistered()
+      if (await accounts.findByEmail(tx, email)) throw addressTaken()
       const token = await oneTimeTokens.issueOpen(tx, 'invitation', email)
       const link = appLink === null ? {} : { link: `${appLink}/invitation?token=${token}` }
       const mail = { mail: 'invitation', to: email, locale, detail: email, ...link } as const
@@ -83,8 +92,4 @@ function signUpClosed(mode: SignUpMode): AppError {
 function notByInvitation(mode: SignUpMode): AppError {
   const reason = mode === 'on' ? 'everyone can sign up' : 'nobody can sign up'
   return new AppError('conflict', `No invitation was sent: ${reason}. Set SIGN_UP=invite first.`)
-}
-
-function alreadyRegistered(): AppError {
-  return new AppError('email_taken', 'Another account has this e-mail address.')
 }

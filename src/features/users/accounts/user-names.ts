@@ -1,5 +1,8 @@
-import { and, asc, eq, gt, gte, inArray, lt, ne } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, ne } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
+import { beginsWith } from '../../../platform/db/key-ranges.ts'
+import { backfill } from '../../../platform/db/repeat-in-batches.ts'
+import { createProgress } from '../backfill-progress.ts'
 import type { UsersDb } from '../schema.ts'
 
 export type UserNames = ReturnType<typeof createUserNames>
@@ -11,13 +14,11 @@ const MAX_WORDS = 8
 const MAX_WORD_LENGTH = 40
 /** Of the users with one word, this many are compared with the other words. */
 const MAX_ROWS_SCANNED = 2_000
-/** The row of `user_backfills` that says how far `backfill` has come, and its value at the end. */
-const BACKFILL = { id: 'names', end: '~' }
 
 /** Finds users by the beginnings of the words in their names. */
 export function createUserNames(db: UsersDb) {
-  const { users, userNames, userBackfills } = db.tables
-  return { add, replace, find, backfill }
+  const { users, userNames } = db.tables
+  return { add, replace, find, backfill: backfillAll }
 
   /** Stores the words of new users' names. */
   async function add(tx: Tx, named: NamedUser[]) {
@@ -39,7 +40,7 @@ export function createUserNames(db: UsersDb) {
     const rows = await db.read
       .select({ userId: userNames.userId })
       .from(userNames)
-      .where(beginsWith(longest))
+      .where(beginsWith(userNames.word, longest))
       .orderBy(asc(userNames.word), asc(userNames.userId))
       .limit(others.length === 0 ? limit : MAX_ROWS_SCANNED)
     let found = [...new Set(rows.map(({ userId }) => userId))]
@@ -47,39 +48,27 @@ export function createUserNames(db: UsersDb) {
       const matching = await db.read
         .select({ userId: userNames.userId })
         .from(userNames)
-        .where(and(inArray(userNames.userId, found), beginsWith(word)))
+        .where(and(inArray(userNames.userId, found), beginsWith(userNames.word, word)))
       const ids = new Set(matching.map(({ userId }) => userId))
       found = found.filter((id) => ids.has(id))
     }
     return found.slice(0, limit)
   }
 
-  function beginsWith(word: string) {
-    return and(gte(userNames.word, word), lt(userNames.word, `${word}\u{10ffff}`))
+  /** Stores the words of users from before this table existed. */
+  async function backfillAll(signal: AbortSignal) {
+    await backfill(db, createProgress(db, 'names'), addAfter, signal)
   }
 
-  /** Stores the words of users from before this table existed. */
-  async function backfill(signal: AbortSignal) {
-    const isProgress = eq(userBackfills.id, BACKFILL.id)
-    const [progress] = await db.read.select().from(userBackfills).where(isProgress)
-    for (let after = progress?.reached ?? ''; after !== BACKFILL.end && !signal.aborted; ) {
-      after = await db.write(async (tx) => {
-        const named = await tx
-          .select({ id: users.id, name: users.name })
-          .from(users)
-          .where(and(gt(users.id, after), ne(users.name, '')))
-          .orderBy(asc(users.id))
-          .limit(USERS_PER_CHANGE)
-        await add(tx, named)
-        const reached = named.at(-1)?.id ?? BACKFILL.end
-        await tx
-          .insert(userBackfills)
-          .values({ id: BACKFILL.id, reached })
-          .onConflictDoUpdate({ target: userBackfills.id, set: { reached } })
-        return reached
-      })
-      await Bun.sleep(1)
-    }
+  async function addAfter(tx: Tx, after: string) {
+    const named = await tx
+      .select({ id: users.id, name: users.name })
+      .from(users)
+      .where(and(gt(users.id, after), ne(users.name, '')))
+      .orderBy(asc(users.id))
+      .limit(USERS_PER_CHANGE)
+    await add(tx, named)
+    return named.at(-1)?.id
   }
 }
 

@@ -113,8 +113,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   ): Promise<Account | null> {
     const known = await accounts.findByEmail(tx, email)
     if (known) return known.emailVerifiedAt === null ? claim(tx, known) : known
-    if (!(await signUp.isOpenTo(tx, email))) return null
-    await signUp.requireOpen(tx, email)
+    if (!(await signUp.admit(tx, email))) return null
     const login = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     const user = bearerId === null ? null : await accounts.find(tx, bearerId)
     if (user?.loginType !== 'guest') return accounts.create(tx, 'email', defaults, login)

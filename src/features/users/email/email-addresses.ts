@@ -244,6 +244,6 @@ function invalidLink(): AppError {
   )
 }
 
-function addressTaken(): AppError {
+export function addressTaken(): AppError {
   return new AppError('email_taken', 'Another account has this e-mail address.')
 }

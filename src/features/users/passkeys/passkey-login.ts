@@ -48,15 +48,16 @@ export function createPasskeyLogin(deps: PasskeyLoginDeps) {
     const [passkey] = await db.read.select().from(passkeys).where(eq(passkeys.id, response.id))
     if (passkey?.rpId !== relyingParty.rpId) throw passkeyRefused()
     let challenge = ''
+    let expiresAt: Date | null = null
     const counter = await verifyPasskey(response, passkey, {
       ...relyingParty,
       consumeChallenge: async (signed) => {
         challenge = signed
-        return challenges.expiryOf(signed) !== null
+        expiresAt = challenges.expiryOf(signed)
+        return expiresAt !== null
       },
     })
     const grant = await db.write(async (tx) => {
-      const expiresAt = challenges.expiryOf(challenge)
       if (expiresAt === null) throw passkeyRefused()
       const isFirstUse = await oneTimeTokens.markUsed(tx, 'passkey-sign-in', challenge, expiresAt)
       if (!isFirstUse) throw passkeyRefused()

@@ -47,7 +47,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
 
   /**
    * The options for creating a passkey. Needs the password or a recent sign-in: with a passkey, a thief could sign in
-   * for ever. A guest has neither, and nothing else to lose.
+   * forever. A guest has neither, and nothing else to lose.
    */
   async function startRegistration({ userId, sessionId }: Owner, password: string | undefined) {
     const user = await accounts.find(db.read, userId)

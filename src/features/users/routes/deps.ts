@@ -1,5 +1,6 @@
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
+import type { CountryOf } from '../../../platform/http/country.ts'
 import type { Users } from '../users.ts'
 
 /** The token is optional: guests who send one keep their data. */
@@ -9,6 +10,7 @@ export const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
 export type UserRoutesDeps = {
   users: Users
   ipOf: IpOf
+  countryOf: CountryOf
   /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>

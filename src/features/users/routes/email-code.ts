@@ -10,15 +10,17 @@ const PATH = '/api/auth/email_code/v1'
 const tags = ['Signing in']
 
 /** Signing in with a code that is sent by e-mail. */
-export function emailCodeRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
+export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const { emailCodes, guests } = users
-  const originOf = createOriginOf({ ipOf, baseUrlOf })
+  const originOf = createOriginOf(origins)
   return new Elysia({ name: 'auth-email-code' })
     .use(signedIn)
     .post(
       PATH,
       async ({ body: { email }, request, server }) =>
-        data(await emailCodes.request(email, localeOf(request).locale, ipOf(request, server))),
+        data(
+          await emailCodes.request(email, localeOf(request).locale, origins.ipOf(request, server)),
+        ),
       {
         ...json(EmailCodeBody),
         response: responses(DataOf(EmailCodeReply), 400, 413, 415, 422, 429, 503, 507),

@@ -1,14 +1,15 @@
 import type { IpOf } from '../../../platform/http/client-ip.ts'
+import type { CountryOf } from '../../../platform/http/country.ts'
 import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
 
-type Origins = { ipOf: IpOf; baseUrlOf: (request: Request) => string }
+type Origins = { ipOf: IpOf; countryOf: CountryOf; baseUrlOf: (request: Request) => string }
 
 /** Creates a function that tells where a request comes from. */
-export function createOriginOf({ ipOf, baseUrlOf }: Origins) {
+export function createOriginOf({ ipOf, countryOf, baseUrlOf }: Origins) {
   return (request: Request, server: Bun.Server<unknown> | null): RequestOrigin => ({
     ip: ipOf(request, server),
-    device: deviceOf(request),
+    device: deviceOf(request, countryOf(request, server)),
     baseUrl: baseUrlOf(request),
   })
 }

@@ -21,9 +21,9 @@ const PATH = '/api/auth/passkey/v1'
 const tags = ['Signing in']
 
 /** Signing in with passkeys, and managing them. */
-export function passkeyRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
+export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const { passkeys, passkeyLogin, guests } = users
-  const originOf = createOriginOf({ ipOf, baseUrlOf })
+  const originOf = createOriginOf(origins)
   return new Elysia({ name: 'auth-passkeys' })
     .use(signedIn)
     .post(`${PATH}/sign_in/options`, () => data(passkeyLogin.start()), {

@@ -18,8 +18,8 @@ import { createOriginOf, localeOf } from './origin.ts'
 const tags = ['Signing in']
 
 /** Signing in, refreshing and signing out. */
-export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
-  const originOf = createOriginOf({ ipOf, baseUrlOf })
+export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
+  const originOf = createOriginOf(origins)
   const { passwordLogin, signIn, socialLogin, guests, sessions } = users
   const { bearerUserId, bearerUserIdIfValid } = guests
   return new Elysia({ name: 'auth-sign-in' })
@@ -152,8 +152,8 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
     )
     .post(
       '/api/auth/refresh/v1',
-      async ({ body: { refreshToken }, request }) =>
-        data(await signIn.refresh(refreshToken, isSealed(request), baseUrlOf(request))),
+      async ({ body: { refreshToken }, request, server }) =>
+        data(await signIn.refresh(refreshToken, originOf(request, server))),
       {
         ...json(RefreshBody),
         response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),

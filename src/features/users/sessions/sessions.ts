@@ -4,7 +4,9 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import type { Device } from '../../../platform/http/request-headers.ts'
+import type { Account } from '../accounts/accounts.ts'
 import type { UsersDb } from '../schema.ts'
+import type { LastSeen } from './last-seen.ts'
 import type { SessionEndings } from './session-endings.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
@@ -24,6 +26,7 @@ type SessionsDeps = {
   db: UsersDb
   tokens: Tokens
   endings: SessionEndings
+  lastSeen: Pick<LastSeen, 'record'>
   now: () => Date
   newId: () => string
   /** Called in the transaction that ends a session whose refresh token was stolen. */
@@ -40,8 +43,21 @@ export type Sessions = ReturnType<typeof createSessions>
 
 /** One session per device: a chain of refresh tokens, each replaced when it is used. */
 export function createSessions(deps: SessionsDeps) {
-  const { isLimited, db, tokens, endings, now, newId, onTokenReuse } = deps
-  const { sessions, refreshTokens } = db.tables
+  const { isLimited, db, tokens, endings, lastSeen, now, newId, onTokenReuse } = deps
+  const { users, sessions, refreshTokens } = db.tables
+  const { id, lastSeenAt, platform, country } = users
+  const familyOf = db.prepareWrite((tx) =>
+    tx
+      .select({
+        session: sessions,
+        generation: refreshTokens.generation,
+        seen: { id, lastSeenAt, platform, country },
+      })
+      .from(refreshTokens)
+      .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
+      .innerJoin(users, eq(users.id, sessions.userId))
+      .where(eq(refreshTokens.hash, sql.placeholder('hash'))),
+  )
   const activeSession = db.read
     .select({
       userId: sessions.userId,
@@ -60,7 +76,9 @@ export function createSessions(deps: SessionsDeps) {
   return { open, check, filterActive, refresh, end, sweep }
 
   /** Opens a session in the caller's transaction. */
-  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<TokenGrant> {
+  async function open(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
+    const { id: userId } = user
+    const { name, sealed } = device
     const at = now()
     const id = newId()
     const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
@@ -68,6 +86,7 @@ export function createSessions(deps: SessionsDeps) {
     await tx.insert(sessions).values({ id, userId, device: name, sealed, generation: 0, ...times })
     const refreshToken = tokens.mintRefresh()
     await addToken(tx, refreshToken, id, 0)
+    await lastSeen.record(tx, user, device)
     return { userId, sessionId: id, generation: 0, sealed, refreshToken }
   }
 
@@ -99,13 +118,14 @@ export function createSessions(deps: SessionsDeps) {
    * both were sent again after their successor had been used. Within 5 s of that use, two processes
    * may have refreshed at once, so the second token is only refused.
    */
-  async function refresh(token: string, sealed: boolean): Promise<TokenGrant> {
+  async function refresh(token: string, device: Omit<Device, 'name'>): Promise<TokenGrant> {
+    const { sealed } = device
     const hash = hashToken(token)
     const outcome = await db.write(async (tx) => {
       const at = now()
       const found = await findFamily(tx, hash)
       if (!found) return { denial: { reason: 'unknown_token' } } as const
-      const { session, generation } = found
+      const { session, generation, seen } = found
       const ids = { userId: session.userId, sessionId: session.id }
       const family = { ...ids, sealed: session.sealed }
       if (session.sealed && !sealed) throw sealingRequired()
@@ -137,6 +157,7 @@ export function createSessions(deps: SessionsDeps) {
           .update(sessions)
           .set({ generation: generation + 1 })
           .where(eq(sessions.id, session.id))
+        await lastSeen.record(tx, seen, device)
       }
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
     })
@@ -159,11 +180,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   async function findFamily(tx: Tx, hash: string) {
-    const [row] = await tx
-      .select({ session: sessions, generation: refreshTokens.generation })
-      .from(refreshTokens)
-      .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
-      .where(eq(refreshTokens.hash, hash))
+    const [row] = await familyOf(tx).execute({ hash })
     return row
   }
 

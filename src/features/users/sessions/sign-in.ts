@@ -120,8 +120,8 @@ export function createSignIn(deps: SignInDeps) {
     return toSessionReply(grant, baseUrl)
   }
 
-  async function refresh(refreshToken: string, sealed: boolean, baseUrl: string) {
-    return toSessionReply(await sessions.refresh(refreshToken, sealed), baseUrl)
+  async function refresh(refreshToken: string, { device, baseUrl }: RequestOrigin) {
+    return toSessionReply(await sessions.refresh(refreshToken, device), baseUrl)
   }
 
   /** Opens a session for a new user, in the caller's transaction. */
@@ -129,7 +129,7 @@ export function createSignIn(deps: SignInDeps) {
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.remember(tx, user.id, device.name)
     if (isNew) await notices.enqueueNotice(tx, user, 'new-device', { detail: device.name })
-    return sessions.open(tx, user.id, device)
+    return sessions.open(tx, user, device)
   }
 
   /** The reply with a session's tokens, after the commit. */

@@ -1,0 +1,47 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { AppError, notFound } from '../../../lib/errors.ts'
+import type { OperatorsDb } from '../schema.ts'
+
+/** A list with filters that an operator has named. `search`: the query of its address, such as `?status=trial`. */
+export type View = { name: string; path: string; search: string }
+
+export type Views = ReturnType<typeof createViews>
+
+const MAX_VIEWS = 50
+
+/** The lists that operators have saved for themselves. */
+export function createViews(db: OperatorsDb) {
+  const { operatorViews } = db.tables
+  const { name, path, search } = operatorViews
+  return { list, save, remove }
+
+  async function list(operatorId: string): Promise<View[]> {
+    return db.read
+      .select({ name, path, search })
+      .from(operatorViews)
+      .where(eq(operatorViews.operatorId, operatorId))
+      .orderBy(asc(name))
+  }
+
+  /** Saves a view under its name; replaces an earlier one. Throws `conflict` at 50 views. */
+  async function save(operatorId: string, view: View) {
+    await db.write(async (tx) => {
+      const isOwn = eq(operatorViews.operatorId, operatorId)
+      const known = await tx.select({ name }).from(operatorViews).where(isOwn)
+      const isNew = !known.some((one) => one.name === view.name)
+      if (isNew && known.length >= MAX_VIEWS)
+        throw new AppError('conflict', 'You have 50 saved views. Remove one first.')
+      await tx
+        .insert(operatorViews)
+        .values({ operatorId, ...view })
+        .onConflictDoUpdate({ target: [operatorViews.operatorId, name], set: view })
+    })
+  }
+
+  /** Throws `not_found` for an unknown name. */
+  async function remove(operatorId: string, removed: string) {
+    const isRemoved = and(eq(operatorViews.operatorId, operatorId), eq(name, removed))
+    const rows = await db.write((tx) => tx.delete(operatorViews).where(isRemoved).returning())
+    if (rows.length === 0) throw notFound()
+  }
+}
