@@ -6,7 +6,8 @@ import { encodePng } from '../lib/png.ts'
 import type { Services } from '../server/services.ts'
 
 const PASSWORD = 'correct horse battery'
-const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false }, baseUrl: '' }
+const DEVICE = { name: 'Demo phone', sealed: false, platform: 'ios', country: null } as const
+const ORIGIN = { ip: '127.0.0.1', device: DEVICE, baseUrl: '' }
 
 /** The demo users. `laterEvents` lists the events after the purchase. */
 const DEMO_USERS = [

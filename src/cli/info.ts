@@ -29,6 +29,7 @@ function describeStatus(status: Status): string {
     billing: `events ${status.events ?? '?'}, failed ${failed ?? '?'}${failed ? ': see "events list --failed"' : ''}`,
     'e-mails': `queued ${status.messagesWaiting ?? '?'}`,
     rates: ratesUpdatedAt === null ? '?' : `from ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
+    slowest: describeSlowest(status.slowestEndpoints),
     backup: describeBackup(status.backup),
     disk: `${status.databaseBytes === null ? '?' : megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
@@ -37,6 +38,14 @@ function describeStatus(status: Status): string {
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(10)} ${text}`)
     .join('\n')
+}
+
+function describeSlowest(endpoints: Status['slowestEndpoints']): string {
+  if (endpoints === null) return '?'
+  const figures = endpoints.map(
+    ({ name, p99, count }) => `${name} p99 ${Math.ceil(p99)} ms (${count})`,
+  )
+  return figures.join(', ') || 'no requests in the last hour'
 }
 
 function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): string {

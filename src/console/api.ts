@@ -80,6 +80,11 @@ export async function sendWithProgress<Progress, T>(
   }
 }
 
+/** The address of an API path, for links. */
+export function apiAddress(path: string): string {
+  return API + path
+}
+
 /** Downloads a file; asks for a proof first if the last one is old. */
 export async function download(path: string) {
   if (await ensureRecentProof()) location.assign(API + path)

@@ -10,6 +10,7 @@ import { Dialog } from './ui/dialog.tsx'
 import { dismissMessages } from './ui/messages.tsx'
 import { describeError } from './ui/problems.tsx'
 import { ProofDialog } from './ui/proof-dialog.tsx'
+import { forgetVisits } from './visits.ts'
 
 type State =
   | { kind: 'loading' }
@@ -38,7 +39,10 @@ export function App() {
   }
   const enter = (next: Me) => {
     const isSameOperator = me.value?.name === next.name
-    if (!isSameOperator) dismissMessages()
+    if (!isSameOperator) {
+      dismissMessages()
+      forgetVisits()
+    }
     me.value = next
     setState({ kind: 'signed-in' })
     setSessionOver(false)

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts'
+import { describeConditions, isRule } from '../lib/rule-words.ts'
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
@@ -59,9 +60,28 @@ export function bytes(value: number): string {
   return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[at]}`
 }
 
-/** `1 file`, `2 files`. */
+/** An amount as it was paid, such as `€4.99`. */
+export function money({ amount, currency }: { amount: number; currency: string }): string {
+  return new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
+}
+
+/** `12 events`, or `1,000+ events` for a count that stopped at 1,001. */
+export function countOf(count: number, noun: string): string {
+  return count > 1000 ? `1,000+ ${pluralOf(noun)}` : plural(count, noun)
+}
+
+/** A guest, told apart by the end of the id: ids of the same day begin alike. */
+export function guestName(id: string): string {
+  return `Guest …${id.slice(-4)}`
+}
+
+/** `1 file`, `2 files`, `3 deliveries`. */
 export function plural(count: number, noun: string): string {
-  return `${number(count)} ${count === 1 ? noun : `${noun}s`}`
+  return `${number(count)} ${count === 1 ? noun : pluralOf(noun)}`
+}
+
+function pluralOf(noun: string): string {
+  return `${noun}s`.replace(/([^ae])ys$/, '$1ies')
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
@@ -76,33 +96,20 @@ export function value(input: unknown): string {
   if (input === null || input === undefined) return '–'
   if (typeof input === 'string') return input || '(empty)'
   if (typeof input === 'boolean') return input ? 'yes' : 'no'
+  if (isRule(input)) return `${value(input.value)} ${describeConditions(input)}`
   return isFeature(input) ? feature(input) : JSON.stringify(input)
 }
 
-type Feature = { value: unknown; rules: { when: Record<string, unknown>; value: unknown }[] }
+type Feature = { value: unknown; rules: unknown[] }
 
 function isFeature(input: unknown): input is Feature {
   return typeof input === 'object' && input !== null && 'value' in input && 'rules' in input
 }
 
-/** `no by default; yes on iOS from 2.0.0 for 20% of users`. */
+/** `no by default; yes on iOS from 2.0.0 for 20% of users`; without rules only `no`. */
 function feature({ value: fallback, rules }: Feature): string {
-  const others = rules.map((rule) => `${value(rule.value)} ${condition(rule.when)}`)
-  return [`${value(fallback)} by default`, ...others].join('; ')
-}
-
-/** `on iOS from 2.0.0 for 20% of users`. */
-function condition(when: Record<string, unknown>): string {
-  const { platform, minVersion, maxVersion, languages, countries, percent } = when
-  const parts = [
-    platform && `on ${SPECIAL_CASE[String(platform)] ?? 'web'}`,
-    minVersion && `from ${minVersion}`,
-    maxVersion && `up to ${maxVersion}`,
-    languages && `for language ${String(languages).replaceAll(',', ' or ')}`,
-    countries && `for country ${String(countries).replaceAll(',', ' or ')}`,
-    percent !== undefined && `for ${percent}% of users`,
-  ].filter(Boolean)
-  return parts.length > 0 ? parts.join(' ') : 'for all users'
+  if (rules.length === 0) return value(fallback)
+  return [`${value(fallback)} by default`, ...rules.map(value)].join('; ')
 }
 
 /** Words with a fixed capitalization. */

@@ -1,3 +1,4 @@
+import type { AccessStatus } from '../lib/access-status.ts'
 import { words } from './format.ts'
 import type { Tone } from './ui/parts.tsx'
 
@@ -44,4 +45,27 @@ export function claimName({ source, isClaimed, link }: Origin): string {
   if (link !== null) return `linked by ${link.by}`
   if (isClaimed) return 'claimed by the user'
   return source === 'store' ? 'assigned at purchase, not yet claimed' : 'assigned by the provider'
+}
+
+/** What a status is called, and its color. Access that has ended is no fault, so it is not red. */
+export const ACCESS: Record<AccessStatus, [name: string, tone: Tone]> = {
+  paying: ['Paying', 'good'],
+  trial: ['Trial', 'good'],
+  billing_issue: ['Payment issue', 'warn'],
+  cancelled: ['Cancelled, still active', 'warn'],
+  granted: ['Granted', 'good'],
+  expired: ['Expired', 'plain'],
+  none: ['No subscription', 'plain'],
+}
+
+export const PLATFORM_NAMES = { ios: 'iOS', android: 'Android', web: 'Web' }
+
+const COUNTRIES = new Intl.DisplayNames(undefined, { type: 'region', fallback: 'code' })
+
+/** `iOS, Brazil`; empty if neither is known. */
+export function placeName(platform: string | null, country: string | null): string {
+  const names: Record<string, string> = PLATFORM_NAMES
+  return [platform && (names[platform] ?? platform), country && COUNTRIES.of(country)]
+    .filter(Boolean)
+    .join(', ')
 }

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
-import { decodeSegment } from '../lib/path-segment.ts'
+import { decodeSegment, encodeSegment } from '../lib/path-segment.ts'
+import { enterVisit, leaveVisit, returnToVisit } from './visits.ts'
 
 const BASE = '/console'
 /** Matches no screen; used for an address that cannot be decoded. */
@@ -38,6 +39,14 @@ export function linkTo(path: string, filter: Record<string, string | undefined> 
   return `${BASE}${path === '' ? '' : `/${path}`}${text === '' ? '' : `?${text}`}`
 }
 
+/** The address of this screen with changed filters. */
+export function withQuery(changes: Record<string, string>): string {
+  return linkTo(parts.value.map(encodeSegment).join('/'), {
+    ...Object.fromEntries(query.value),
+    ...changes,
+  })
+}
+
 let mayLeave: (() => boolean) | null = null
 
 /** Calls `ask` before leaving the screen; null removes it. */
@@ -48,17 +57,24 @@ export function confirmLeaving(ask: (() => boolean) | null) {
 export function go(href: string) {
   const from = address.value.split('?')[0]
   if (from !== href.split('?')[0] && mayLeave && !mayLeave()) return
-  history.pushState(null, '', href)
+  leaveVisit()
+  history.pushState(enterVisit(), '', href)
   address.value = href
 }
 
 /** Follows links inside the console without loading the page again. */
 export function startRouter() {
-  addEventListener('popstate', () => {
+  addEventListener('popstate', ({ state }: PopStateEvent) => {
     const wanted = location.pathname + location.search
+    // Only the fragment has changed.
+    if (wanted === address.value && state === null) return
+    leaveVisit()
     if (mayLeave && wanted !== address.value && !mayLeave()) {
-      history.pushState(null, '', address.value)
-    } else address.value = wanted
+      history.pushState(enterVisit(), '', address.value)
+      return
+    }
+    returnToVisit(state)
+    address.value = wanted
   })
   document.addEventListener('click', (event) => {
     const link = (event.target as Element).closest?.('a')

@@ -1,25 +1,50 @@
 import type { ComponentType } from 'preact'
-import { AlertsScreen } from './screens/alerts.tsx'
+import { loadedScreen } from './frame/loaded-screen.tsx'
 import { ApiKeysScreen } from './screens/api-keys.tsx'
 import { AuditScreen } from './screens/audit.tsx'
 import { BackupsScreen } from './screens/backups.tsx'
 import { EventsScreen } from './screens/events.tsx'
-import { FaqsScreen } from './screens/faqs.tsx'
 import { FilesScreen } from './screens/files.tsx'
 import { KeysScreen } from './screens/keys.tsx'
 import { LiveScreen } from './screens/live.tsx'
 import { MeScreen } from './screens/me.tsx'
-import { MetricsScreen } from './screens/metrics.tsx'
 import { OperatorsScreen } from './screens/operators.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
 import { PeopleScreen } from './screens/people.tsx'
-import { PlansScreen } from './screens/plans.tsx'
 import { PurchasesScreen } from './screens/purchases.tsx'
 import { RatesScreen } from './screens/rates.tsx'
-import { SettingsScreen } from './screens/settings.tsx'
-import { StoresScreen } from './screens/stores.tsx'
 import { UsageScreen } from './screens/usage.tsx'
-import { WebhooksScreen } from './screens/webhooks.tsx'
+
+// The screens with the most code.
+const AlertsScreen = loadedScreen(
+  'Alerts',
+  async () => (await import('./screens/alerts.tsx')).AlertsScreen,
+)
+const BusinessScreen = loadedScreen(
+  'Business',
+  async () => (await import('./screens/business.tsx')).BusinessScreen,
+)
+const FaqsScreen = loadedScreen('FAQs', async () => (await import('./screens/faqs.tsx')).FaqsScreen)
+const MetricsScreen = loadedScreen(
+  'Metrics',
+  async () => (await import('./screens/metrics.tsx')).MetricsScreen,
+)
+const PlansScreen = loadedScreen(
+  'Plans',
+  async () => (await import('./screens/plans.tsx')).PlansScreen,
+)
+const SettingsScreen = loadedScreen(
+  'Settings',
+  async () => (await import('./screens/settings.tsx')).SettingsScreen,
+)
+const StoresScreen = loadedScreen(
+  'Stores',
+  async () => (await import('./screens/stores.tsx')).StoresScreen,
+)
+const WebhooksScreen = loadedScreen(
+  'Webhooks',
+  async () => (await import('./screens/webhooks.tsx')).WebhooksScreen,
+)
 
 type Group = 'Customers' | 'App' | 'Integrations' | 'Server' | 'Access'
 
@@ -40,6 +65,7 @@ export const SCREENS: ScreenEntry[] = [
   { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
   { path: 'people', label: 'People', group: 'Customers', key: 'p', Screen: PeopleScreen },
   { path: 'purchases', label: 'Purchases', group: 'Customers', Screen: PurchasesScreen },
+  { path: 'business', label: 'Business', group: 'Customers', Screen: BusinessScreen },
   { path: 'events', label: 'Events', group: 'Customers', key: 'e', Screen: EventsScreen },
   { path: 'usage', label: 'Usage', group: 'Customers', Screen: UsageScreen },
   { path: 'files', label: 'Files', group: 'Customers', Screen: FilesScreen },

@@ -11,6 +11,7 @@ import type { authenticate, CheckSession } from './http/authenticate.ts'
 import type { IpOf } from './http/client-ip.ts'
 import type { RecordAction } from './http/console-guard.ts'
 import type { CountryOf } from './http/country.ts'
+import type { ExportCsv } from './http/csv.ts'
 import type { RecordByKey, ScopeGuard } from './http/server-api.ts'
 import type { Sentences } from './http/translator.ts'
 import type { Limits } from './limits/limits.ts'
@@ -93,4 +94,9 @@ export type ConsoleContext = {
   /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
   baseUrlOf: (request: Request) => string
+  exportCsv: ExportCsv
+  namesOf: NamesOf
 }
+
+/** The names or e-mail addresses of those `ids` that belong to users, by id; empty for guests. */
+type NamesOf = (ids: (string | null)[]) => Promise<Record<string, string>>

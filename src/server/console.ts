@@ -10,11 +10,13 @@ import {
 } from '../platform/http/console-guard.ts'
 import { consoleNetworks } from '../platform/http/console-networks.ts'
 import { consolePage } from '../platform/http/console-page.ts'
+import { createCsvExport } from '../platform/http/csv.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { createBaseUrlOf } from '../platform/http/request-url.ts'
 import { backupsAdmin } from '../usecases/admin/backups.ts'
 import { eventCountAdmin } from '../usecases/admin/event-count.ts'
 import { healthAdmin } from '../usecases/admin/health.ts'
+import { metricsAdmin } from '../usecases/admin/metrics.ts'
 import { BUILD } from '../version.ts'
 import type { Services } from './services.ts'
 
@@ -49,12 +51,20 @@ function createAdmin(services: Services) {
     const token = sessionTokenOf(request)
     return token !== null && (await checkSession(token)) !== null
   }
-  const context: ConsoleContext = { record, isSignedIn, baseUrlOf: createBaseUrlOf(config.baseUrl) }
+  const exportCsv = createCsvExport({ ...services, record })
+  const context: ConsoleContext = {
+    record,
+    isSignedIn,
+    baseUrlOf: createBaseUrlOf(config.baseUrl),
+    exportCsv,
+    namesOf: services.users.directory.namesOf,
+  }
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
-    .use(keysAdmin({ ...services, record }))
-    .use(backupsAdmin({ ...services, record }))
+    .use(keysAdmin({ ...services, record, exportCsv }))
+    .use(backupsAdmin({ ...services, record, exportCsv }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))
+    .use(metricsAdmin(services))
     .use(eventCountAdmin(services))
   for (const { consoleRoutes } of services.parts)
     if (consoleRoutes) admin.use(consoleRoutes(context))

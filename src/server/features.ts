@@ -25,6 +25,7 @@ import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
+import type { Observation } from '../platform/history/tallies.ts'
 import { closedObject } from '../platform/http/envelope.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { createUserData } from '../usecases/user-data.ts'
@@ -64,11 +65,15 @@ export type FeaturesDeps = {
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
+  /** How old an event must be to count in the business figures; set only by tests. */
+  countingDelayMs?: number
   /** How many purchases Google is asked about in a second. */
   asksPerSecond?: number
   /** How webhooks are sent; set only by tests. */
   webhookSending?: Pick<WebhooksDeps, 'resolve' | 'timeoutMs' | 'ca' | 'random'> | undefined
   readMetric: ReadMetric
+  /** Counts an attempt of a webhook or a billing event, by the endpoint's id or the provider's name. */
+  observe: (kind: 'webhook' | 'billing', name: string, observation: Observation) => void
 }
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
@@ -93,6 +98,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       await content.services.content.bump(tx, 'appSetting')
       await changes.recordForAll(tx, 'settings')
     },
+    listPlans: async () => (await plans.services.plans.listIn(['en'])).plans,
+    planOf: async (userId) => (await subscription.readPlan(userId)).plan?.code ?? null,
   })
   const data = dataFeature.create(platform, {
     existingUsers,
@@ -117,11 +124,14 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     userIdOf: (email) => users.services.userIdOf(email),
     notifyFormerOwner: (tx, userId, productId) =>
       users.services.users.notifyOfMovedPurchase(tx, userId, productId),
+    observeEvent: (provider, figures) => deps.observe('billing', provider, figures),
+    readRates: rates.services.rates.readDays,
+    countingDelayMs: deps.countingDelayMs,
     sizes: deps.foldingSizes,
     asksPerSecond: deps.asksPerSecond,
   })
   const { listing, attachments: files } = attachments.services
-  const { subscription, eventSearch } = billing.services
+  const { subscription, eventSearch, accessSearch, timeline } = billing.services
   const users = usersFeature.create(platform, {
     ...userData,
     accounts,
@@ -133,6 +143,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       (await subscription.hasAccessSince(userId, since)),
     customerIdsOf: eventSearch.customerIdsOf,
     isEvent: eventSearch.exists,
+    access: accessSearch,
+    accessOf: timeline.summarize,
     onSessionsEnded: changes.sessionsEnded,
     providers: deps.providers,
     appleUrl: deps.appleUrl,
@@ -152,6 +164,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const apiKeys = apiKeysFeature.create(platform)
   const webhooks = webhooksFeature.create(platform, {
     alertOperators: users.services.users.alertOperators,
+    observeAttempt: (id, figures) => deps.observe('webhook', id, figures),
     sending: deps.webhookSending,
   })
   const alerts = alertsFeature.create(platform, {

@@ -9,7 +9,7 @@ import { createFeatures, type FeaturesDeps, type Tables } from './features.ts'
 import { createPlatform, type PlatformDeps } from './platform.ts'
 
 export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
-  Omit<FeaturesDeps, 'readMetric'> & {
+  Omit<FeaturesDeps, 'readMetric' | 'observe'> & {
     /** When the server that uses these services started; null for a command that runs without a server. */
     servingSince?: Date | null
     host?: HostState
@@ -28,7 +28,12 @@ export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
   const { parts, services } = createFeatures(
     { ...platform, secrets: deps.secrets },
-    { ...deps, readMetric: (name) => monitoring.metrics.read(name) },
+    {
+      ...deps,
+      readMetric: (name) => monitoring.metrics.read(name),
+      observe: (kind, name, observation) =>
+        monitoring.recorder.tallies.observe(`${kind} ${name}`, observation),
+    },
   )
   const { users, rates, space, files } = services
   const monitoring = createMonitoring({

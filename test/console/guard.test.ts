@@ -21,14 +21,16 @@ const OWNER = [
   ...['', '/role', '/reset', '/remove'].map((path) => `POST operators${path}`),
   ...['', '/revoke'].map((path) => `POST api-keys${path}`),
 ]
+const PEOPLE = ['people', 'people/:id/files', 'people/:id/sessions']
+const PERSONAL_LISTS = [...PEOPLE, 'audit', 'events', 'purchases', 'deliveries', 'usage', 'files']
 const STEP_UP = [
   'POST me/passkeys/options',
   'POST me/passkeys',
   'POST me/passkeys/:id/remove',
   ...OWNER,
   'GET audit/export',
-  'POST people/:id/verify',
-  'POST people/:id/two-factor/reset',
+  ...PERSONAL_LISTS.map((list) => `GET ${list}/export.csv`),
+  ...['verify', 'two-factor/reset'].map((path) => `POST people/:id/${path}`),
   'GET people/:id/export',
   'POST people/:id/delete',
   'GET people/:id/files/:key/open',

@@ -58,7 +58,7 @@ independentTest('opens an event whose id needs escaping in a URL', async () => {
   await sendMarkup()
   const { page, faults, context } = await world.open()
   await page.goto(`/console/events?type=${encodeURIComponent(MARKUP)}`)
-  await page.locator('.list a').first().click()
+  await page.locator('main tbody a').first().click()
   await page.getByRole('heading', { name: 'Payload' }).waitFor()
   expect(await textOf(page.locator('pre'))).toContain('<img')
   await page.reload()

@@ -23,28 +23,27 @@ independentTest('the first load is under 60 kB and has no charts', async () => {
   await context.close()
 })
 
-independentTest('loads the chart code on Metrics only', async () => {
+independentTest('loads the code of charts and editors when they are first opened', async () => {
   const { page, context } = await world.open()
   const scripts: string[] = []
   page.on('request', (request) => {
     if (request.resourceType() === 'script') scripts.push(request.url())
   })
-  const samples = [1, 2].map((minute) => sampleAt(minute))
-  const body = JSON.stringify({ code: 'ok', response: samples })
-  const reply = { contentType: 'application/json', body }
-  await page.route('**/console/api/metrics*', (route) => route.fulfill(reply))
+  const open = async (label: string) => {
+    await page.locator('nav.side').getByRole('link', { name: label, exact: true }).click()
+    await waitUntilLoaded(page)
+    return scripts.length
+  }
   await page.goto('/console')
   await waitUntilLoaded(page)
-  const first = [...scripts]
-  for (const link of await page.locator('nav.side li a').all()) {
-    if ((await link.textContent()) === 'Metrics') continue
-    await link.click()
-    await waitUntilLoaded(page)
-  }
-  expect(scripts).toEqual(first)
-  await page.getByRole('link', { name: 'Metrics' }).click()
-  await page.locator('canvas').first().waitFor()
-  expect(scripts).toHaveLength(first.length + 1)
+  const first = scripts.length
+  for (const label of ['People', 'Events', 'Purchases', 'Audit'])
+    expect(await open(label)).toBe(first)
+  const withEditors = await open('Settings')
+  expect(withEditors).toBeGreaterThan(first)
+  const withCharts = await open('Metrics')
+  expect(withCharts).toBeGreaterThan(withEditors)
+  for (const label of ['Settings', 'Metrics']) expect(await open(label)).toBe(withCharts)
   await context.close()
 })
 
@@ -86,9 +85,4 @@ async function filesOf(page: Page, path: string): Promise<string[]> {
   page.off('request', collect)
   const icon = await page.locator('link[rel=icon]').getAttribute('href')
   return [...new Set(['index.html', icon?.split('/').at(-1) ?? '', ...names])]
-}
-
-function sampleAt(minute: number) {
-  const counts = { requests: minute, errors: 0, p50: 1, p99: 2, events: 0, writes: 0, memory: 1e8 }
-  return { at: new Date(minute * 60_000).toISOString(), ...counts }
 }

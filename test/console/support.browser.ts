@@ -34,6 +34,27 @@ browserTest('grants access, revokes it, and undoes the revocation', async () => 
   await context.close()
 })
 
+browserTest('adds a note to a user and deletes it', async () => {
+  const { page, context, faults } = await world.open()
+  await page.goto((await subscriptionOf('bob@example.com')).replace('/subscription', ''))
+  await waitUntilLoaded(page)
+  const card = page.locator('.card', { hasText: 'Notes' })
+  await page.getByLabel('New note').fill('Called about a refund.\nCall back on Monday.')
+  await card.getByRole('button', { name: 'Add note' }).click()
+  await page.getByText('Note added.').waitFor()
+  expect(await textOf(card.locator('.list'))).toContain(
+    'Called about a refund. Call back on Monday.',
+  )
+  expect(await textOf(card.locator('.list'))).toContain('olga')
+  expect(await page.getByLabel('New note').inputValue()).toBe('')
+  await card.getByRole('button', { name: 'Delete note' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete note' }).click()
+  await page.getByText('Note deleted.').waitFor()
+  expect(await textOf(card)).toContain('No notes.')
+  expect(faults).toEqual([])
+  await context.close()
+})
+
 browserTest('links an anonymous purchase by its latest order, and undoes it', async () => {
   const order = 'GPA.3300-1111-2222-00001'
   await deliver({ type: 'INITIAL_PURCHASE', transaction_id: order })

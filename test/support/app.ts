@@ -34,6 +34,7 @@ type TestAppOptions = {
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
+  countingDelayMs?: number
   asksPerSecond?: number
   webhookSending?: FeaturesDeps['webhookSending']
   passwordCost?: PasswordCost

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { becomeReader } from './console-browser.ts'
+import { metricsReplies } from './metrics-replies.ts'
 
 const HOURS = 3_600_000
 const TWO_DAYS_AGO = new Date(Date.now() - 48 * HOURS).toISOString()
-const METRICS = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
 
 export function press(name: string | RegExp) {
   return (page: Page) => page.getByRole('button', { name }).first().click()
@@ -18,6 +18,21 @@ export async function addRule(page: Page) {
   await press('Add setting')(page)
   await press('Add rule to newPaywall')(page)
   await press('Show')(page)
+}
+
+export async function writeRule(page: Page) {
+  await press('Add rule to Hard paywall')(page)
+  await page.getByLabel('Countries', { exact: true }).fill('Germany, Austria')
+  await page.getByLabel('Percentage of users').fill('20')
+  await press('Show')(page)
+  await page.locator('.explained').waitFor()
+}
+
+/** A rule by country warns that the server knows no countries. */
+export async function reviewRule(page: Page) {
+  await writeRule(page)
+  await press('Review and publish')(page)
+  await page.getByText('never applies').waitFor()
 }
 
 export async function reviewChange(page: Page) {
@@ -56,16 +71,25 @@ export async function endSession(page: Page) {
   await page.getByRole('dialog').waitFor()
 }
 
-/** Serves two hours of samples, because a test cannot wait for real ones. */
+/** Serves the replies of `metricsReplies`, because a test cannot wait for real ones. */
 export async function drawCharts(page: Page) {
-  const now = Date.now()
-  const samples = Array.from({ length: 120 }, (_, at) => ({
-    at: new Date(now - 2 * HOURS + at * 60_000).toISOString(),
-    ...Object.fromEntries(METRICS.map((name, index) => [name, (at % 17) * 10 ** index])),
-  }))
-  await page.route('**/console/api/metrics*', (route) => route.fulfill(apiReply(samples)))
+  const { traffic, endpoints, endpoint } = metricsReplies(Date.now())
+  const serve = (path: string, reply: (earlier: string[]) => unknown) =>
+    page.route(new RegExp(`/console/api/${path}([?]|$)`), (route) => {
+      const { searchParams } = new URL(route.request().url())
+      const earlier = ['day', 'week'].filter((age) => searchParams.get(age) === 'on')
+      return route.fulfill(apiReply(reply(earlier)))
+    })
+  await serve('metrics', traffic)
+  await serve('metrics/endpoints', endpoints)
+  await serve('metrics/endpoint', endpoint)
   await page.reload()
-  await page.locator('canvas').nth(4).waitFor()
+}
+
+export async function compareCharts(page: Page) {
+  await drawCharts(page)
+  await page.getByLabel('Week before').check()
+  await page.locator('canvas').first().waitFor()
 }
 
 /** Pretends that the last proof is an hour old. */
@@ -122,10 +146,10 @@ export async function showAtGoogle(page: Page) {
   }
   await page.route('**/console/api/purchases?*', async (route) => {
     const reply = await (await route.fetch()).json()
-    const [purchase] = reply.response
+    const [purchase] = reply.response.purchases
     const state = { ...purchase.state, ...told }
     const sold = { ...purchase, store: 'PLAY_STORE', atGoogle, state }
-    await route.fulfill(apiReply([sold]))
+    await route.fulfill(apiReply({ purchases: [sold], next: null }))
   })
   await page.reload()
   await page.getByRole('heading', { name: 'At Google Play' }).waitFor()

@@ -43,7 +43,12 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     ...(webhookTokens.length > 0
       ? [{ name: 'deliveries', run: async () => checkDeliveries(state) }]
       : []),
-    ...(state === null ? [] : [{ name: 'webhooks', run: async () => checkWebhooks(state) }]),
+    ...(state === null
+      ? []
+      : [
+          { name: 'webhooks', run: async () => checkWebhooks(state) },
+          { name: 'settings', run: async () => checkSettings(state) },
+        ]),
   ]
 
   async function configuration() {
@@ -124,6 +129,18 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       ? ok('the object store at FILES_URL answers')
       : warning('the object store at FILES_URL answers over http', exposed)
   }
+}
+
+/** Checks whether the app's settings have rules that can never match. */
+function checkSettings({ settingWarnings }: ServerState): Finding {
+  // A server of an older version does not report them.
+  const [first, ...others] = settingWarnings ?? []
+  if (first === undefined) return ok('every rule can match')
+  const count = others.length === 0 ? '' : ` (and ${others.length} more)`
+  return warning(
+    `${first.replace(/\.$/, '')}${count}`,
+    'Change the rule in the console, or see "homeport settings explain".',
+  )
 }
 
 export function assessDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {

@@ -33,7 +33,7 @@ export function startKeys({ focusSearch, showHelp }: Actions): () => void {
 function moveFocus(by: number) {
   const links = [
     ...document.querySelectorAll<HTMLElement>(
-      'main .list > li > a, main .list > li > :first-child a',
+      'main .list > li > a, main .list > li > :first-child a, main .rows td:first-child a',
     ),
   ]
   const at = links.indexOf(document.activeElement as HTMLElement)

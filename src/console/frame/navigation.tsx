@@ -9,6 +9,7 @@ const ICONS: Record<string, string> = {
   people:
     'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8M2 21a7 7 0 0 1 14 0M16 3a4 4 0 0 1 0 8M22 21a7 7 0 0 0-4-6',
   purchases: 'M5 3v18l3-2 2 2 2-2 2 2 2-2 3 2V3zM9 8h6M9 12h6',
+  business: 'M3 17l6-6 4 4 8-8M15 7h6v6',
   events: 'M4 5h16v14H4zM4 13h5l1 2h4l1-2h5',
   usage: 'M4 18a9 9 0 1 1 16 0M12 14l4-5',
   files: 'M6 3h8l4 4v14H6zM14 3v4h4',

@@ -6,9 +6,10 @@ import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { me } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Checkbox, TextField } from '../ui/fields.tsx'
-import { Action, Badge, Card, Copy, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 
 type KeyList = ReplyOf<ApiKeys['list']>
 type Created = ReplyOf<ApiKeys['create']>
@@ -55,37 +56,71 @@ export function ApiKeysScreen() {
       )}
       <Loaded from={keys}>
         {(list) => (
-          <List items={list} empty="No API keys yet.">
-            {(key) => (
-              <li key={key.id}>
-                <strong>{key.name}</strong>
-                <span class="mono">{key.prefix}…</span>
-                <Badge tone={key.status === 'active' ? 'good' : 'plain'}>{key.status}</Badge>
-                <span class="soft">
-                  {key.scopes.join(', ')}
-                  {key.networks.length > 0 && `; only from ${key.networks.join(', ')}`}
-                  {key.requestsPerMinute !== null && `; ${key.requestsPerMinute} a minute`}
-                </span>
-                <span class="soft">
-                  {key.lastUsedAt === null ? 'never used' : 'last used '}
-                  {key.lastUsedAt !== null && <TimeAgo at={key.lastUsedAt} />}
-                  {key.expiresAt !== null && ', expires '}
-                  {key.expiresAt !== null && <Time at={key.expiresAt} />}
-                </span>
-                {isOwner && key.status !== 'revoked' && (
-                  <span class="actions">
-                    <Confirm
-                      label={`Revoke ${key.name}`}
-                      done={`Revoked ${key.name}.`}
-                      run={() => revoke(key.id)}
-                    >
-                      <p>Servers that use this key are refused from now on.</p>
-                    </Confirm>
-                  </span>
-                )}
-              </li>
-            )}
-          </List>
+          <>
+            <ListBar noun="API key" total={list.length} csv="api-keys" />
+            <Table
+              caption="API keys"
+              rows={list}
+              keyOf={({ id }) => id}
+              empty="No API keys yet."
+              columns={[
+                {
+                  name: 'Name',
+                  sort: 'name',
+                  value: ({ name }) => name,
+                  cell: ({ name, prefix }) => (
+                    <>
+                      <strong>{name}</strong> <span class="mono soft">{prefix}…</span>
+                    </>
+                  ),
+                },
+                {
+                  name: 'State',
+                  sort: 'state',
+                  value: ({ status }) => status,
+                  cell: ({ status }) => (
+                    <Badge tone={status === 'active' ? 'good' : 'plain'}>{status}</Badge>
+                  ),
+                },
+                {
+                  name: 'Scopes',
+                  cell: ({ scopes, networks, requestsPerMinute }) => (
+                    <>
+                      {scopes.join(', ')}
+                      {networks.length > 0 && `; only from ${networks.join(', ')}`}
+                      {requestsPerMinute !== null && `; ${requestsPerMinute} a minute`}
+                    </>
+                  ),
+                },
+                {
+                  name: 'Last used',
+                  sort: '-used',
+                  value: ({ lastUsedAt }) => lastUsedAt,
+                  cell: ({ lastUsedAt }) => <TimeAgo at={lastUsedAt} />,
+                },
+                {
+                  name: 'Expires',
+                  sort: 'expires',
+                  value: ({ expiresAt }) => expiresAt,
+                  cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
+                },
+                isOwner && {
+                  name: 'Actions',
+                  kind: 'actions',
+                  cell: ({ id, name, status }) =>
+                    status !== 'revoked' && (
+                      <Confirm
+                        label={`Revoke ${name}`}
+                        done={`Revoked ${name}.`}
+                        run={() => revoke(id)}
+                      >
+                        <p>Servers that use this key are refused from now on.</p>
+                      </Confirm>
+                    ),
+                },
+              ]}
+            />
+          </>
         )}
       </Loaded>
       {isOwner && <NewKey onCreate={create} />}
@@ -120,15 +155,7 @@ function NewKey({ onCreate }: { onCreate: (wanted: object) => Promise<void> }) {
   }
   return (
     <Card title="Create an API key">
-      <DraftOffers
-        drafts={draft.others}
-        hasChanges={draft.hasChanges}
-        onDelete={draft.forget}
-        onRestore={({ key, content }) => {
-          setForm(content as KeyForm)
-          draft.forget(key)
-        }}
-      />
+      <DraftOffers draft={draft} />
       <Problems>
         <div class="fields">
           <TextField

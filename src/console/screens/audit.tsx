@@ -1,19 +1,26 @@
 import type { Operators } from '../../features/operators/operators.ts'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Field } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
-import { Action, Badge, List, Time, Title } from '../ui/parts.tsx'
+import { Action, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { ShortId, UserLink } from '../ui/user-link.tsx'
 
-type AuditPage = ReplyOf<Operators['audit']['list']>
-type Entry = AuditPage['entries'][number]
+type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
+type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
+
+const FILTERS = ['action', 'operator', 'target']
 
 /** The audit log: every action with its operator and changes. */
 export function AuditScreen() {
-  const { filter, search } = filtersIn(['action', 'operator', 'target'])
-  const page = usePages(`audit${search}`, ({ entries }: AuditPage) => entries)
+  const { filter } = filtersIn(FILTERS)
+  const { search } = filtersIn([...FILTERS, 'sort'])
+  const path = `audit${search}`
+  const page = usePages(path, namedEntries)
   const field = (name: string, label: string, hint: string) => (
     <Field label={label} hint={hint}>
       <input
@@ -27,7 +34,7 @@ export function AuditScreen() {
   )
   return (
     <>
-      <Title actions={<Action run={() => download(`audit/export${search}`)}>Export</Action>}>
+      <Title actions={<Action run={() => download(`audit/export${search}`)}>Export JSON</Action>}>
         Audit
       </Title>
       <p class="print-only">{describeFilter(filter)}</p>
@@ -39,9 +46,16 @@ export function AuditScreen() {
       <Loaded from={page.first}>
         {() => (
           <>
-            <List items={page.rows} empty="No entries match.">
-              {(entry) => <AuditEntry key={entry.id} entry={entry} />}
-            </List>
+            <ListBar noun="action" total={page.total} csv={path} isPersonal />
+            <Table
+              caption="Audit log"
+              columns={COLUMNS}
+              rows={page.rows}
+              keyOf={({ id }) => id}
+              order="-at"
+              empty="No entries match."
+              detail={(entry) => (entry.before || entry.after) && <ChangesOf entry={entry} />}
+            />
             {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
           </>
         )}
@@ -58,25 +72,42 @@ function describeFilter(filter: Record<string, string>): string {
     : `Extract of the audit log: ${parts.join(', ')}`
 }
 
-function AuditEntry({ entry }: { entry: Entry }) {
-  const { at, operator, origin, action, target, before, after, requestId } = entry
+function namedEntries({ entries, names }: AuditPage): Entry[] {
+  return entries.map((entry) => ({ ...entry, names }))
+}
+
+const COLUMNS: Column<Entry>[] = [
+  { name: 'Action', cell: ({ action }) => <strong>{action}</strong> },
+  { name: 'Target', cell: Target },
+  {
+    name: 'Operator',
+    cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
+  },
+  { name: 'Address', cell: ({ operator, origin }) => operator && origin },
+  { name: 'Time', sort: '-at', cell: ({ at }) => <Time at={at} /> },
+]
+
+/** The screens of targets, by the beginning of the action. */
+const SCREENS: Record<string, string> = { events: 'events', purchases: 'purchases' }
+
+function Target({ action, target, names }: Entry) {
+  if (target === null) return null
+  const screen = SCREENS[action.split('.')[0] ?? '']
+  if (screen === undefined) return <UserLink id={target} names={names} />
   return (
-    <li>
-      <strong>{action}</strong>
-      {target && <span class="mono">{target}</span>}
-      <Badge>{operator ?? `Command line, user ${origin}`}</Badge>
-      <span class="soft">
-        {operator && <>{origin}, </>}
-        <Time at={at} />
-      </span>
-      {(before || after) && (
-        <details>
-          <summary>Changes</summary>
-          <Changes changes={changesOf(entry)} />
-          {requestId && <p class="soft">Request {requestId}</p>}
-        </details>
-      )}
-    </li>
+    <a href={linkTo(`${screen}/${encodeSegment(target)}`)}>
+      <ShortId id={target} />
+    </a>
+  )
+}
+
+function ChangesOf({ entry }: { entry: Entry }) {
+  return (
+    <details>
+      <summary>Changes</summary>
+      <Changes changes={changesOf(entry)} />
+      {entry.requestId && <p class="soft">Request {entry.requestId}</p>}
+    </details>
   )
 }
 

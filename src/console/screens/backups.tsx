@@ -5,8 +5,9 @@ import { download, type ReplyOf, sendWithProgress } from '../api.ts'
 import { bytes } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 
 type Backups = ReplyOf<BackupsService['list']>
 
@@ -57,33 +58,50 @@ export function BackupsScreen() {
               {data.isEncrypted ? 'Backups are encrypted.' : 'Set BACKUP_KEY to encrypt backups.'}{' '}
               To restore one, stop the server and run <code>homeport restore</code>.
             </p>
-            <List items={data.backups} empty="No backups yet.">
-              {({ name, bytes: size, at, verifiedAt }) => (
-                <li key={name}>
-                  <span class="mono">{name}</span>
-                  <span class="soft">
-                    {bytes(size)}, <TimeAgo at={at} />,{' '}
-                    {verifiedAt ? (
-                      <>
-                        verified <TimeAgo at={verifiedAt} />
-                      </>
-                    ) : (
-                      'not verified'
-                    )}
-                  </span>
-                  {canEdit.value && (
-                    <span class="actions">
+            <ListBar noun="backup" total={data.backups.length} csv="backups" />
+            <Table
+              caption="Backups"
+              rows={data.backups}
+              keyOf={({ name }) => name}
+              order="-made"
+              empty="No backups yet."
+              columns={[
+                { name: 'Name', cell: ({ name }) => <span class="mono">{name}</span> },
+                {
+                  name: 'Size',
+                  kind: 'number',
+                  sort: '-size',
+                  value: ({ bytes: size }) => size,
+                  cell: ({ bytes: size }) => bytes(size),
+                },
+                {
+                  name: 'Made',
+                  sort: '-made',
+                  value: ({ at }) => at,
+                  cell: ({ at }) => <TimeAgo at={at} />,
+                },
+                {
+                  name: 'Verified',
+                  sort: '-verified',
+                  value: ({ verifiedAt }) => verifiedAt,
+                  cell: ({ verifiedAt }) => <TimeAgo at={verifiedAt} />,
+                },
+                canEdit.value && {
+                  name: 'Actions',
+                  kind: 'actions',
+                  cell: ({ name }) => (
+                    <>
                       <Action run={() => verify(name)} done="The backup is intact.">
                         Verify
                       </Action>
                       <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
                         Download
                       </Action>
-                    </span>
-                  )}
-                </li>
-              )}
-            </List>
+                    </>
+                  ),
+                },
+              ]}
+            />
           </>
         )}
       </Loaded>

@@ -8,8 +8,8 @@ import { showMessage } from '../ui/messages.tsx'
 import { Action, Badge, Card, Copy, type Fact, Facts, Sentence, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
-export type FoundEvent = ReplyOf<EventSearch['find']>['events'][number]
-type BillingEvent = FoundEvent & {
+export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number]
+type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   body: string
   access: string | null
   person: AccountSummary | null

@@ -1,19 +1,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { failure, type ReplyOf, read, sendWithProgress } from '../api.ts'
-import { number, plural } from '../format.ts'
+import { failure, read, sendWithProgress } from '../api.ts'
+import { money, number, plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
+import { storeName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { UserLink } from '../ui/user-link.tsx'
 import { EventScreen, type FoundEvent } from './event.tsx'
 
-type EventsPage = ReplyOf<EventSearch['find']>
+type Names = Record<string, string>
+type EventsPage = { events: FoundEvent[]; names: Names; scannedBackTo: string | null }
 type Filter = Record<string, string>
 
 /** The documented types; the billing provider may send others. */
@@ -47,14 +50,13 @@ export function EventsScreen() {
 }
 
 function EventLog() {
-  const { filter, search } = filtersIn(FILTERS)
-  const isFiltered = search !== ''
-  const { first, rows, next, loadMore } = usePages(
-    `events${search}`,
-    (page: EventsPage) => page.events,
-  )
+  const { filter } = filtersIn(FILTERS)
+  const { search } = filtersIn([...FILTERS, 'sort'])
+  const isFiltered = Object.keys(filter).length > 0
+  const path = `events${search}`
+  const { first, rows, next, total, loadMore } = usePages(path, namedEvents)
   useEffect(() => {
-    if (isFiltered) return
+    if (search !== '') return
     // While the operator signs in again, requests would only queue up.
     const refresh = () => {
       if (!document.hidden && !document.querySelector('dialog[open]')) void first.reload()
@@ -71,16 +73,25 @@ function EventLog() {
         {({ scannedBackTo }) => (
           <>
             {(rows.length > 0 || next === null) && (
-              <List items={rows} empty={isFiltered ? 'No events match.' : 'No events yet.'}>
-                {(event) => <EventRow key={event.id} event={event} />}
-              </List>
+              <>
+                <ListBar noun="event" total={total} csv={path} isPersonal />
+                <Table
+                  caption="Billing events"
+                  columns={COLUMNS}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  order="-received"
+                  empty={isFiltered ? 'No events match.' : 'No events yet.'}
+                  detail={({ error }) => error && <small class="bad">{error}</small>}
+                />
+              </>
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
               <p class="soft">
-                Searched back to <Time at={scannedBackTo} />. Older events may match too.
+                Searched until <Time at={scannedBackTo} />. Other events may match too.
               </p>
             )}
-            {next !== null && <Action run={loadMore}>Load older</Action>}
+            {next !== null && <Action run={loadMore}>Load more</Action>}
           </>
         )}
       </Loaded>
@@ -88,24 +99,56 @@ function EventLog() {
   )
 }
 
-function EventRow({ event }: { event: FoundEvent }) {
-  const { eventId, type, outcome, error, environment, appUserId, receivedAt } = event
+type NamedEvent = FoundEvent & { names: Names }
+
+function namedEvents({ events, names }: EventsPage): NamedEvent[] {
+  return events.map((event) => ({ ...event, names }))
+}
+
+const COLUMNS: Column<NamedEvent>[] = [
+  {
+    name: 'Type',
+    cell: ({ eventId, type }) => <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{type}</a>,
+  },
+  {
+    name: 'User',
+    cell: ({ appUserId, names }) =>
+      appUserId === null ? (
+        'no user'
+      ) : (
+        <UserLink id={appUserId} names={names} tab="/subscription" />
+      ),
+  },
+  { name: 'Product', cell: ({ productId }) => productId },
+  { name: 'Price', kind: 'number', cell: ({ price }) => price && money(price) },
+  {
+    name: 'Store',
+    cell: ({ store, environment }) => (
+      <>
+        {store && storeName(store)} {environment === 'SANDBOX' && <Badge>sandbox</Badge>}
+      </>
+    ),
+  },
+  { name: 'State', cell: EventState },
+  {
+    name: 'Received',
+    sort: '-received',
+    cell: ({ receivedAt }) => <TimeAgo at={receivedAt} />,
+  },
+]
+
+function EventState({ outcome, conflicting, clockIsOff, duplicates }: FoundEvent) {
   return (
-    <li>
-      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{type}</a>
-      {outcome !== 'applied' && (
+    <>
+      {outcome === 'applied' ? (
+        outcome
+      ) : (
         <Badge tone={outcome === 'failed' ? 'bad' : 'plain'}>{outcome}</Badge>
-      )}
-      {environment === 'SANDBOX' && <Badge>sandbox</Badge>}
-      {event.conflicting && <Badge tone="warn">conflicting</Badge>}
-      {event.clockIsOff && <Badge tone="warn">implausible timestamps</Badge>}
-      {event.duplicates > 0 && <Badge>received {event.duplicates + 1} times</Badge>}
-      <span class="soft mono">{appUserId ?? 'no user'}</span>
-      <span class="soft">
-        <TimeAgo at={receivedAt} />
-      </span>
-      {error && <small class="bad">{error}</small>}
-    </li>
+      )}{' '}
+      {conflicting && <Badge tone="warn">conflicting</Badge>}{' '}
+      {clockIsOff && <Badge tone="warn">implausible timestamps</Badge>}{' '}
+      {duplicates > 0 && <Badge>received {duplicates + 1} times</Badge>}
+    </>
   )
 }
 

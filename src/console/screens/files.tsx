@@ -1,11 +1,30 @@
 import type { createUsage } from '../../features/attachments/usage.ts'
 import type { ReplyOf } from '../api.ts'
-import { bytes, plural } from '../format.ts'
-import { linkTo } from '../router.ts'
-import { Action, Card, List, TimeAgo, Title } from '../ui/parts.tsx'
+import { bytes, number } from '../format.ts'
+import { Action, Card, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { UserLink } from '../ui/user-link.tsx'
 
-type Usage = ReplyOf<ReturnType<typeof createUsage>['read']>
+type Counted = NonNullable<ReplyOf<ReturnType<typeof createUsage>['read']>>
+type Usage = (Counted & { names: Record<string, string> }) | null
+
+const TOTALS: Column<{ files: number; bytes: number }>[] = [
+  {
+    name: 'Files',
+    kind: 'number',
+    sort: '-files',
+    value: ({ files }) => files,
+    cell: ({ files }) => number(files),
+  },
+  {
+    name: 'Size',
+    kind: 'number',
+    sort: '-bytes',
+    value: ({ bytes: size }) => size,
+    cell: ({ bytes: size }) => bytes(size),
+  },
+]
 
 /** Storage used by files, by type and by user. */
 export function FilesScreen() {
@@ -24,28 +43,32 @@ export function FilesScreen() {
           data === null ? null : (
             <>
               <Card title="By type">
-                <List items={data.types} empty="No files yet.">
-                  {({ type, files, bytes: size }) => (
-                    <li key={type}>
-                      <span>{type}</span>
-                      <span>{plural(files, 'file')}</span>
-                      <span>{bytes(size)}</span>
-                    </li>
-                  )}
-                </List>
+                <Table
+                  caption="Storage by type"
+                  rows={data.types}
+                  keyOf={({ type }) => type}
+                  empty="No files yet."
+                  columns={[{ name: 'Type', cell: ({ type }) => type }, ...TOTALS]}
+                />
               </Card>
               <Card title="Users by storage used">
-                <List items={data.largest}>
-                  {({ userId, files, bytes: size }) => (
-                    <li key={userId}>
-                      <a class="mono" href={linkTo(`people/${userId}/files`)}>
-                        {userId}
-                      </a>
-                      <span>{plural(files, 'file')}</span>
-                      <span>{bytes(size)}</span>
-                    </li>
-                  )}
-                </List>
+                <ListBar noun="user" total={data.largest.length} csv="files" isPersonal />
+                <Table
+                  caption="Users by storage used"
+                  rows={data.largest}
+                  keyOf={({ userId }) => userId}
+                  order="-bytes"
+                  empty="No files yet."
+                  columns={[
+                    {
+                      name: 'User',
+                      cell: ({ userId }) => (
+                        <UserLink id={userId} names={data.names} tab="/files" />
+                      ),
+                    },
+                    ...TOTALS,
+                  ]}
+                />
               </Card>
               <p class="soft">
                 Counted <TimeAgo at={data.countedAt} />

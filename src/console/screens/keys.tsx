@@ -1,8 +1,9 @@
 import { send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Action, Badge, Card, Copy, List, Time, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 
 type Keys = {
   keys: { use: string; state: string; kid: string; from: string | null; until: string | null }[]
@@ -24,52 +25,57 @@ export function KeysScreen() {
     <>
       <Title>Keys</Title>
       <Loaded from={keys}>
-        {(data) =>
-          USES.map(([use, title, description]) => {
-            const shown = data.keys.filter((key) => key.use === use)
-            return (
-              <Card key={use} title={title}>
-                <p class="soft">{description}</p>
-                <List items={shown}>
-                  {({ kid, state, from, until }) => (
-                    <li key={kid}>
-                      <span class="mono">{kid}</span>
-                      <Badge tone={state === 'current' ? 'good' : 'plain'}>{state}</Badge>
-                      <span class="soft">
-                        {from && <>from </>}
-                        {from && <Time at={from} />}
-                        {until && <> until </>}
-                        {until && <Time at={until} />}
-                      </span>
-                    </li>
-                  )}
-                </List>
-                <div class="actions">
-                  {use === 'enc' && (
-                    <Copy text={shown.map(({ kid }) => kid).join('\n')} label="Copy pins" />
-                  )}
-                  {canEdit.value && (
-                    <>
-                      <Action
-                        run={rotate(use, false)}
-                        done="New key published. It takes effect in a day."
-                      >
-                        Rotate
-                      </Action>
-                      <Confirm
-                        label="Rotate now and revoke all other keys"
-                        run={rotate(use, true)}
-                        done="New key in use. All other keys are revoked."
-                      >
-                        <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>
-                      </Confirm>
-                    </>
-                  )}
-                </div>
-              </Card>
-            )
-          })
-        }
+        {(data) => (
+          <>
+            <ListBar noun="key" total={data.keys.length} csv="keys" />
+            {USES.map(([use, title, description]) => {
+              const shown = data.keys.filter((key) => key.use === use)
+              return (
+                <Card key={use} title={title}>
+                  <p class="soft">{description}</p>
+                  <Table
+                    caption={title}
+                    rows={shown}
+                    keyOf={({ kid }) => kid}
+                    columns={[
+                      { name: 'Thumbprint', cell: ({ kid }) => <span class="mono">{kid}</span> },
+                      {
+                        name: 'State',
+                        cell: ({ state }) => (
+                          <Badge tone={state === 'current' ? 'good' : 'plain'}>{state}</Badge>
+                        ),
+                      },
+                      { name: 'From', cell: ({ from }) => from && <Time at={from} /> },
+                      { name: 'Until', cell: ({ until }) => until && <Time at={until} /> },
+                    ]}
+                  />
+                  <div class="actions">
+                    {use === 'enc' && (
+                      <Copy text={shown.map(({ kid }) => kid).join('\n')} label="Copy pins" />
+                    )}
+                    {canEdit.value && (
+                      <>
+                        <Action
+                          run={rotate(use, false)}
+                          done="New key published. It takes effect in a day."
+                        >
+                          Rotate
+                        </Action>
+                        <Confirm
+                          label="Rotate now and revoke all other keys"
+                          run={rotate(use, true)}
+                          done="New key in use. All other keys are revoked."
+                        >
+                          <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>
+                        </Confirm>
+                      </>
+                    )}
+                  </div>
+                </Card>
+              )
+            })}
+          </>
+        )}
       </Loaded>
     </>
   )

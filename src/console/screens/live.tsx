@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { read } from '../api.ts'
 import { utc } from '../format.ts'
+import { query } from '../router.ts'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Badge, Empty, Title } from '../ui/parts.tsx'
@@ -28,7 +29,7 @@ const LEVELS: [level: string, name: string][] = [
 /** Shows the log as it is written. A hidden tab receives nothing. */
 export function LiveScreen() {
   const [isPaused, setPaused] = useState(false)
-  const [text, setText] = useState('')
+  const [text, setText] = useState(query.value.get('text') ?? '')
   const [level, setLevel] = useState('')
   const { lines, state } = useLiveLines(isPaused)
   const wanted = text.toLowerCase()

@@ -8,6 +8,7 @@ import { createPasskey, type PasskeyOptions } from '../passkey.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Action, Badge, Card, Facts, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { Table } from '../ui/table.tsx'
 
 /** The operator's own passkeys and sessions. */
 export function MeScreen() {
@@ -65,28 +66,37 @@ export function MeScreen() {
             </div>
           </Card>
           <Card title="Your sessions">
-            <List items={me.sessions}>
-              {({ id, device, ip, lastSeenAt }) => (
-                <li key={id}>
-                  <span>{device}</span>
-                  <span class="soft">
-                    {ip}, last seen <TimeAgo at={lastSeenAt} />
-                  </span>
-                  {id === me.session ? (
-                    <Badge>This session</Badge>
-                  ) : (
-                    <span class="actions">
+            <Table
+              caption="Your sessions"
+              rows={me.sessions}
+              keyOf={({ id }) => id}
+              order="-seen"
+              columns={[
+                { name: 'Device', cell: ({ device }) => device },
+                { name: 'Address', cell: ({ ip }) => ip },
+                {
+                  name: 'Last seen',
+                  sort: '-seen',
+                  value: ({ lastSeenAt }) => lastSeenAt,
+                  cell: ({ lastSeenAt }) => <TimeAgo at={lastSeenAt} />,
+                },
+                {
+                  name: 'Actions',
+                  kind: 'actions',
+                  cell: ({ id, device }) =>
+                    id === me.session ? (
+                      <Badge>This session</Badge>
+                    ) : (
                       <Action
                         run={sendAndReload(`me/sessions/${id}/end`)}
                         done={`Signed out ${device}.`}
                       >
                         Sign out {device}
                       </Action>
-                    </span>
-                  )}
-                </li>
-              )}
-            </List>
+                    ),
+                },
+              ]}
+            />
           </Card>
         </>
       )}

@@ -6,9 +6,10 @@ import { me, type Role } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, Card, Copy, Failure, List, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Failure, TimeAgo, Title } from '../ui/parts.tsx'
 import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 
@@ -56,50 +57,79 @@ export function OperatorsScreen() {
       )}
       <Loaded from={operators}>
         {(list) => (
-          <List items={list}>
-            {({ name, role, passkeys, hasPassword, isSetUp }) => (
-              <li key={name}>
-                <strong>{name}</strong>
-                <Badge>{role}</Badge>
-                {!isSetUp && <Badge tone="warn">Not set up</Badge>}
-                <span class="soft">
-                  {plural(passkeys, 'passkey')}
-                  {hasPassword ? ', password' : ''}
-                </span>
-                {isOwner && (
-                  <span class="actions">
-                    <select
-                      value={role}
-                      aria-label={`Role of ${name}`}
-                      style={{ width: 'auto' }}
-                      onChange={(event) => void changeRole(name, event.currentTarget.value)}
-                    >
-                      {ROLES.map(([one]) => (
-                        <option key={one}>{one}</option>
-                      ))}
-                    </select>
-                    <Confirm
-                      label={`Reset sign-in for ${name}`}
-                      run={() => change('operators/reset', { name })}
-                      done={`New link for ${name} created.`}
-                    >
-                      <p>
-                        This removes all passkeys and the password of {name}, and ends all sessions.
-                        You get a new link to send.
-                      </p>
-                    </Confirm>
-                    <Confirm
-                      label={`Remove ${name}`}
-                      run={() => change('operators/remove', { name })}
-                      done={`Removed ${name}.`}
-                    >
-                      <p>{name} is signed out at once and can no longer sign in.</p>
-                    </Confirm>
-                  </span>
-                )}
-              </li>
-            )}
-          </List>
+          <>
+            <ListBar noun="operator" total={list.length} csv="operators" />
+            <Table
+              caption="Operators"
+              rows={list}
+              keyOf={({ name }) => name}
+              order="name"
+              columns={[
+                {
+                  name: 'Name',
+                  sort: 'name',
+                  value: ({ name }) => name,
+                  cell: ({ name }) => <strong>{name}</strong>,
+                },
+                {
+                  name: 'Role',
+                  sort: 'role',
+                  value: ({ role }) => role,
+                  cell: ({ role }) => role,
+                },
+                {
+                  name: 'Sign-in',
+                  cell: ({ passkeys, hasPassword, isSetUp }) =>
+                    isSetUp ? (
+                      `${plural(passkeys, 'passkey')}${hasPassword ? ', password' : ''}`
+                    ) : (
+                      <Badge tone="warn">Not set up</Badge>
+                    ),
+                },
+                {
+                  name: 'Added',
+                  sort: '-added',
+                  value: ({ createdAt }) => createdAt,
+                  cell: ({ createdAt }) => <TimeAgo at={createdAt} />,
+                },
+                isOwner && {
+                  name: 'Actions',
+                  kind: 'actions',
+                  cell: ({ name, role }) => (
+                    <>
+                      <select
+                        value={role}
+                        aria-label={`Role of ${name}`}
+                        style={{ width: 'auto' }}
+                        onChange={(event) => void changeRole(name, event.currentTarget.value)}
+                      >
+                        {ROLES.map(([one]) => (
+                          <option key={one}>{one}</option>
+                        ))}
+                      </select>
+                      <Confirm
+                        label={`Reset sign-in for ${name}`}
+                        run={() => change('operators/reset', { name })}
+                        done={`New link for ${name} created.`}
+                      >
+                        <p>
+                          This removes all passkeys and the password of {name}, and ends all
+                          sessions. You get a new link to send.
+                        </p>
+                      </Confirm>
+                      <Confirm
+                        label={`Remove ${name}`}
+                        run={() => change('operators/remove', { name })}
+                        done={`Removed ${name}.`}
+                      >
+                        <p>{name} is signed out at once and can no longer sign in.</p>
+                      </Confirm>
+                    </>
+                  ),
+                },
+              ]}
+            />
+          </>
         )}
       </Loaded>
       {isOwner && <Invite onInvite={(name, role) => change('operators', { name, role })} />}

@@ -1,9 +1,42 @@
 import type { FoundUsers } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { linkTo, parts, query } from '../router.ts'
-import { Action, Badge, Empty, List, TimeAgo, Title } from '../ui/parts.tsx'
+import { guestName } from '../format.ts'
+import { ACCESS, placeName } from '../purchase-words.ts'
+import { filtersIn, linkTo, parts, query } from '../router.ts'
+import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { UserScreen } from './user.tsx'
+import { USER_FILTERS, UserFilters } from './user-filters.tsx'
+
+type FoundUser = FoundUsers['users'][number]
+
+/** Of the server. */
+const PAGE_SIZE = 50
+
+const COLUMNS: Column<FoundUser>[] = [
+  {
+    name: 'User',
+    cell: ({ id, email, name, emailVerified }) => (
+      <>
+        <a href={linkTo(`people/${id}`)}>{email || guestName(id)}</a>
+        {email && !emailVerified && (
+          <>
+            {' '}
+            <Badge tone="warn">unverified</Badge>
+          </>
+        )}
+        {name && <div class="soft">{name}</div>}
+      </>
+    ),
+  },
+  { name: 'Status', cell: ({ status }) => <AccessBadge status={status} /> },
+  { name: 'Plan', cell: ({ plan }) => plan },
+  { name: 'Last seen', cell: ({ lastSeenAt }) => lastSeenAt && <TimeAgo at={lastSeenAt} /> },
+  { name: 'Seen on', cell: ({ platform, country }) => placeName(platform, country) || null },
+  { name: 'Sign-in', cell: ({ loginType }) => loginType },
+  { name: 'Registered', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+]
 
 /** The user search, or one user. */
 export function PeopleScreen() {
@@ -13,13 +46,15 @@ export function PeopleScreen() {
 
 function UserSearch() {
   const text = query.value.get('q') ?? ''
-  const path = `people?q=${encodeURIComponent(text)}`
-  const { first, rows, next, loadMore } = usePages(path, (page: FoundUsers) => page.users)
+  const isFiltered = filtersIn(USER_FILTERS).search !== ''
+  const path = `people${filtersIn(['q', ...USER_FILTERS]).search}`
+  const { first, rows, next, total, loadMore } = usePages(path, usersIn)
   return (
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
+      <UserFilters />
       <Loaded from={first}>
-        {({ strangers, eventId, hasMoreNames }) => (
+        {({ users, strangers, eventId, hasMoreNames, scannedTo }) => (
           <>
             {eventId !== null && (
               <p>
@@ -27,28 +62,23 @@ function UserSearch() {
                 <a href={linkTo(`events/${encodeSegment(eventId)}`)}>Open the event</a>
               </p>
             )}
-            {rows.length === 0 && strangers.length === 0 && eventId === null && (
-              <Empty>
-                {text === ''
-                  ? 'No users yet.'
-                  : 'No matches. Enter a name, the start of an e-mail address, user id or transaction id, or a full app user id.'}
-              </Empty>
+            {rows.length === 0 && next === null && strangers.length === 0 && eventId === null && (
+              <Empty>{emptyText(text, isFiltered)}</Empty>
             )}
-            <List items={rows}>
-              {({ id, email, name, loginType, emailVerified, createdAt }) => (
-                <li key={id}>
-                  <a href={linkTo(`people/${id}`)}>{email || `Guest ${id}`}</a>
-                  {name && <span>{name}</span>}
-                  {email && !emailVerified && <Badge tone="warn">unverified</Badge>}
-                  <Badge>{loginType}</Badge>
-                  <span class="soft">
-                    registered <TimeAgo at={createdAt} />
-                  </span>
-                </li>
-              )}
-            </List>
+            {rows.length > 0 && (
+              <ListBar
+                noun="user"
+                total={isFiltered || text ? total : null}
+                csv={path}
+                isPersonal
+              />
+            )}
+            <Table caption="Users" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
             {hasMoreNames && (
               <p class="soft">More users have such a name. Enter another word of it.</p>
+            )}
+            {isFiltered && next !== null && rows.length % PAGE_SIZE !== 0 && (
+              <Scanned to={rows.length === users.length ? scannedTo : null} next={next} />
             )}
             {strangers.length > 0 && <h2>Purchases not linked to an account</h2>}
             <List items={strangers}>
@@ -66,5 +96,39 @@ function UserSearch() {
         )}
       </Loaded>
     </>
+  )
+}
+
+function usersIn({ users }: FoundUsers): FoundUser[] {
+  return users
+}
+
+/** Most users of many apps have never paid, which needs no emphasis. */
+function AccessBadge({ status }: Pick<FoundUser, 'status'>) {
+  const [name, tone] = ACCESS[status]
+  return status === 'none' ? <span class="soft">{name}</span> : <Badge tone={tone}>{name}</Badge>
+}
+
+function emptyText(text: string, isFiltered: boolean): string {
+  if (isFiltered) return 'No users match these filters.'
+  if (text === '') return 'No users yet.'
+  return 'No matches. Enter a name, the start of an e-mail address, user id or transaction id, or a full app user id.'
+}
+
+/** How far the server has searched, when a page is short. `to`: the last user that it has compared. */
+function Scanned({ to, next }: { to: FoundUsers['scannedTo']; next: string }) {
+  const isBySeen = next.startsWith('seen ')
+  const at = isBySeen ? to?.lastSeenAt : to?.createdAt
+  return (
+    <p class="soft">
+      {at ? (
+        <>
+          Searched back to users {isBySeen ? 'last seen' : 'registered'} <Time at={at} />.
+        </>
+      ) : (
+        'Not all users have been searched.'
+      )}{' '}
+      Load more to search on.
+    </p>
   )
 }

@@ -1,6 +1,7 @@
 import type { SupportFacts } from '../../features/billing/admin.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
+import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import {
   claimName,
@@ -21,12 +22,12 @@ type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
 
 /** The purchase with the given transaction id, which can exist in both environments. */
 export function PurchaseScreen({ id }: { id: string }) {
-  const found = useRemote<FoundPurchase[]>(`purchases?id=${encodeURIComponent(id)}`)
+  const found = useRemote<{ purchases: FoundPurchase[] }>(`purchases?id=${encodeURIComponent(id)}`)
   return (
     <>
       <Title>{`Purchase ${id}`}</Title>
       <Loaded from={found}>
-        {(purchases) =>
+        {({ purchases }) =>
           purchases.length === 0 ? (
             <NoPurchase id={id} onAsked={found.reload} />
           ) : (
@@ -79,8 +80,8 @@ export function Owner({ purchase: { userId, owner, environment } }: { purchase: 
   if (userId === null) return <>no user</>
   const path = `people/${encodeSegment(userId)}/subscription`
   return (
-    <a href={linkTo(path, environment === 'sandbox' ? { environment } : {})}>
-      {owner?.email || `Guest ${userId}`}
+    <a href={linkTo(path, environment === 'sandbox' ? { environment } : {})} title={userId}>
+      {owner?.name || owner?.email || guestName(userId)}
     </a>
   )
 }

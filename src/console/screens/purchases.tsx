@@ -2,15 +2,13 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { claimName, sourceName, statusName, toneOf } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Field, SelectField } from '../ui/fields.tsx'
-import { Badge, List, Time, Title } from '../ui/parts.tsx'
-import { Loaded, useRemote } from '../ui/remote.tsx'
+import { Action, Badge, Time, Title } from '../ui/parts.tsx'
+import { Loaded, usePages } from '../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { NoPurchase, Owner, PurchaseScreen } from './purchase.tsx'
 import type { FoundPurchase } from './purchase-facts.tsx'
 
 type Filter = Record<string, string>
-
-/** The server lists at most this many. */
-const MAX_LISTED = 100
 
 const FILTERS: [value: string, name: string, meaning: string][] = [
   ['', 'All active', ''],
@@ -44,12 +42,13 @@ export function PurchasesScreen() {
 }
 
 function PurchaseSearch() {
-  const { filter, search } = filtersIn(['id', 'filter'])
+  const { filter } = filtersIn(['id', 'filter'])
+  const { search } = filtersIn(['id', 'filter', 'sort'])
   return (
     <>
       <Title>Purchases</Title>
       <Filters filter={filter} />
-      <Results key={search} filter={filter} search={search} />
+      <Results key={`${filter['id']} ${filter['filter']}`} filter={filter} search={search} />
     </>
   )
 }
@@ -82,56 +81,92 @@ function Filters({ filter }: { filter: Filter }) {
   )
 }
 
+const PAGE_SIZE = 25
+
+type PurchasesPage = { purchases: FoundPurchase[] }
+type Row = FoundPurchase & { id: string }
+
 function Results({ filter, search }: { filter: Filter; search: string }) {
-  const found = useRemote<FoundPurchase[]>(`purchases${search}`)
+  const path = `purchases${search}`
+  const { first, rows, next, total, loadMore } = usePages(path, rowsOf)
   const { id } = filter
-  const meaning = FILTERS.find(([value]) => value === (filter['filter'] ?? ''))?.[2]
+  const chosen = filter['filter'] ?? ''
+  const meaning = FILTERS.find(([value]) => value === chosen)?.[2]
+  const isSortable = id === undefined && chosen !== 'unacknowledged' && chosen !== 'gone'
   return (
-    <Loaded from={found}>
-      {(purchases) => (
+    <Loaded from={first}>
+      {() => (
         <>
           {id === undefined && meaning && <p class="soft">{meaning}</p>}
-          {id !== undefined && purchases.length === 0 ? (
-            <NoPurchase id={id} onAsked={found.reload} />
+          {id !== undefined && rows.length === 0 ? (
+            <NoPurchase id={id} onAsked={first.reload} />
           ) : (
-            <List items={purchases} empty="No purchases match.">
-              {(purchase) => <PurchaseRow key={rowKey(purchase)} purchase={purchase} />}
-            </List>
+            <>
+              <ListBar noun="purchase" total={total} csv={path} isPersonal />
+              <Table
+                caption="Purchases"
+                columns={isSortable ? SORTABLE : COLUMNS}
+                rows={rows}
+                keyOf={(row) => row.id}
+                order="transaction"
+                empty={next === null ? 'No purchases match.' : undefined}
+              />
+            </>
           )}
-          {purchases.length === MAX_LISTED && (
-            <p class="soft">Only the first {MAX_LISTED} are shown.</p>
+          {next !== null && (rows.length === 0 || rows.length % PAGE_SIZE !== 0) && (
+            <p class="soft">Not all purchases were searched. Load more to go on.</p>
           )}
+          {next !== null && <Action run={loadMore}>Load more</Action>}
         </>
       )}
     </Loaded>
   )
 }
 
-function PurchaseRow({ purchase }: { purchase: FoundPurchase }) {
-  const { transactionId, productId, environment, active, status, endsAt, userId } = purchase
-  return (
-    <li>
+/** A transaction id can exist in both environments. */
+function rowsOf({ purchases }: PurchasesPage): Row[] {
+  return purchases.map((one) => ({ ...one, id: `${one.environment} ${one.transactionId}` }))
+}
+
+const TRANSACTION: Column<Row> = {
+  name: 'Transaction',
+  cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
+}
+const COLUMNS: Column<Row>[] = [
+  {
+    name: 'Product',
+    cell: ({ transactionId, productId }) => (
       <a href={linkTo(`purchases/${encodeSegment(transactionId)}`)}>
         {productId ?? 'Unknown product'}
       </a>
-      <Badge tone={toneOf(purchase)}>{statusName(status)}</Badge>
-      <Badge>{environment}</Badge>
-      <span class="soft">
-        {endsAt === null ? (
-          'no end'
-        ) : (
-          <>
-            {active ? 'until' : 'ended'} <Time at={endsAt} />
-          </>
-        )}
-      </span>
-      <span class="soft mono">{transactionId}</span>
-      <span class="wide soft">
-        {sourceName(purchase)}; <Owner purchase={purchase} />
-        {userId !== null && <>, {claimName(purchase)}</>}
-        <SinceAtGoogle purchase={purchase} />
-      </span>
-    </li>
+    ),
+  },
+  TRANSACTION,
+  { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
+  { name: 'Source', cell: (row) => sourceName(row) },
+  {
+    name: 'Status',
+    cell: (row) => (
+      <>
+        <Badge tone={toneOf(row)}>{statusName(row.status)}</Badge>{' '}
+        {row.environment === 'sandbox' && <Badge>sandbox</Badge>}
+        <SinceAtGoogle purchase={row} />
+      </>
+    ),
+  },
+  { name: 'Ends', cell: ({ endsAt }) => (endsAt === null ? 'no end' : <Time at={endsAt} />) },
+]
+/** Purchases that Google reports have another order. */
+const SORTABLE = COLUMNS.map((column) =>
+  column === TRANSACTION ? { ...column, sort: 'transaction' } : column,
+)
+
+function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
+  return (
+    <>
+      <Owner purchase={purchase} />
+      {purchase.userId !== null && <div class="soft">{claimName(purchase)}</div>}
+    </>
   )
 }
 
@@ -139,18 +174,14 @@ function SinceAtGoogle({ purchase: { atGoogle } }: { purchase: FoundPurchase }) 
   const { unacknowledgedSince = null, goneAt = null } = atGoogle ?? {}
   if (unacknowledgedSince !== null) {
     return (
-      <>
-        ; unacknowledged since <Time at={unacknowledgedSince} />
-      </>
+      <div class="soft">
+        unacknowledged since <Time at={unacknowledgedSince} />
+      </div>
     )
   }
   return goneAt === null ? null : (
-    <>
-      ; forgotten by Google since <Time at={goneAt} />
-    </>
+    <div class="soft">
+      forgotten by Google since <Time at={goneAt} />
+    </div>
   )
-}
-
-function rowKey({ environment, transactionId }: FoundPurchase): string {
-  return `${environment} ${transactionId}`
 }

@@ -4,6 +4,7 @@ import { canEdit } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Card, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 
 type Rates = ReplyOf<RatesService['read']> & ReplyOf<RatesService['describeFeed']>
 type Outcome = { outcome: string; reason?: string; date?: string }
@@ -44,26 +45,28 @@ export function RatesScreen() {
               )}
             </Card>
             <Card title={`1 ${data.baseCode} equals`}>
-              <div class="scroll">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Currency</th>
-                      <th scope="col" class="number">
-                        Rate
-                      </th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {Object.entries(data.rates).map(([code, rate]) => (
-                      <tr key={code}>
-                        <td>{code}</td>
-                        <td class="number">{rate}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <ListBar noun="rate" total={Object.keys(data.rates).length} csv="rates" />
+              <Table
+                caption="Rates"
+                rows={Object.entries(data.rates)}
+                keyOf={([code]) => code}
+                order="currency"
+                columns={[
+                  {
+                    name: 'Currency',
+                    sort: 'currency',
+                    value: ([code]) => code,
+                    cell: ([code]) => code,
+                  },
+                  {
+                    name: 'Rate',
+                    kind: 'number',
+                    sort: 'rate',
+                    value: ([, rate]) => rate,
+                    cell: ([, rate]) => rate,
+                  },
+                ]}
+              />
             </Card>
           </>
         )}

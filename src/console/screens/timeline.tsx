@@ -28,16 +28,22 @@ const STATEMENTS: Record<string, [set: string, cleared: string]> = {
   willRenew: ['will renew', 'won’t renew'],
 }
 
-/** A user's purchases, event by event, and the reason why access is on or off. */
-export function TimelineScreen({ id }: { id: string }) {
+/** `reloadUser` reads again what the header says about access. */
+type TimelineProps = { id: string; reloadUser: () => Promise<void> }
+
+/** A user's purchases, event by event; for test purchases, also the access that they give. */
+export function TimelineScreen({ id, reloadUser }: TimelineProps) {
   const isSandbox = query.value.get('environment') === 'sandbox'
   const environment = isSandbox ? 'sandbox' : 'production'
   const path = `people/${encodeSegment(id)}`
   const facts = useSupportFacts()
   const timeline = useRemote<Timeline>(`${path}/timeline?environment=${environment}`)
+  const reload = async () => {
+    await Promise.all([timeline.reload(), reloadUser()])
+  }
   const reconcile = async () => {
     const { corrected } = await send<{ corrected: string[] }>(`${path}/reconcile`)
-    await timeline.reload()
+    await reload()
     showMessage(
       corrected.length === 0
         ? 'Already up to date.'
@@ -49,17 +55,19 @@ export function TimelineScreen({ id }: { id: string }) {
     <Loaded from={timeline}>
       {(data) => (
         <>
-          <p class={data.sentence.startsWith('Access is on') ? 'sentence good' : 'sentence bad'}>
-            <Sentence>{data.sentence}</Sentence>
-          </p>
+          {isSandbox && (
+            <p class="sentence">
+              Test purchases: <Sentence>{data.sentence}</Sentence>
+            </p>
+          )}
           <div class="actions">
             <a class="button" href={other}>
               Show {isSandbox ? 'production' : 'test'} purchases
             </a>
             {canEdit.value && (
               <>
-                <GrantAccess userId={id} reload={timeline.reload} />
-                <LinkPurchase userId={id} reload={timeline.reload} />
+                <GrantAccess userId={id} reload={reload} />
+                <LinkPurchase userId={id} reload={reload} />
                 <AvailableAction
                   unavailable={facts?.refresh}
                   label="Refresh from RevenueCat"
@@ -84,7 +92,7 @@ export function TimelineScreen({ id }: { id: string }) {
               key={purchase.transactionId}
               purchase={purchase}
               userId={id}
-              reload={timeline.reload}
+              reload={reload}
             />
           ))}
           {data.hiddenLines > 0 && (

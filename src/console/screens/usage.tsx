@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks'
 import type { Usage } from '../../features/usage/service.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
-import { linkTo } from '../router.ts'
+import { number } from '../format.ts'
 import { SelectField } from '../ui/fields.tsx'
-import { Badge, Card, List, Time, Title } from '../ui/parts.tsx'
+import { Badge, Card, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
+import { UserLink } from '../ui/user-link.tsx'
 
 type MostUsed = ReplyOf<Usage['listMostUsed']>
 type UserUsage = ReplyOf<Usage['read']>
@@ -13,12 +15,13 @@ type UserUsage = ReplyOf<Usage['read']>
 /** The users who have used most of a limit. */
 export function UsageScreen() {
   const [limit, setLimit] = useState('')
-  const usage = useRemote<MostUsed>(`usage${limit && `?limit=${encodeURIComponent(limit)}`}`)
+  const path = `usage${limit && `?limit=${encodeURIComponent(limit)}`}`
+  const usage = useRemote<MostUsed & { people: Record<string, string> }>(path)
   return (
     <>
       <Title>Usage</Title>
       <Loaded from={usage}>
-        {({ names, name, users }) => (
+        {({ names, name, users, people }) => (
           <>
             <div class="fields">
               <SelectField
@@ -29,21 +32,38 @@ export function UsageScreen() {
               />
             </div>
             <Card title="Most used">
-              <List items={users} empty="Not used in the current period.">
-                {({ userId, used, hasReachedLimit, resetsAt }) => (
-                  <li key={userId}>
-                    <a class="mono" href={linkTo(`people/${userId}/usage`)}>
-                      {userId}
-                    </a>
-                    <strong>{used}</strong>
-                    {hasReachedLimit && <Badge tone="warn">limit reached</Badge>}
-                    <span class="soft">
-                      {resetsAt !== null && 'resets '}
-                      {resetsAt !== null && <Time at={resetsAt} />}
-                    </span>
-                  </li>
-                )}
-              </List>
+              <ListBar noun="user" total={users.length} csv={path} isPersonal />
+              <Table
+                caption="Users who have used the most"
+                rows={users}
+                keyOf={({ userId }) => userId}
+                order="-used"
+                empty="Not used in the current period."
+                columns={[
+                  {
+                    name: 'User',
+                    cell: ({ userId }) => <UserLink id={userId} names={people} tab="/usage" />,
+                  },
+                  {
+                    name: 'Used',
+                    kind: 'number',
+                    sort: '-used',
+                    value: ({ used }) => used,
+                    cell: ({ used }) => number(used),
+                  },
+                  {
+                    name: 'Limit',
+                    cell: ({ hasReachedLimit }) =>
+                      hasReachedLimit ? <Badge tone="warn">limit reached</Badge> : null,
+                  },
+                  {
+                    name: 'Resets',
+                    sort: 'resets',
+                    value: ({ resetsAt }) => resetsAt,
+                    cell: ({ resetsAt }) => resetsAt && <Time at={resetsAt} />,
+                  },
+                ]}
+              />
             </Card>
           </>
         )}
@@ -59,22 +79,35 @@ export function UserUsage({ id }: { id: string }) {
     <Card title="Usage">
       <Loaded from={usage}>
         {(limits) => (
-          <List items={limits} empty="This user has no plan.">
-            {({ name, period, used, limit, resetsAt }) => (
-              <li key={name}>
-                <span>{name}</span>
-                <strong>{limit === null ? `${used}, unlimited` : `${used} of ${limit}`}</strong>
-                {limit !== null && used >= limit && limit > 0 && (
-                  <Badge tone="warn">limit reached</Badge>
-                )}
-                <span class="soft">
-                  {period === 'total' ? 'in total' : `per ${period}`}
-                  {resetsAt !== null && ', resets '}
-                  {resetsAt !== null && <Time at={resetsAt} />}
-                </span>
-              </li>
-            )}
-          </List>
+          <Table
+            caption="Usage"
+            rows={limits}
+            keyOf={({ name }) => name}
+            empty="This user has no plan."
+            columns={[
+              { name: 'Limit', cell: ({ name }) => name },
+              {
+                name: 'Used',
+                kind: 'number',
+                cell: ({ used, limit }) =>
+                  limit === null
+                    ? `${number(used)}, unlimited`
+                    : `${number(used)} of ${number(limit)}`,
+              },
+              {
+                name: 'State',
+                cell: ({ used, limit }) =>
+                  limit !== null && used >= limit && limit > 0 ? (
+                    <Badge tone="warn">limit reached</Badge>
+                  ) : null,
+              },
+              {
+                name: 'Period',
+                cell: ({ period }) => (period === 'total' ? 'in total' : `per ${period}`),
+              },
+              { name: 'Resets', cell: ({ resetsAt }) => resetsAt && <Time at={resetsAt} /> },
+            ]}
+          />
         )}
       </Loaded>
     </Card>

@@ -3,8 +3,9 @@ import { openInTab, send } from '../api.ts'
 import { bytes } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Action, Badge, Card, List, TimeAgo } from '../ui/parts.tsx'
+import { Action, Card, TimeAgo } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 
 type File = {
   key: string
@@ -19,7 +20,7 @@ type FilesPage = { records: File[]; next: string | null }
 
 export function UserFiles({ id }: { id: string }) {
   const path = `people/${encodeSegment(id)}/files`
-  const { first, rows, next, loadMore } = usePages(path, (page: FilesPage) => page.records)
+  const { first, rows, next, total, loadMore } = usePages(path, (page: FilesPage) => page.records)
   const remove = async (key: string) => {
     await send(`${path}/${key}/delete`)
     await first.reload()
@@ -29,22 +30,22 @@ export function UserFiles({ id }: { id: string }) {
       <Loaded from={first}>
         {() => (
           <>
-            <List items={rows} empty="No files.">
-              {({ key, fileName, type, size, url, createdAt }) => (
-                <li key={key}>
-                  {url === null ? (
-                    <span>{fileName}</span>
-                  ) : (
-                    <a href={url} target="_blank" rel="noreferrer">
-                      {fileName}
-                    </a>
-                  )}
-                  <Badge>{type}</Badge>
-                  <span class="soft">
-                    {bytes(size)}, <TimeAgo at={createdAt} />
-                  </span>
-                  {canEdit.value && (
-                    <span class="actions">
+            <ListBar noun="file" total={total} csv={path} isPersonal />
+            <Table
+              caption="Files"
+              rows={rows}
+              keyOf={({ key }) => key}
+              empty="No files."
+              columns={[
+                { name: 'Name', cell: FileName },
+                { name: 'Type', cell: ({ type }) => type },
+                { name: 'Size', kind: 'number', cell: ({ size }) => bytes(size) },
+                { name: 'Added', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+                canEdit.value && {
+                  name: 'Actions',
+                  kind: 'actions',
+                  cell: ({ key, fileName, url }) => (
+                    <>
                       {url === null && (
                         <Action run={() => openInTab(`${path}/${key}/open`)}>
                           Open {fileName}
@@ -57,15 +58,24 @@ export function UserFiles({ id }: { id: string }) {
                       >
                         <p>You cannot undo this.</p>
                       </Confirm>
-                    </span>
-                  )}
-                </li>
-              )}
-            </List>
+                    </>
+                  ),
+                },
+              ]}
+            />
             {next !== null && <Action run={loadMore}>Load more</Action>}
           </>
         )}
       </Loaded>
     </Card>
+  )
+}
+
+function FileName({ fileName, url }: File) {
+  if (url === null) return <>{fileName}</>
+  return (
+    <a href={url} target="_blank" rel="noreferrer">
+      {fileName}
+    </a>
   )
 }

@@ -1,26 +1,19 @@
-import type { Profile } from '../../features/users/profile/service.ts'
-import type { Users } from '../../features/users/users.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { ApiError, download, type ReplyOf, send } from '../api.ts'
+import { ApiError, download, send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 import { ActiveSubscriptions } from './active-subscriptions.tsx'
 import { TimelineScreen } from './timeline.tsx'
 import { UserUsage } from './usage.tsx'
 import { UserData } from './user-data.tsx'
 import { UserFiles } from './user-files.tsx'
+import { type UserDetails, UserHeader } from './user-header.tsx'
+import { UserNotes } from './user-notes.tsx'
 
-type UserDetails = {
-  user: ReplyOf<Profile['read']>
-  account: ReplyOf<Users['accounts']['describe']>
-  identities: ReplyOf<Users['identities']['list']>
-  passkeys: ReplyOf<Users['passkeys']['list']>
-  sessions: ReplyOf<Users['devices']['list']>
-  limits: { name: string; until: string }[]
-}
 type AccountProps = { details: UserDetails; reload: Remote<UserDetails>['reload'] }
 
 /** The names of rate limits in the user interface. */
@@ -47,11 +40,11 @@ export function UserScreen({ id }: { id: string }) {
   return (
     <Loaded from={details}>
       {(data) => {
-        const { _id, email, profile } = data.user
+        const { _id } = data.user
         const home = `people/${_id}`
         return (
           <>
-            <Title>{profile.name || email || 'Guest'}</Title>
+            <UserHeader details={data} />
             <Tabs
               label="User"
               tabs={TABS.map(([path, name]) => [
@@ -60,7 +53,7 @@ export function UserScreen({ id }: { id: string }) {
                 current === path,
               ])}
             />
-            {current === 'subscription' && <TimelineScreen id={_id} />}
+            {current === 'subscription' && <TimelineScreen id={_id} reloadUser={details.reload} />}
             {current === 'usage' && <UserUsage id={_id} />}
             {current === 'files' && <UserFiles id={_id} />}
             {current === 'data' && <UserData id={_id} />}
@@ -125,27 +118,48 @@ function Account({ details, reload }: AccountProps) {
           </div>
         )}
       </Card>
+      <UserNotes userId={id} notes={details.notes} reload={reload} />
       <Card title="Signed-in devices">
-        <List items={sessions} empty="No devices are signed in.">
-          {({ _id: session, device, createdAt, lastUsedAt }) => (
-            <li key={session}>
-              <span>{device}</span>
-              <span class="soft">
-                last used <TimeAgo at={lastUsedAt} />, signed in <Time at={createdAt} />
-              </span>
-              {canEdit.value && (
-                <span class="actions">
-                  <Action
-                    run={sendAndReload(`sessions/${session}/end`)}
-                    done={`Signed out ${device}.`}
-                  >
-                    Sign out {device}
-                  </Action>
-                </span>
-              )}
-            </li>
-          )}
-        </List>
+        <ListBar noun="device" total={sessions.length} csv={`people/${id}/sessions`} isPersonal />
+        <Table
+          caption="Signed-in devices"
+          rows={sessions}
+          keyOf={({ _id: session }) => session}
+          order="-used"
+          empty="No devices are signed in."
+          columns={[
+            {
+              name: 'Device',
+              sort: 'device',
+              value: ({ device }) => device,
+              cell: ({ device }) => device,
+            },
+            {
+              name: 'Last used',
+              sort: '-used',
+              value: ({ lastUsedAt }) => lastUsedAt,
+              cell: ({ lastUsedAt }) => <TimeAgo at={lastUsedAt} />,
+            },
+            {
+              name: 'Signed in',
+              sort: '-signed-in',
+              value: ({ createdAt }) => createdAt,
+              cell: ({ createdAt }) => <Time at={createdAt} />,
+            },
+            canEdit.value && {
+              name: 'Actions',
+              kind: 'actions',
+              cell: ({ _id: session, device }) => (
+                <Action
+                  run={sendAndReload(`sessions/${session}/end`)}
+                  done={`Signed out ${device}.`}
+                >
+                  Sign out {device}
+                </Action>
+              ),
+            },
+          ]}
+        />
         {canEdit.value && sessions.length > 1 && (
           <div class="actions">
             <Confirm

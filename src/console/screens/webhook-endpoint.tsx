@@ -2,19 +2,20 @@ import { useState } from 'preact/hooks'
 import type { Deliveries } from '../../features/webhooks/deliveries.ts'
 import type { Webhooks } from '../../features/webhooks/webhooks.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
-import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Card, type Fact, Facts, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Card, type Fact, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
+import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { UserLink } from '../ui/user-link.tsx'
 import { DeliveryState, type Endpoint, EndpointState, Secret } from './webhook-parts.tsx'
 
-type DeliveryPage = ReplyOf<Deliveries['list']>
-type Delivery = DeliveryPage['deliveries'][number]
+type DeliveryPage = ReplyOf<Deliveries['list']> & { names: Record<string, string> }
+type Delivery = DeliveryPage['deliveries'][number] & Pick<DeliveryPage, 'names'>
 type TestResult = ReplyOf<Webhooks['test']>
 
 const STATES: [value: string, name: string][] = [
@@ -31,10 +32,9 @@ export function EndpointScreen({ id }: { id: string }) {
   const [secret, setSecret] = useState('')
   const { filter } = filtersIn(['state'])
   const state = filter['state'] ?? ''
-  const page = usePages(
-    `deliveries?endpoint=${id}${state === '' ? '' : `&state=${state}`}`,
-    ({ deliveries }: DeliveryPage) => deliveries,
-  )
+  const { search } = filtersIn(['state', 'sort'])
+  const deliveries = `deliveries?endpoint=${id}${search.replace('?', '&')}`
+  const page = usePages(deliveries, namedDeliveries)
   const reload = async () => {
     await Promise.all([endpoint.reload(), page.first.reload()])
   }
@@ -100,10 +100,16 @@ export function EndpointScreen({ id }: { id: string }) {
             <Loaded from={page.first}>
               {() => (
                 <>
-                  <List items={page.rows} empty="No deliveries match.">
-                    {(delivery) => <DeliveryRow key={delivery.id} delivery={delivery} />}
-                  </List>
-                  {page.next !== null && <Action run={page.loadMore}>Load older</Action>}
+                  <ListBar noun="delivery" total={page.total} csv={deliveries} isPersonal />
+                  <Table
+                    caption="Deliveries"
+                    rows={page.rows}
+                    keyOf={({ id: delivery }) => delivery}
+                    columns={COLUMNS}
+                    order="-created"
+                    empty="No deliveries match."
+                  />
+                  {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
                 </>
               )}
             </Loaded>
@@ -129,21 +135,21 @@ function factsOf(endpoint: Endpoint): Fact[] {
   ]
 }
 
-function DeliveryRow({ delivery }: { delivery: Delivery }) {
-  const { id, type, createdAt, attempts, nextAttemptAt } = delivery
-  return (
-    <li>
-      <a href={linkTo(`webhooks/deliveries/${id}`)}>{type}</a>
-      <DeliveryState delivery={delivery} />
-      <span class="soft">{plural(attempts, 'attempt')}</span>
-      <span class="soft">
-        <TimeAgo at={createdAt} />
-      </span>
-      {nextAttemptAt !== null && (
-        <span class="soft">
-          next attempt <TimeAgo at={nextAttemptAt} />
-        </span>
-      )}
-    </li>
-  )
+function namedDeliveries({ deliveries, names }: DeliveryPage): Delivery[] {
+  return deliveries.map((delivery) => ({ ...delivery, names }))
 }
+
+const COLUMNS: Column<Delivery>[] = [
+  {
+    name: 'Type',
+    cell: ({ id, type }) => <a href={linkTo(`webhooks/deliveries/${id}`)}>{type}</a>,
+  },
+  { name: 'User', cell: ({ userId, names }) => userId && <UserLink id={userId} names={names} /> },
+  { name: 'State', cell: (delivery) => <DeliveryState delivery={delivery} /> },
+  { name: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts },
+  {
+    name: 'Next attempt',
+    cell: ({ nextAttemptAt }) => nextAttemptAt && <TimeAgo at={nextAttemptAt} />,
+  },
+  { name: 'Created', sort: '-created', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+]

@@ -4,9 +4,10 @@ import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Checkbox, TextField } from '../ui/fields.tsx'
-import { Action, Card, List, Title } from '../ui/parts.tsx'
+import { Action, Card, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { ListBar, Table } from '../ui/table.tsx'
 import { DeliveryScreen } from './webhook-delivery.tsx'
 import { EndpointScreen } from './webhook-endpoint.tsx'
 import { type Endpoint, EndpointState, Secret } from './webhook-parts.tsx'
@@ -39,26 +40,29 @@ function EndpointList() {
       <Loaded from={webhooks}>
         {({ endpoints, types }) => (
           <>
-            <List items={endpoints} empty="No endpoints yet.">
-              {(endpoint) => <EndpointRow key={endpoint.id} endpoint={endpoint} />}
-            </List>
+            <ListBar noun="endpoint" total={endpoints.length} csv="webhooks" />
+            <Table
+              caption="Webhook endpoints"
+              rows={endpoints}
+              keyOf={({ id }) => id}
+              empty="No endpoints yet."
+              columns={[
+                {
+                  name: 'URL',
+                  sort: 'url',
+                  value: ({ url }) => url,
+                  cell: ({ id, url }) => <a href={linkTo(`webhooks/${id}`)}>{url}</a>,
+                },
+                { name: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+                { name: 'Events', cell: ({ events }) => events.join(', ') },
+                { name: 'Description', cell: ({ description }) => description || null },
+              ]}
+            />
             {canEdit.value && <AddEndpoint types={types} onAdd={add} />}
           </>
         )}
       </Loaded>
     </>
-  )
-}
-
-function EndpointRow({ endpoint }: { endpoint: Endpoint }) {
-  const { id, url, events, description } = endpoint
-  return (
-    <li>
-      <a href={linkTo(`webhooks/${id}`)}>{url}</a>
-      <EndpointState endpoint={endpoint} />
-      <span class="soft">{events.join(', ')}</span>
-      {description !== '' && <span class="wide soft">{description}</span>}
-    </li>
   )
 }
 
@@ -85,15 +89,7 @@ function AddEndpoint({ types, onAdd }: AddProps) {
   const isAll = chosen.includes(ALL_EVENTS)
   return (
     <Card title="Add an endpoint">
-      <DraftOffers
-        drafts={draft.others}
-        hasChanges={draft.hasChanges}
-        onDelete={draft.forget}
-        onRestore={({ key, content }) => {
-          setEndpoint(content as NewEndpoint)
-          draft.forget(key)
-        }}
-      />
+      <DraftOffers draft={draft} />
       <Problems>
         <form class="stack" onSubmit={(event) => event.preventDefault()}>
           <TextField

@@ -1,4 +1,5 @@
 import type { Difference } from '../../lib/differences.ts'
+import { describePath } from '../../lib/rule-words.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
 
@@ -8,7 +9,7 @@ export function Changes({ changes }: { changes: Difference[] }) {
     <ul class="changes">
       {changes.map(({ path, before, after }) => (
         <li key={path}>
-          <strong>{path}</strong>:{' '}
+          <strong>{describePath(path)}</strong>:{' '}
           {before === null ? (
             'set to'
           ) : (

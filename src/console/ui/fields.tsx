@@ -11,6 +11,7 @@ import { problemsAt, useProblems } from './problems.tsx'
 type FieldProps = {
   label: string
   hint?: string | undefined
+  warning?: string | undefined
   /** The path by which the server names the field in errors. */
   path?: string | undefined
   /** A path that names this field and others. */
@@ -19,13 +20,14 @@ type FieldProps = {
 }
 
 /** A control with its label, hint and errors. */
-export function Field({ label, hint, path, parentPath, children }: FieldProps) {
+export function Field({ label, hint, warning, path, parentPath, children }: FieldProps) {
   const id = useId()
   const problems = problemsAt(useProblems(), path, parentPath)
   const { value = '' } = children.props as { value?: unknown }
   const controls = typeof value === 'string' ? directionControlsIn(value) : []
   const notes: [id: string, text: string, tone: string][] = [
     ...(hint ? [[`${id}hint`, hint, ''] as [string, string, string]] : []),
+    ...(warning ? [[`${id}warning`, warning, 'warn'] as [string, string, string]] : []),
     ...problems.map(({ message }, at): [string, string, string] => [
       `${id}error${at}`,
       `${message.charAt(0).toUpperCase()}${message.slice(1)}.`,

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ago, time, utc } from '../format.ts'
+import { isRestoring } from '../visits.ts'
 import { showMessage } from './messages.tsx'
 import { describeError, useProblems } from './problems.tsx'
 
@@ -11,7 +12,7 @@ export function Title({ children, actions }: { children: string; actions?: Compo
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${children} · Console`
-    heading.current?.focus()
+    if (!isRestoring()) heading.current?.focus()
   }, [children])
   return (
     <header class="title">

@@ -1,13 +1,20 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { read } from '../api.ts'
+import { keptPages } from '../visits.ts'
 import { Action } from './parts.tsx'
 import { describeError } from './problems.tsx'
 
-export type Remote<T> = { data: T | null; error: unknown; reload: () => Promise<void> }
+/** `path`: of the data. */
+export type Remote<T> = {
+  path: string
+  data: T | null
+  error: unknown
+  reload: () => Promise<void>
+}
 
 /** Reads `path`, and again whenever it changes. Keeps the old data until the new data arrives. */
-export function useRemote<T>(path: string): Remote<T> {
+export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(path)): Remote<T> {
   const [state, setState] = useState<{ path: string; data: T | null; error: unknown }>({
     path,
     data: null,
@@ -15,7 +22,7 @@ export function useRemote<T>(path: string): Remote<T> {
   })
   const load = async (isCurrent: () => boolean = () => true) => {
     try {
-      const data = await read<T>(path)
+      const data = await readData()
       if (isCurrent()) setState({ path, data, error: null })
     } catch (error) {
       // Data of this path stays on screen, and with it what the operator has entered.
@@ -55,28 +62,39 @@ export function Loading() {
   return <div class="loading" role="status" aria-label="Loading" />
 }
 
-type Page<T> = { next: string | null } & T
+type Page<T> = { next: string | null; total?: number | null } & T
+type Longer<Row> = { path: string; rows: Row[]; next: string | null }
+type Kept<T, Row> = { first: Page<T>; longer: Longer<Row> | null }
 
-/** Reads a list page by page. A reload adds new rows above the visible ones. */
+/**
+ * Reads a list page by page. A reload adds new rows above the visible ones. After Back, the list is as long as it was.
+ * `total`: as the server has counted, or the number of rows once all are loaded.
+ */
 export function usePages<T, Row extends { id: string } | { key: string }>(
   path: string,
   rowsOf: (page: Page<T>) => Row[],
 ) {
-  const first = useRemote<Page<T>>(path)
-  const [more, setMore] = useState<{ path: string; rows: Row[]; next: string | null } | null>(null)
-  const hasLoadedMore = more !== null && more.path === path && first.data !== null
+  const remote = useRemote<Page<T>>(path)
+  const [more, setMore] = useState<Longer<Row> | null>(null)
+  const kept = keptPages().get(path) as Kept<T, Row> | undefined
+  const isLoaded = remote.path === path && remote.data !== null
+  const first = isLoaded || !kept ? remote : { ...remote, data: kept.first }
+  const loaded = more?.path === path ? more : kept?.longer
+  const longer = (first.data !== null && loaded) || null
   const newest = first.data === null ? [] : rowsOf(first.data)
-  const next = hasLoadedMore ? more.next : (first.data?.next ?? null)
-  const known = new Set(hasLoadedMore ? more.rows.map(idOf) : [])
-  const rows = hasLoadedMore
-    ? [...newest.filter((row) => !known.has(idOf(row))), ...more.rows]
-    : newest
+  const known = new Set(longer?.rows.map(idOf))
+  const rows = longer ? [...newest.filter((row) => !known.has(idOf(row))), ...longer.rows] : newest
+  const next = longer ? longer.next : (first.data?.next ?? null)
+  const total = first.data?.total ?? (next === null ? rows.length : null)
+  useEffect(() => {
+    if (isLoaded && first.data !== null) keptPages().set(path, { first: first.data, longer })
+  })
   const loadMore = async () => {
     const after = encodeURIComponent(next ?? '')
     const page = await read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${after}`)
     setMore({ path, rows: [...rows, ...rowsOf(page)], next: page.next })
   }
-  return { first, rows, next, loadMore }
+  return { first, rows, next, total, loadMore }
 }
 
 function idOf(row: { id: string } | { key: string }): string {

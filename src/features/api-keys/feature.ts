@@ -12,7 +12,7 @@ export const apiKeysFeature = {
     const apiKeys = createApiKeys(platform)
     return {
       services: { apiKeys },
-      consoleRoutes: ({ record }: ConsoleContext) => apiKeysAdmin({ apiKeys, record }),
+      consoleRoutes: (context: ConsoleContext) => apiKeysAdmin({ apiKeys, ...context }),
       jobs: [
         {
           name: 'last use of API keys',

@@ -1,5 +1,7 @@
 import { Elysia, t } from 'elysia'
-import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import type { ConsoleContext } from '../../platform/feature.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
+import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
@@ -9,11 +11,10 @@ type AttachmentsAdminDeps = {
   attachments: Attachments
   listing: Listing
   usage: Usage
-  baseUrlOf: (request: Request) => string
-  record: RecordAction
-}
+} & Pick<ConsoleContext, 'record' | 'baseUrlOf' | 'exportCsv' | 'namesOf'>
 
 const PAGE_SIZE = 50
+const UserParam = closedObject({ id: t.String({ maxLength: 100 }) })
 const FileParams = closedObject({
   id: t.String({ maxLength: 100 }),
   key: t.String({ maxLength: 40 }),
@@ -21,9 +22,33 @@ const FileParams = closedObject({
 
 /** Users' files, and the users who store the most. */
 export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
-  const { attachments, listing, usage, baseUrlOf, record } = deps
+  const { attachments, listing, usage, baseUrlOf, record, exportCsv, namesOf } = deps
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API })
-    .get('/files', async () => data(await usage.read()), allow('reader'))
+    .get('/files', async () => data(await readUsage()), allow('reader'))
+    .get(
+      '/files/export.csv',
+      (context) => {
+        const read = async () => {
+          const { largest = [], names = {} } = (await readUsage()) ?? {}
+          return largest.map((user) => ({ ...user, name: names[user.userId] }))
+        }
+        const list = { name: 'storage', isPersonal: true, columns: STORAGE_COLUMNS, read }
+        return exportCsv(context, list)
+      },
+      allow('operator', 'stepUp'),
+    )
+    .get(
+      '/people/:id/files/export.csv',
+      (context) => {
+        const { id } = context.params
+        const read = slicesOf('records', ({ limit, after = null }) =>
+          listing.page(id, { limit, after }, ''),
+        )
+        const list = { name: 'files', isPersonal: true, columns: FILE_COLUMNS, read }
+        return exportCsv(context, { ...list, target: id })
+      },
+      { params: UserParam, ...allow('operator', 'stepUp') },
+    )
     .get(
       '/people/:id/files',
       async ({ request, params: { id }, query }) => {
@@ -36,7 +61,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
         return data({ records: listed, next })
       },
       {
-        params: closedObject({ id: t.String({ maxLength: 100 }) }),
+        params: UserParam,
         query: closedObject({ after: t.Optional(t.String({ maxLength: 100 })) }),
         ...allow('reader'),
       },
@@ -61,4 +86,28 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       },
       { params: FileParams, ...allow('operator', 'stepUp') },
     )
+
+  /** The storage used, with the names of the largest users. */
+  async function readUsage() {
+    const used = await usage.read()
+    return used && { ...used, names: await namesOf(used.largest.map(({ userId }) => userId)) }
+  }
+}
+
+type Largest = NonNullable<Awaited<ReturnType<Usage['read']>>>['largest'][number]
+type File = Awaited<ReturnType<Listing['page']>>['records'][number]
+
+/** The columns of exported lists. */
+const STORAGE_COLUMNS: Record<string, (user: Largest & { name: string | undefined }) => unknown> = {
+  user_id: ({ userId }) => userId,
+  user: ({ name }) => name,
+  files: ({ files }) => files,
+  bytes: ({ bytes }) => bytes,
+}
+const FILE_COLUMNS: Record<string, (file: File) => unknown> = {
+  key: ({ key }) => key,
+  name: ({ fileName }) => fileName,
+  type: ({ type }) => type,
+  bytes: ({ size }) => size,
+  added: ({ createdAt }) => createdAt,
 }

@@ -1,16 +1,30 @@
 import { Elysia } from 'elysia'
-import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import type { ConsoleContext } from '../../platform/feature.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import type { Rates } from './service.ts'
 
 const REFRESH_TIMEOUT_MS = 30_000
 
+type RatesAdminDeps = { rates: Rates } & Pick<ConsoleContext, 'record' | 'exportCsv'>
+
 /** Shows and refreshes the currency rates. */
-export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAction }) {
+export function ratesAdmin({ rates, record, exportCsv }: RatesAdminDeps) {
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
     .get(
       '',
       async () => data({ ...(await rates.read()), ...(await rates.describeFeed()) }),
+      allow('reader'),
+    )
+    .get(
+      '/export.csv',
+      (context) => {
+        const read = async () => {
+          const { baseCode, updatedAt, rates: all } = await rates.read()
+          return Object.entries(all).map((rate) => ({ rate, baseCode, updatedAt }))
+        }
+        return exportCsv(context, { name: 'rates', columns: RATE_COLUMNS, read })
+      },
       allow('reader'),
     )
     .post(
@@ -22,4 +36,16 @@ export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordActi
       },
       allow('operator'),
     )
+}
+
+type ExportedRate = Pick<Awaited<ReturnType<Rates['read']>>, 'baseCode' | 'updatedAt'> & {
+  rate: [code: string, rate: number]
+}
+
+/** The columns of an exported list. */
+const RATE_COLUMNS: Record<string, (rate: ExportedRate) => unknown> = {
+  currency: ({ rate: [code] }) => code,
+  rate: ({ rate: [, rate] }) => rate,
+  base: ({ baseCode }) => baseCode,
+  published: ({ updatedAt }) => updatedAt,
 }

@@ -24,7 +24,7 @@ export const ratesFeature = {
     return {
       services: { rates },
       routes: () => ratesRoutes({ rates }),
-      consoleRoutes: ({ record }: ConsoleContext) => ratesAdmin({ rates, record }),
+      consoleRoutes: (context: ConsoleContext) => ratesAdmin({ rates, ...context }),
       jobs: rateJobs({ rates }),
     }
   },

@@ -1,4 +1,4 @@
-import { desc, eq } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import { pause } from '../../lib/jobs.ts'
@@ -32,9 +32,13 @@ type RefreshOutcome =
   | { outcome: 'unchanged' }
   | { outcome: 'refused' | 'failed'; reason: string }
 
+/** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
+type DayRates = { date: string; rates: Record<string, number> }
+
 export type Rates = ReturnType<typeof createRates>
 
 const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
+const SETS_PER_QUERY = 50
 const STALE_AFTER_MS = 4 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY_UTC_HOUR = 15
@@ -47,11 +51,61 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   let warnedOn: string | null = null
   let lastAttempt: (RefreshOutcome & { at: string }) | null = null
   const isRefreshed = feed !== null
-  return { isRefreshed, read, isStale, isDue, describeFeed, refresh, refreshWithRetries, seed }
+  /** Stored rates by set and version. */
+  const pastRates = new Map<string, Record<string, number>>()
+  return {
+    isRefreshed,
+    read,
+    readDays,
+    isStale,
+    isDue,
+    describeFeed,
+    refresh,
+    refreshWithRetries,
+    seed,
+  }
 
   async function isStale(): Promise<boolean> {
     const { updatedAt } = await read()
     return now().getTime() - Date.parse(updatedAt) > STALE_AFTER_MS
+  }
+
+  /**
+   * The stored rates of each day from `since` to `until`, in order. The first ones are those that were valid on `since`,
+   * else the oldest that are stored.
+   */
+  async function readDays(since: string, until: string): Promise<DayRates[]> {
+    const sets = () => db.read.select().from(rateSets)
+    const before = await sets()
+      .where(lt(rateSets.date, since))
+      .orderBy(desc(rateSets.date))
+      .limit(1)
+    const during = await sets()
+      .where(and(gte(rateSets.date, since), lte(rateSets.date, until)))
+      .orderBy(asc(rateSets.date), asc(rateSets.storedAt))
+    const after = await sets().where(gte(rateSets.date, since)).orderBy(asc(rateSets.date)).limit(1)
+    const found = before.length + during.length > 0 ? [...before, ...during] : after
+    await loadPastRates(found.filter((set) => !pastRates.has(versionOf(set))))
+    return found.map((set) => ({ date: set.date, rates: pastRates.get(versionOf(set)) ?? {} }))
+  }
+
+  async function loadPastRates(sets: (typeof rateSets.$inferSelect)[]) {
+    for (let at = 0; at < sets.length; at += SETS_PER_QUERY) {
+      const some = sets.slice(at, at + SETS_PER_QUERY)
+      const isOfSome = inArray(
+        rates.setId,
+        some.map(({ id }) => id),
+      )
+      const bySet = Map.groupBy(
+        await db.read.select().from(rates).where(isOfSome),
+        ({ setId }) => setId,
+      )
+      for (const set of some) {
+        const published = (bySet.get(set.id) ?? []).map(({ code, rate }) => [code, rate])
+        const all = addPegs({ ...set, rates: Object.fromEntries(published) }, pegs)
+        pastRates.set(versionOf(set), all)
+      }
+    }
   }
 
   /** Whether the last success is older than the last expected publication. */
@@ -202,6 +256,11 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     const rows = await from.select().from(rates).where(eq(rates.setId, setId))
     return Object.fromEntries(rows.map(({ code, rate }) => [code, rate]))
   }
+}
+
+/** A set that is stored again has a new time. */
+function versionOf({ id, storedAt }: { id: string; storedAt: Date }): string {
+  return `${id} ${storedAt.getTime()}`
 }
 
 /** The last expected publication before `at`: a working day at 15:00 UTC. */

@@ -3,6 +3,7 @@ import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import type { ExportCsv } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 
@@ -21,12 +22,25 @@ export type Backups = {
 
 const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
 
-type BackupsAdminDeps = { backups: Backups | null; record: RecordAction; log: Log }
+type BackupsAdminDeps = {
+  backups: Backups | null
+  record: RecordAction
+  exportCsv: ExportCsv
+  log: Log
+}
 
 /** Routes to create, verify and download backups. Only the command line restores them. */
-export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
+export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
     .get('', async () => data(await requireBackups().list()), allow('reader'))
+    .get(
+      '/export.csv',
+      (context) => {
+        const read = async () => (await requireBackups().list()).backups
+        return exportCsv(context, { name: 'backups', columns: COLUMNS, read })
+      },
+      allow('reader'),
+    )
     .post(
       '',
       ({ request, server, set }) =>
@@ -69,4 +83,12 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
     if (backups !== null) return backups
     throw new AppError('unavailable', 'Only the running server can make backups.')
   }
+}
+
+/** The columns of an exported list. */
+const COLUMNS: Record<string, (backup: Backup) => unknown> = {
+  name: ({ name }) => name,
+  bytes: ({ bytes }) => bytes,
+  at: ({ at }) => at,
+  verified: ({ verifiedAt }) => verifiedAt,
 }

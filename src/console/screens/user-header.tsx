@@ -1,0 +1,74 @@
+import type { Timeline } from '../../features/billing/access/timeline.ts'
+import type { Profile } from '../../features/users/profile/service.ts'
+import type { Users } from '../../features/users/users.ts'
+import type { ReplyOf } from '../api.ts'
+import { ACCESS, placeName, storeName } from '../purchase-words.ts'
+import { Badge, type Fact, Facts, Sentence, Time, TimeAgo, Title } from '../ui/parts.tsx'
+
+type AccessSummary = ReplyOf<Timeline['summarize']>
+
+export type UserDetails = {
+  user: ReplyOf<Profile['read']>
+  account: ReplyOf<Users['accounts']['describe']>
+  identities: ReplyOf<Users['identities']['list']>
+  passkeys: ReplyOf<Users['passkeys']['list']>
+  sessions: ReplyOf<Users['devices']['list']>
+  notes: ReplyOf<Users['notes']['list']>
+  access: AccessSummary
+  limits: { name: string; until: string }[]
+}
+
+/** Who the user is and what access the user has, above every tab. */
+export function UserHeader({ details: { user, account, access, sessions } }: HeaderProps) {
+  const { email, profile } = user
+  const [status, tone] = ACCESS[access.status]
+  const place = placeName(account.platform, account.country)
+  return (
+    <>
+      <Title>{profile.name || email || 'Guest'}</Title>
+      <section class="glance" aria-label="At a glance">
+        <p class="tags">
+          {profile.name && email && <span>{email}</span>}
+          {!email && <Badge>Guest</Badge>}
+          <Badge tone={tone}>{status}</Badge>
+        </p>
+        <p class={`sentence ${access.isActive ? tone : 'off'}`}>
+          <Sentence>{access.sentence}</Sentence>
+        </p>
+        <Facts
+          items={[
+            ...purchaseFacts(access),
+            ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
+            ...(place ? [['Seen on', place] as Fact] : []),
+          ]}
+        />
+      </section>
+    </>
+  )
+}
+
+type HeaderProps = { details: UserDetails }
+
+function purchaseFacts({
+  status,
+  plan,
+  store,
+  isActive,
+  willRenew,
+  endsAt,
+}: AccessSummary): Fact[] {
+  if (status === 'none') return []
+  const renews = willRenew && status !== 'billing_issue'
+  const end = isActive ? (renews ? 'Renews' : 'Ends') : 'Ended'
+  return [
+    ...(isActive ? [['Plan', plan ?? 'No plan'] as Fact] : []),
+    ...(status === 'granted' ? [] : [['Store', storeName(store)] as Fact]),
+    [end, endsAt === null ? 'Never' : <Time key="end" at={endsAt} />],
+  ]
+}
+
+/** The sessions know the time more exactly, but end when the user signs out. */
+function lastSeen(stored: string | null, sessions: UserDetails['sessions']): string | null {
+  const used = sessions.map(({ lastUsedAt }) => lastUsedAt)
+  return [stored ?? '', ...used].toSorted().at(-1) || null
+}

@@ -1,0 +1,162 @@
+import { type ComponentChildren, Fragment } from 'preact'
+import { apiAddress, download } from '../api.ts'
+import { countOf } from '../format.ts'
+import { canEdit } from '../operator.ts'
+import { query, withQuery } from '../router.ts'
+import { Action, Empty } from './parts.tsx'
+
+export type Column<Row> = {
+  name: string
+  /** The content of a cell; null leaves it out on a phone. */
+  cell: (row: Row) => ComponentChildren
+  kind?: 'number' | 'actions'
+  /** What the address calls the column, if it is sortable; `-` in front: descending first. */
+  sort?: string
+  /** Sorts in the browser, for complete lists. Without it, the server sorts. */
+  value?: (row: Row) => string | number | null
+}
+
+type TableProps<Row> = {
+  /** What the rows are, for screen readers. */
+  caption: string
+  columns: (Column<Row> | false)[]
+  rows: Row[]
+  keyOf: (row: Row) => string
+  /** Shown instead of an empty table. */
+  empty?: string | undefined
+  /** The order of the list while the address names none, such as `-received`. */
+  order?: string
+  /** More about a row, below it across all columns. */
+  detail?: (row: Row) => ComponentChildren
+}
+
+/** A list with headings. On a phone, each row becomes a block of labelled values. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, rows, keyOf, empty, order = '', detail } = props
+  const columns = props.columns.filter((column) => column !== false)
+  if (rows.length === 0) return empty === undefined ? null : <Empty>{empty}</Empty>
+  const wanted = query.value.get('sort') ?? ''
+  // The address may be about another table of the screen.
+  const current = columns.some(({ sort }) => sort && nameIn(sort) === nameIn(wanted))
+    ? wanted
+    : order
+  return (
+    <table class="rows">
+      <caption class="hidden">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <Heading key={column.name} column={column} current={current} />
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {inOrder(rows, columns, current).map((row) => {
+          const more = detail?.(row)
+          return (
+            <Fragment key={keyOf(row)}>
+              <tr>
+                {columns.map(({ name, kind, cell }) => (
+                  <td key={name} class={kind} data-label={name}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+              {more && (
+                <tr class="detail">
+                  <td colSpan={columns.length}>{more}</td>
+                </tr>
+              )}
+            </Fragment>
+          )
+        })}
+      </tbody>
+    </table>
+  )
+}
+
+type HeadingProps = { column: Pick<Column<never>, 'name' | 'kind' | 'sort'>; current: string }
+
+function Heading({ column: { name, kind, sort }, current }: HeadingProps) {
+  if (kind === 'actions') {
+    return (
+      <th scope="col">
+        <span class="hidden">{name}</span>
+      </th>
+    )
+  }
+  if (sort === undefined) {
+    return (
+      <th scope="col" class={kind}>
+        {name}
+      </th>
+    )
+  }
+  const isCurrent = nameIn(sort) === nameIn(current)
+  const next = isCurrent ? reversed(current) : sort
+  return (
+    <th
+      scope="col"
+      class={kind}
+      aria-sort={isCurrent ? (current.startsWith('-') ? 'descending' : 'ascending') : 'none'}
+    >
+      <a href={withQuery({ sort: next })}>{name}</a>
+    </th>
+  )
+}
+
+type BarProps = {
+  noun: string
+  /** The number of rows, counted to 1,001 at most; null if the server cannot count them. */
+  total: number | null
+  /** The path of the list, if it can be downloaded. */
+  csv?: string
+  /** Whether the list holds personal data, which operators export after a proof. */
+  isPersonal?: boolean
+}
+
+/** How many rows a list has, and its download. */
+export function ListBar({ noun, total, csv, isPersonal = false }: BarProps) {
+  return (
+    <p class="list-bar">
+      <span class="soft">{total !== null && countOf(total, noun)}</span>
+      {csv !== undefined && !isPersonal && (
+        <a href={apiAddress(exportOf(csv))} download>
+          Download CSV
+        </a>
+      )}
+      {csv !== undefined && isPersonal && canEdit.value && (
+        <Action kind="quiet" run={() => download(exportOf(csv))}>
+          Download CSV
+        </Action>
+      )}
+    </p>
+  )
+}
+
+/** The path of a list as a CSV file. */
+function exportOf(path: string): string {
+  const [list, search] = path.split('?')
+  return `${list}/export.csv?${search ?? ''}`
+}
+
+function nameIn(sort: string): string {
+  return sort.replace(/^-/, '')
+}
+
+function reversed(sort: string): string {
+  return sort.startsWith('-') ? sort.slice(1) : `-${sort}`
+}
+
+/** The rows sorted in the browser, where the column of the order can do that; empty values are last. */
+function inOrder<Row>(rows: Row[], columns: Column<Row>[], order: string): Row[] {
+  const value = columns.find(({ sort }) => sort && nameIn(sort) === nameIn(order))?.value
+  if (value === undefined) return rows
+  const sign = order.startsWith('-') ? -1 : 1
+  return rows.toSorted((one, other) => {
+    const [a, b] = [value(one), value(other)]
+    if (a === null || b === null) return Number(a === null) - Number(b === null)
+    if (typeof a === 'number' && typeof b === 'number') return sign * (a - b)
+    return sign * String(a).localeCompare(String(b))
+  })
+}

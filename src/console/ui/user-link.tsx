@@ -1,0 +1,34 @@
+import { encodeSegment } from '../../lib/path-segment.ts'
+import { guestName } from '../format.ts'
+import { linkTo } from '../router.ts'
+
+type UserLinkProps = {
+  id: string | null
+  /** The names of the users in the list, by id; empty for guests. */
+  names: Record<string, string>
+  /** The tab of the user's screen, such as `/files`. */
+  tab?: string
+}
+
+/** A user by name. An id that belongs to no user is shown itself, shortened. */
+export function UserLink({ id, names, tab = '' }: UserLinkProps) {
+  if (id === null) return null
+  const name = names[id]
+  if (name === undefined) return <ShortId id={id} />
+  return (
+    <a href={linkTo(`people/${encodeSegment(id)}${tab}`)} title={id}>
+      {name || guestName(id)}
+    </a>
+  )
+}
+
+const MAX_LENGTH = 20
+
+/** The beginning and the end of a long id; the tooltip is the whole. */
+export function ShortId({ id }: { id: string }) {
+  return (
+    <span class="mono" title={id}>
+      {id.length > MAX_LENGTH ? `${id.slice(0, 8)}…${id.slice(-4)}` : id}
+    </span>
+  )
+}

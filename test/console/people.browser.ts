@@ -1,0 +1,93 @@
+import { expect } from 'bun:test'
+import { browserTest, independentTest, useConsole } from '../support/console.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+
+const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true }
+
+const world = useConsole()
+
+independentTest('a header says on every tab what access a user has, and why', async () => {
+  const { page, context, faults } = await world.open()
+  const { users } = await world.ask('people?q=carla@example.com')
+  for (const tab of ['', '/subscription', '/usage', '/files', '/data']) {
+    await page.goto(`/console/people/${users[0].id}${tab}`)
+    await waitUntilLoaded(page)
+    const header = await textOf(page.getByRole('region', { name: 'At a glance' }))
+    expect(header).toContain('carla@example.com')
+    expect(header).toContain('Cancelled, still active')
+    expect(header).toContain('Access is on with the plan pro_month')
+    for (const fact of ['Plan', 'Store', 'Ends', 'Last seen', 'Seen on', 'iOS'])
+      expect(header).toContain(fact)
+    expect(await page.locator('.sentence').count()).toBe(1)
+  }
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+independentTest('the header of test purchases stays about production', async () => {
+  const { page, context } = await world.open()
+  const { users } = await world.ask('people?q=carla@example.com')
+  await page.goto(`/console/people/${users[0].id}/subscription?environment=sandbox`)
+  await waitUntilLoaded(page)
+  const sentences = await page.locator('.sentence').allTextContents()
+  expect(sentences[0]).toStartWith('Access is on')
+  expect(sentences[1]).toStartWith('Test purchases: Access is off')
+  await context.close()
+})
+
+independentTest('filters combine in the address, and say how many users match', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/people')
+  await waitUntilLoaded(page)
+  await page.getByLabel('Status').selectOption('Expired')
+  await page.waitForURL('**/people?status=expired')
+  await page.getByRole('cell', { name: 'eve@example.com' }).waitFor()
+  expect(await page.getByRole('cell', { name: 'bob@example.com' }).count()).toBe(0)
+  await page.getByLabel('Last seen').selectOption('Within 7 days')
+  await page.waitForURL('**/people?status=expired&seenWithin=7')
+  await page.getByText('2 users').waitFor()
+  await page.getByLabel('Last seen').selectOption('Not for 30 days')
+  await page.waitForURL('**/people?status=expired&notSeenFor=30')
+  await page.getByText('No users match these filters.').waitFor()
+  await page.goBack()
+  await page.getByRole('cell', { name: 'eve@example.com' }).waitFor()
+  expect(await page.getByLabel('Last seen').inputValue()).toBe('7')
+  await context.close()
+})
+
+browserTest('saves a view by name, opens it and removes it', async () => {
+  const { page, context, faults } = await world.open()
+  await page.goto('/console/people?platform=ios&status=cancelled')
+  await waitUntilLoaded(page)
+  await page.getByRole('button', { name: 'Save view' }).click()
+  await page.getByLabel('Name of the view').fill('Cancelled on iOS')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('View saved.').waitFor()
+  await page.goto('/console/people')
+  await page.getByRole('link', { name: 'Cancelled on iOS' }).click()
+  await page.getByRole('cell', { name: 'carla@example.com' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?status=cancelled&platform=ios')
+  await page.getByRole('button', { name: 'Remove view' }).click()
+  await page.getByText('Removed the view Cancelled on iOS.').waitFor()
+  expect(await page.getByRole('link', { name: 'Cancelled on iOS' }).count()).toBe(0)
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+independentTest(
+  'on a phone, the filters are behind a button and nothing scrolls sideways',
+  async () => {
+    const { page, context } = await world.open(PHONE)
+    await page.goto('/console/people?status=expired')
+    await waitUntilLoaded(page)
+    expect(await page.getByLabel('Platform').isVisible()).toBe(false)
+    await page.getByRole('button', { name: '1 filter set' }).click()
+    await page.getByLabel('Platform').selectOption('iOS')
+    await page.waitForURL('**/people?status=expired&platform=ios')
+    await page.getByRole('link', { name: 'eve@example.com' }).click()
+    await page.getByRole('region', { name: 'At a glance' }).waitFor()
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+    expect(width).toBe(375)
+    await context.close()
+  },
+)

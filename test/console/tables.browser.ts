@@ -1,0 +1,125 @@
+import { expect } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { WEBHOOK_TOKEN } from '../support/app.ts'
+import { browserTest, useConsole } from '../support/console.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { postJson } from '../support/requests.ts'
+
+const COUNT = 130
+
+const world = useConsole()
+
+browserTest('lists have headings, a caption, a total and names', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'events')
+  const table = page.getByRole('table', { name: 'Billing events' })
+  expect(await table.getByRole('columnheader').allTextContents()).toEqual([
+    'Type',
+    'User',
+    'Product',
+    'Price',
+    'Store',
+    'State',
+    'Received',
+  ])
+  expect(await page.getByText(/^\d+ events$/).count()).toBe(1)
+  const ann = table.getByRole('link', { name: 'Ann' }).first()
+  const { users } = await world.ask('people?q=ann@example.com')
+  expect(await ann.getAttribute('title')).toBe(users[0].id)
+  expect(await table.getByText('$9.99').count()).toBeGreaterThan(1)
+  await context.close()
+})
+
+browserTest('sorts on the server and in the browser, in the address', async () => {
+  await deliverMany()
+  const { page, context } = await world.open()
+  await show(page, 'events')
+  const received = page.getByRole('columnheader', { name: 'Received' })
+  expect(await received.getAttribute('aria-sort')).toBe('descending')
+  await received.getByRole('link').click()
+  await page.waitForURL('**/events?sort=received')
+  await page.locator('th[aria-sort=ascending]').waitFor()
+  await waitForFirst(page, 'INITIAL_PURCHASE')
+  await page.reload()
+  await waitForFirst(page, 'INITIAL_PURCHASE')
+  expect(await received.getAttribute('aria-sort')).toBe('ascending')
+  await show(page, 'rates?sort=-rate')
+  const rates = await page.locator('tbody td.number').allTextContents()
+  expect(rates.map(Number)).toEqual(rates.map(Number).toSorted((a, b) => b - a))
+  await context.close()
+})
+
+browserTest('Back shows the loaded pages at the same position', async () => {
+  await deliverMany()
+  const { page, context } = await world.open()
+  await show(page, 'events')
+  const links = page.locator('main tbody td:first-child a')
+  const onePage = await links.count()
+  await page.getByRole('button', { name: 'Load more' }).click()
+  await links.nth(onePage + 20).waitFor()
+  const link = links.nth(onePage + 20)
+  const href = await link.getAttribute('href')
+  await link.scrollIntoViewIfNeeded()
+  const before = await page.evaluate<number>('scrollY')
+  expect(before).toBeGreaterThan(500)
+  await link.click()
+  await page.getByRole('heading', { name: 'Payload' }).waitFor()
+  await page.goBack()
+  await links.nth(onePage + 20).waitFor()
+  // The position is restored within a second.
+  await Bun.sleep(1_500)
+  expect(Math.abs((await page.evaluate<number>('scrollY')) - before)).toBeLessThan(100)
+  expect(await links.count()).toBeGreaterThan(onePage + 20)
+  expect(await page.evaluate<string>('document.activeElement.getAttribute("href")')).toBe(
+    href ?? '',
+  )
+  await context.close()
+})
+
+browserTest('downloads a list with its filter as CSV', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'events?outcome=failed')
+  const started = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download CSV' }).click()
+  const download = await started
+  expect(download.suggestedFilename()).toMatch(/^events-\d{4}-\d\d-\d\d\.csv$/)
+  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toContain(',CANCELLATION,failed,')
+  await context.close()
+})
+
+browserTest('a table becomes labelled rows on a phone', async () => {
+  const { page, context } = await world.open({ viewport: { width: 375, height: 700 } })
+  await show(page, 'rates')
+  const cell = page.locator('tbody td.number').first()
+  const label = `getComputedStyle(document.querySelector('tbody td.number'), '::before').content`
+  expect(await page.evaluate<string>(label)).toBe('"Rate"')
+  const [first, second] = await Promise.all(
+    [page.locator('tbody td').first(), cell].map(async (one) => (await one.boundingBox())?.y ?? 0),
+  )
+  expect(second ?? 0).toBeGreaterThan(first ?? 0)
+  expect(await textOf(page.getByRole('columnheader', { name: 'Rate' }))).toBe('Rate')
+  await context.close()
+})
+
+async function show(page: Page, path: string) {
+  await page.goto(`/console/${path}`)
+  await waitUntilLoaded(page)
+}
+
+function waitForFirst(page: Page, type: string) {
+  return page.locator('tbody tr').first().getByRole('link', { name: type }).waitFor()
+}
+
+let isDelivered = false
+
+async function deliverMany() {
+  if (isDelivered) return
+  isDelivered = true
+  for (let number = 0; number < COUNT; number++) {
+    const event = { id: `MANY-${number}`, type: 'TEST', app_user_id: `$RCAnonymousID:${number}` }
+    await postJson(world.console.server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
+  }
+}
