@@ -22,15 +22,16 @@ const DIRECTORIES = `
   .
   cli cli/backup cli/copy cli/doctor cli/processes cli/service cli/tls
   client client/react client/testing client/testing/handlers
-  console console/editing console/frame console/screens console/ui
+  console console/editing console/frame console/screens console/settings console/ui
   features/attachments/images features/attachments/storage features/attachments/upload
-  features/billing/access features/billing/grants features/billing/inbox features/billing/projection
-    features/billing/provider features/billing/purchases features/billing/server
+  features/billing/access features/billing/business features/billing/grants features/billing/inbox
+    features/billing/projection features/billing/provider features/billing/purchases features/billing/server
     features/billing/stores features/billing/stores/apple features/billing/stores/checks
     features/billing/stores/google features/billing/stores/google/api
     features/billing/stores/google/push features/billing/stores/google/queue
     features/billing/stores/purchases
-  features/data/server features/usage/server features/webhooks/sending features/webhooks/server
+  features/data/server features/operators/views features/settings/rules features/usage/server
+    features/webhooks/sending features/webhooks/server
   features/users/accounts features/users/credentials features/users/email features/users/import
     features/users/import/formats features/users/pages features/users/passkeys
     features/users/profile features/users/routes features/users/server features/users/sessions
@@ -142,7 +143,7 @@ test('only config.ts reads the environment', () => {
 
 /** The files of a feature that use HTTP: routes, models, pages, and those that handle bodies. */
 const USES_HTTP =
-  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|conditions)\.ts$/
+  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|rules\/conditions)\.ts$/
 
 test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
   const nonHttp = files.filter(({ path }) => path.startsWith('features/') && !USES_HTTP.test(path))

@@ -48,6 +48,7 @@ onSqlite('the expected checks are specific to SQLite')(
       backup: 'ok',
       deliveries: 'ok',
       webhooks: 'ok',
+      settings: 'ok',
       mail: 'ok',
       rates: 'ok',
       clock: 'ok',

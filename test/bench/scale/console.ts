@@ -24,6 +24,12 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
     ['user by id', () => `people?q=${user()}`],
     ['user by transaction', () => `people?q=GPA.${Math.floor(Math.random() * size.purchases)}`],
     ['no match', () => `people?q=nobody${Math.random()}`],
+    ['users by status', () => 'people?status=expired'],
+    ['users without a subscription', () => 'people?status=none'],
+    ['users by platform', () => 'people?platform=ios'],
+    ['users by last use', () => 'people?seenWithin=30'],
+    ['users, four filters', () => 'people?status=expired&platform=ios&country=DE&guest=false'],
+    ['users, contradicting filters', () => 'people?country=JP&platform=ios&notSeenFor=1'],
     ['one user', () => `people/${user()}`],
     ['one timeline', () => `people/${user()}/timeline`],
     ['events, newest', () => 'events'],
@@ -38,6 +44,7 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
     ['failed events of a user', () => `events?outcome=failed&user=${user()}`],
     ['sandbox refunds', () => 'events?type=REFUND&environment=sandbox'],
     ['ignored renewals', () => 'events?type=RENEWAL&outcome=ignored'],
+    ['business figures', () => 'business'],
     ['overview', () => 'overview'],
   ]
   return requests.map(([name, path]) => ({

@@ -9,6 +9,7 @@ export const PASSWORD = 'correct horse battery'
 export const SESSION_GENERATION = 1
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
+const COUNTRIES = ['US', 'US', 'DE', 'BR', 'JP', null]
 const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
 
 /** A user's id: a UUIDv7 with the time of registration. */
@@ -61,6 +62,9 @@ export async function* addUsers(tables: Tables, insert: Insert, size: Size, data
       onboardingCompleted: at % 2 === 0,
       createdAt,
       updatedAt: createdAt,
+      lastSeenAt: new Date(),
+      platform: at % 2 === 0 ? 'ios' : 'android',
+      country: COUNTRIES[at % COUNTRIES.length] ?? null,
     })
     const sessionId = sessionIdOf(at)
     const lastUsedAt = new Date()
