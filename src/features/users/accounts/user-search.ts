@@ -97,7 +97,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
       const [name = '', ...position] = after.split(' ')
       const scan = scans.find((one) => one.name === name)
       if (scan === undefined || position.length === 0)
-        throw invalidField('after', 'must be the `next` of the previous page')
+        throw invalidField('after', 'must be `next` from the previous page')
       return { scan, position: position.join(' '), estimate: null }
     }
     const [only] = scans
