@@ -28,12 +28,15 @@ export const TARGETS = {
   'macos-arm64': { platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
 } as const
 
+/** Bun does not find a thread's code by itself. */
+const READER_THREAD = 'src/platform/db/sqlite/background/reader-thread.ts'
+
 /** Builds one executable with the server, sharp, the migrations and the initial content. Throws build errors. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
   await writeConsole(join(ROOT, 'dist', 'console'))
   await writeArchive(join(ROOT, 'dist', 'client.tgz'), await packPackage(await buildClient()))
   const result = await Bun.build({
-    entrypoints: [join(ROOT, 'src/main.ts')],
+    entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
     plugins: [embedNative(platform, folderOf), hidePaths()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },

@@ -38,7 +38,7 @@ const DIRECTORIES = `
     features/users/social features/users/two-factor
   lib
   platform
-  platform/db platform/db/postgres platform/db/sqlite
+  platform/db platform/db/postgres platform/db/sqlite platform/db/sqlite/background
   platform/encryption
   platform/history
   platform/http

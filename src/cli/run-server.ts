@@ -88,6 +88,7 @@ export async function runServer(
     (role === 'resuming' || performance.now() - startedAt < DATABASE_START_MS)
   const open = () => openData(config, log, live, { schema: 'migrate' })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
+  services.db.readInBackground()
   await recordService(config).catch((err) =>
     log.warn({ err }, 'commands will not know the configuration of the service'),
   )

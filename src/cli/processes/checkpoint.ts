@@ -1,5 +1,5 @@
 import { EXIT } from '../../lib/command.ts'
-import { copyLogUntilIdle } from '../../platform/db/sqlite/checkpoint-worker.ts'
+import { copyLogUntilIdle } from '../../platform/db/sqlite/background/checkpoint-worker.ts'
 import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that checkpoints the database at `path` while the server writes. */

@@ -5,6 +5,7 @@ import {
   is,
   Param,
   Placeholder,
+  type Query,
   SQL,
   Subquery,
 } from 'drizzle-orm'
@@ -15,6 +16,28 @@ type Encode = (values: Values) => unknown
 export type Fields = { path: string[]; field: Column | SQL | SQL.Aliased | Subquery }[]
 /** The joined tables by name: false for a table whose outer join may find no row. */
 export type Joins = Record<string, boolean> | undefined
+
+/** Runs a statement and returns its rows as arrays. */
+export type Run = (sql: string, params: unknown[]) => Promise<unknown[][]>
+
+/** A query for drizzle's builders that `run` executes. Its encoders and decoders are prepared once. */
+export function asyncQuery(run: Run, query: Query, fields: Fields | undefined) {
+  const bind = encoderOfParams(query.params)
+  let decode: ((row: unknown[]) => Values) | null = null
+  const prepared = {
+    /** drizzle sets the joins after it has created the query. */
+    joinsNotNullableMap: undefined as Joins,
+    setToken: () => prepared,
+    getQuery: () => query,
+    async execute(values: Values = {}) {
+      const rows = await run(query.sql, bind(values))
+      if (!fields) return rows
+      decode ??= decoderOf(fields, prepared.joinsNotNullableMap)
+      return rows.map(decode)
+    },
+  }
+  return prepared
+}
 
 /** Returns a function that encodes a query's parameters, prepared once for all runs. */
 export function encoderOfParams(params: unknown[]): (values: Values) => unknown[] {

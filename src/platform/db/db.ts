@@ -69,6 +69,11 @@ export type OpenDb<Tables> = Db<Tables> & {
   diskFailure: Promise<'disk'>
   /** Whether a change could be committed now. */
   isWritable(): Promise<boolean>
+  /**
+   * From now on, another thread runs the selects that are not prepared, so that a slow one delays no request. Does
+   * nothing if the database is a server.
+   */
+  readInBackground(): void
   /** Frees cached pages; they are read again on demand. */
   dropCaches(): void
   /** Schedules the database's log to be emptied soon, because it still contains deleted data. */

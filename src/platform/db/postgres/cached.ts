@@ -1,5 +1,5 @@
+import type { Run } from '../compiled-query.ts'
 import type { Cached, Reader, Tx } from '../db.ts'
-import type { Run } from './pool.ts'
 
 /** How long the known versions are trusted. */
 const VERSIONS_LIFETIME_MS = 1000

@@ -1,5 +1,6 @@
+import type { Run } from '../compiled-query.ts'
 import { MOVED_STATE } from './errors.ts'
-import type { Pool, Run } from './pool.ts'
+import type { Pool } from './pool.ts'
 
 /** The statement that undoes `refuseChanges`. */
 export const ALLOW_CHANGES = 'DROP FUNCTION homeport_moved() CASCADE'

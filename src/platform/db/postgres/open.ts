@@ -1,9 +1,10 @@
 import { HOUR_MS } from '../../../lib/durations.ts'
+import type { Run } from '../compiled-query.ts'
 import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError } from './errors.ts'
 import { movedTo } from './moved.ts'
-import { createPool, type Pool, type Run } from './pool.ts'
+import { createPool, type Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
 
@@ -80,6 +81,7 @@ export function createPostgresDb<Tables>(
     // The server monitors its own disk.
     diskFailure: new Promise(() => {}),
     isWritable: () => isWritable(changes),
+    readInBackground() {},
     dropCaches() {},
     // The server manages its own log.
     emptyLog: async () => {},

@@ -1,9 +1,6 @@
 import { type ReservedSQL, SQL } from 'bun'
 import { isConnectionLost, ResponseTimeout } from './errors.ts'
 
-/** Runs one statement and returns its rows as arrays. */
-export type Run = (query: string, params: unknown[]) => Promise<unknown[][]>
-
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
 export type Connection = {
   run(query: string, params: unknown[], timeoutMs?: number): Promise<unknown[][]>

@@ -1,14 +1,7 @@
 import type { Query, SQL } from 'drizzle-orm'
 import { PgDatabase, PgDialect, PgSession } from 'drizzle-orm/pg-core'
-import {
-  decoderOf,
-  encoderOfParams,
-  type Fields,
-  type Joins,
-  type Values,
-} from '../compiled-query.ts'
+import { asyncQuery, type Fields, type Run } from '../compiled-query.ts'
 import type { Tx } from '../db.ts'
-import type { Run } from './pool.ts'
 
 /** The query builders that features use. */
 export type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
@@ -31,7 +24,7 @@ class RunningSession extends PgSession {
 
   // biome-ignore lint/suspicious/noExplicitAny: drizzle exports no type for this
   override prepareQuery(query: Query, fields: unknown): any {
-    return compile(this.#run, query, fields as Fields | undefined)
+    return asyncQuery(this.#run, query, fields as Fields | undefined)
   }
 
   override transaction(): never {
@@ -43,22 +36,4 @@ class RunningSession extends PgSession {
     const [[count] = []] = await this.#run(sql, params)
     return Number(count)
   }
-}
-
-function compile(run: Run, query: Query, fields: Fields | undefined) {
-  const bind = encoderOfParams(query.params)
-  let decode: ((row: unknown[]) => Values) | null = null
-  const prepared = {
-    /** drizzle sets the joins after it has created the query. */
-    joinsNotNullableMap: undefined as Joins,
-    setToken: () => prepared,
-    getQuery: () => query,
-    async execute(values: Values = {}) {
-      const rows = await run(query.sql, bind(values))
-      if (!fields) return rows
-      decode ??= decoderOf(fields, prepared.joinsNotNullableMap)
-      return rows.map(decode)
-    },
-  }
-  return prepared
 }

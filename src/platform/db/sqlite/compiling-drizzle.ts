@@ -2,37 +2,52 @@ import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
-import { decoderOf, encoderOfParams, type Joins, type Values } from '../compiled-query.ts'
+import {
+  asyncQuery,
+  decoderOf,
+  encoderOfParams,
+  type Joins,
+  type Run,
+  type Values,
+} from '../compiled-query.ts'
 
 type Session = SQLiteBunSession<Record<string, never>, Record<string, never>>
 type PrepareArguments = Parameters<Session['prepareQuery']>
+type Options = {
+  /** Called before each prepared select. */
+  beforeSelect?: () => void
+  /** Called before every statement. */
+  beforeAny?: () => void
+  /** Runs the selects that are not prepared. */
+  readOnce?: Run
+}
 
 /**
  * drizzle over `client` with encoders and decoders prepared once per query; drizzle itself does that on every run. The
- * results are the same. `beforeSelect` is called before each prepared select, `beforeAny` before every statement.
+ * results are the same.
  */
-export function compilingDrizzle(
-  client: Database,
-  { beforeSelect = () => {}, beforeAny = () => {} } = {},
-): BunSQLiteDatabase {
+export function compilingDrizzle(client: Database, options: Options = {}): BunSQLiteDatabase {
   const dialect = new SQLiteSyncDialect({ casing: 'snake_case' })
-  const session: Session = new CompilingSession(client, dialect, beforeSelect, beforeAny)
+  const session: Session = new CompilingSession(client, dialect, options)
   return new BunSQLiteDatabase('sync', dialect, session, undefined)
 }
 
 class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<string, never>> {
+  readonly #dialect: SQLiteSyncDialect
   readonly #beforeSelect: () => void
   readonly #beforeAny: () => void
+  readonly #readOnce: Run | null
 
   constructor(
     client: Database,
     dialect: SQLiteSyncDialect,
-    beforeSelect: () => void,
-    beforeAny: () => void,
+    { beforeSelect = () => {}, beforeAny = () => {}, readOnce }: Options,
   ) {
     super(client, dialect, undefined)
+    this.#dialect = dialect
     this.#beforeSelect = beforeSelect
     this.#beforeAny = beforeAny
+    this.#readOnce = readOnce ?? null
   }
 
   override prepareQuery<T extends Omit<PreparedQueryConfig, 'run'>>(...args: PrepareArguments) {
@@ -42,14 +57,20 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     return this.#guarded(prepared)
   }
 
-  /** Not compiled: that would not pay off for a single run. */
-  override prepareOneTimeQuery(...args: PrepareArguments) {
-    return this.#guarded(super.prepareQuery(...args))
+  // biome-ignore lint/suspicious/noExplicitAny: drizzle exports no type for this
+  override prepareOneTimeQuery(...args: PrepareArguments): any {
+    const [query, fields] = args
+    if (!this.#readOnce) return this.#guarded(super.prepareQuery(...args))
+    const { execute } = asyncQuery(this.#readOnce, query, fields)
+    return { execute, all: execute }
   }
 
   override async count(query: SQL): Promise<number> {
     this.#beforeAny()
-    return super.count(query)
+    if (!this.#readOnce) return super.count(query)
+    const { sql, params } = this.#dialect.sqlToQuery(query)
+    const [[count] = []] = await this.#readOnce(sql, params)
+    return Number(count)
   }
 
   /** Guards every method that runs the query: builders use `run` and `all`. */

@@ -1,9 +1,10 @@
-import { Database } from 'bun:sqlite'
+import { Database, type SQLQueryBindings } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import type { OpenDb } from '../db.ts'
 import type { Migration } from '../migrations.ts'
+import { createCheckpoints } from './background/checkpoints.ts'
+import { createBackgroundReader } from './background/reader.ts'
 import { createCached } from './cached.ts'
-import { createCheckpoints } from './checkpoints.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
 import { schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
@@ -41,6 +42,19 @@ export function openDatabase(path: string): Database {
   return client
 }
 
+/** Opens the database at `path` for queries only. */
+export function openReader(path: string): Database {
+  const client = new Database(path, { readonly: true })
+  setPragmas(client)
+  return client
+}
+
+/** The rows of a select that is used once, as arrays. */
+export function readRows(client: Database, sql: string, params: unknown[]): unknown[][] {
+  using statement = client.prepare(sql)
+  return statement.values(...(params as SQLQueryBindings[]))
+}
+
 /**
  * The data layer on an open database whose schema is up to date. `checkpointCommand` is the command line, without the
  * path, of the process that copies the log; null when another program such as Litestream does so.
@@ -51,10 +65,14 @@ export function createDb<Tables>(
   checkpointCommand: string[] | null,
 ): SqliteDb<Tables> {
   client.run(`PRAGMA wal_autocheckpoint = ${checkpointCommand === null ? 0 : CHECKPOINT_PAGES}`)
-  const reader = new Database(client.filename, { readonly: true })
-  setPragmas(reader)
+  const reader = openReader(client.filename)
   const snapshot = createTurnSnapshot(reader)
-  const read = compilingDrizzle(reader, { beforeSelect: snapshot.open })
+  let background: ReturnType<typeof createBackgroundReader> | null = null
+  const read = compilingDrizzle(reader, {
+    beforeSelect: snapshot.open,
+    readOnce: async (sql, params) =>
+      (await background?.read(sql, params)) ?? readRows(reader, sql, params),
+  })
   const checkpoints =
     checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
   const { promise: diskFailure, resolve: reportDiskFailure } = Promise.withResolvers<'disk'>()
@@ -78,7 +96,11 @@ export function createDb<Tables>(
     client,
     diskFailure,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
+    readInBackground() {
+      background = createBackgroundReader(client.filename)
+    },
     dropCaches() {
+      background?.stop()
       for (const connection of [client, reader]) connection.run('PRAGMA shrink_memory')
     },
     emptyLog: async () => checkpoints?.emptyLog(),
@@ -87,6 +109,7 @@ export function createDb<Tables>(
       await checkpoints?.stop()
     },
     close() {
+      background?.stop()
       snapshot.close()
       reader.close()
       try {

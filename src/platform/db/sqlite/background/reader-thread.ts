@@ -1,0 +1,19 @@
+import { openReader, readRows } from '../open.ts'
+import type { FromReader, ToReader } from './reader.ts'
+
+declare const self: Worker
+
+/** Runs the selects that the server's main thread sends, on a connection of its own. */
+const client = openReader(process.argv[2] ?? '')
+self.onmessage = ({ data: { id, sql, params } }: MessageEvent<ToReader>) => {
+  self.postMessage({ id, rows: rowsOrNull(sql, params) } satisfies FromReader)
+}
+
+function rowsOrNull(sql: string, params: unknown[]): unknown[][] | null {
+  try {
+    return readRows(client, sql, params)
+  } catch {
+    // The main thread runs the query again and reports the error.
+    return null
+  }
+}

@@ -1,0 +1,46 @@
+/** Messages between the threads. `rows` is null when the query failed. */
+export type ToReader = { id: number; sql: string; params: unknown[] }
+export type FromReader = { id: number; rows: unknown[][] | null }
+
+type Rows = FromReader['rows']
+
+/**
+ * Runs selects on the database at `path` in a thread of their own, because SQLite holds up the event loop while it runs
+ * a query. The thread starts with the first query, and again after `stop`.
+ */
+export function createBackgroundReader(path: string) {
+  const waiting = new Map<number, (rows: Rows) => void>()
+  let thread: Worker | null = null
+  let lastId = 0
+  return { read, stop }
+
+  /** The rows of a select; null when the thread could not run it. */
+  function read(sql: string, params: unknown[]): Promise<Rows> {
+    thread ??= start()
+    const { promise, resolve } = Promise.withResolvers<Rows>()
+    const id = ++lastId
+    waiting.set(id, resolve)
+    thread.postMessage({ id, sql, params } satisfies ToReader)
+    return promise
+  }
+
+  function start(): Worker {
+    const started = new Worker(new URL('./reader-thread.ts', import.meta.url), { argv: [path] })
+    started.onmessage = ({ data }: MessageEvent<FromReader>) => answer(data)
+    started.onerror = stop
+    started.unref()
+    return started
+  }
+
+  function answer({ id, rows }: FromReader) {
+    waiting.get(id)?.(rows)
+    waiting.delete(id)
+  }
+
+  /** Ends the thread. Queries under way get null. */
+  function stop() {
+    thread?.terminate()
+    thread = null
+    for (const id of waiting.keys()) answer({ id, rows: null })
+  }
+}

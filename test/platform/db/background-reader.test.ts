@@ -1,0 +1,55 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { createDb, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'homeport-reader-'))
+const client = openDatabase(join(folder, 'test.db'))
+client.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, seal BLOB)')
+client.run("INSERT INTO notes VALUES (1, 'first', x'00ff')")
+const db = createDb(client, {}, null)
+db.readInBackground()
+afterAll(async () => {
+  await db.close()
+  await rm(folder, { recursive: true })
+})
+
+/** Counts for about a second. */
+const SLOW = sql`(WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000000) SELECT count(*) AS n FROM numbers)`
+
+test('a slow select that is used once holds up nothing', async () => {
+  await notes()
+  let turns = 0
+  const timer = setInterval(() => turns++, 5)
+  const [row] = await db.read.select({ n: sql<number>`n` }).from(SLOW)
+  clearInterval(timer)
+  expect(row).toEqual({ n: 3_000_000 })
+  expect(turns).toBeGreaterThan(10)
+})
+
+test('it returns the same values, and the last commit', async () => {
+  expect(await notes()).toEqual([{ text: 'first', seal: new Uint8Array([0, 255]) }])
+  await db.write(async () => client.run("UPDATE notes SET text = 'second'"))
+  expect(await notes()).toMatchObject([{ text: 'second' }])
+  expect(await db.read.$count(sql`notes`)).toBe(1)
+})
+
+test('a query whose thread ends is run again', async () => {
+  const reading = db.read.select({ n: sql<number>`n` }).from(SLOW)
+  const done = reading.then((rows) => rows)
+  await Bun.sleep(100)
+  db.dropCaches()
+  expect(await done).toEqual([{ n: 3_000_000 }])
+  expect(await notes()).toHaveLength(1)
+})
+
+test('an error is the one of the query', async () => {
+  const reading = db.read.select({ n: sql`missing` }).from(sql`notes`)
+  expect(async () => await reading).toThrow('no such column: missing')
+})
+
+function notes() {
+  return db.read.select({ text: sql`text`, seal: sql`seal` }).from(sql`notes`)
+}
