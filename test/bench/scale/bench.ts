@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { buildExecutable } from '../../support/executable.ts'
+import { benchBeside } from './beside.ts'
 import { benchBackup } from './commands.ts'
 import { makeLargeData, sizeOf } from './large-data.ts'
 import { benchMigrations } from './migration.ts'
@@ -37,6 +38,7 @@ const sides: Sides = {
 const parts: [name: string, bench: () => unknown][] = [
   ['start', () => benchStarts(sides)],
   ['requests', () => benchRequests(sides, logProgress)],
+  ['beside', () => benchBeside(sides, logProgress)],
   ['timers', () => benchJobs(sides)],
   ['rebuild', () => benchRebuild(sides)],
   ['migration', () => benchMigrations(sides)],

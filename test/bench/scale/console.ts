@@ -10,11 +10,9 @@ const PASSWORD = 'a long enough secret'
 type SetUpReply = { response: { totp: { secret: string; sealed: string } } }
 
 /** Console requests that could scan too many rows. The server must be running. */
-export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[]> {
-  const name = `bench-${Date.now()}`
-  const { stdout } = await runHomeport(dataDir, ['operators', 'add', name, '--json'])
-  const { link } = JSON.parse(stdout) as { link: string }
-  const cookie = await signIn(`http://127.0.0.1:${port}`, link)
+export async function consoleCases(side: Side): Promise<Case[]> {
+  const { port, size } = side
+  const cookie = await signInToConsole(side)
   const user = () => userIdOf(randomUser(size))
   const email = () => emailOf(randomUser(size))
   const requests: [name: string, path: () => string][] = [
@@ -54,7 +52,15 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
   }))
 }
 
-async function signIn(url: string, link: string): Promise<string> {
+/** Signs in as a new operator and returns the cookie. The server must be running. */
+export async function signInToConsole({ dataDir, port }: Side): Promise<string> {
+  const name = `bench-${Date.now()}`
+  const { stdout } = await runHomeport(dataDir, ['operators', 'add', name, '--json'])
+  const { link } = JSON.parse(stdout) as { link: string }
+  return await setUp(`http://127.0.0.1:${port}`, link)
+}
+
+async function setUp(url: string, link: string): Promise<string> {
   const token = new URLSearchParams(new URL(link).hash.slice(1)).get('setup')
   const headers = {
     'sec-fetch-site': 'same-origin',
@@ -67,8 +73,8 @@ async function signIn(url: string, link: string): Promise<string> {
       headers,
       body: JSON.stringify(json),
     })
-  const setUp = (await (await post('link', { token })).json()) as SetUpReply
-  const { secret, sealed } = setUp.response.totp
+  const reply = (await (await post('link', { token })).json()) as SetUpReply
+  const { secret, sealed } = reply.response.totp
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
   const done = await post('set-up', { token, password: PASSWORD, code, sealed })
   return cookieIn(done.headers.get('set-cookie'))

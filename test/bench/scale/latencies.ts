@@ -81,7 +81,7 @@ async function measureBlock({ port, testCase }: Target, count: number): Promise<
 }
 
 /** A bare socket that stays open, because the client must cost less than the server. */
-async function openConnection(port: number) {
+export async function openConnection(port: number) {
   let received: Buffer = Buffer.alloc(0)
   let waiting = Promise.withResolvers<Buffer>()
   const socket = await connect({
