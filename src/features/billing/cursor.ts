@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Tx } from '../../platform/db/db.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { BillingDb } from './schema.ts'
 
 /** How far a job has come, in the row `id` of the `reconciliation` table. */
@@ -8,8 +8,8 @@ export function createCursor(db: BillingDb, id: string) {
   return { read, store }
 
   /** The last key that was handled; null before the first. */
-  async function read(): Promise<string | null> {
-    const [row] = await db.read.select().from(reconciliation).where(eq(reconciliation.id, id))
+  async function read(from: Pick<Reader, 'select'> = db.read): Promise<string | null> {
+    const [row] = await from.select().from(reconciliation).where(eq(reconciliation.id, id))
     return row?.afterPurchase ?? null
   }
 

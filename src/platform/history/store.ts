@@ -5,9 +5,9 @@ import type { HistoryDb, Span, ValuesOf } from './schema.ts'
 
 /** Long enough to compare the longest chart of each span with the week before. */
 const RETENTION_MS: Record<Span, number> = {
-  minute: 8 * DAY_MS + DAY_MS,
+  minute: 9 * DAY_MS,
   hour: 38 * DAY_MS,
-  'tallies 5m': 8 * DAY_MS + DAY_MS,
+  'tallies 5m': 9 * DAY_MS,
   'tallies 1h': 38 * DAY_MS,
   start: 38 * DAY_MS,
 }

@@ -4,6 +4,7 @@ import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { countRows } from '../../../platform/db/key-ranges.ts'
 import { repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
+import { createCursor } from '../cursor.ts'
 import type { BillingDb } from '../schema.ts'
 import { type Counted, createContributions } from './contributions.ts'
 
@@ -43,10 +44,10 @@ const ROWS_CLEARED = 500
 
 /** Counts purchases into the business figures, in the background: recording an event does not wait for it. */
 export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingDeps) {
-  const { billingEvents, subscriptions, reconciliation } = db.tables
+  const { billingEvents, subscriptions } = db.tables
   const { purchasePeriods, businessSums, changedPurchases } = db.tables
   const { countAll, countWithReplaced, replace } = createContributions({ db, log })
-  const isProgress = eq(reconciliation.id, PROGRESS_ID)
+  const cursor = createCursor(db, PROGRESS_ID)
   const noteChanged = db.prepareWrite((tx) =>
     tx
       .insert(changedPurchases)
@@ -248,16 +249,12 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   }
 
   async function load(from: Pick<Tx, 'select'>): Promise<Progress | null> {
-    const [row] = await from.select().from(reconciliation).where(isProgress)
-    return row ? (JSON.parse(row.afterPurchase) as Progress) : null
+    const stored = await cursor.read(from)
+    return stored === null ? null : (JSON.parse(stored) as Progress)
   }
 
   async function save(tx: Tx, progress: Progress) {
-    const afterPurchase = JSON.stringify(progress)
-    await tx
-      .insert(reconciliation)
-      .values({ id: PROGRESS_ID, afterPurchase })
-      .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase } })
+    await cursor.store(tx, JSON.stringify(progress))
   }
 
   /** The lowest id that an event could have had some time ago, by the clock that makes the ids. */
