@@ -34,6 +34,11 @@ export type Db<Tables> = {
    * rolled back and the error rethrown; other changes of the same commit are kept.
    */
   write: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+  /**
+   * Call this between the batches of background work: lets requests go first, and waits while the database's log is
+   * long and being copied.
+   */
+  pauseBatches: () => Promise<void>
   /** Prepares a query once, for use in any change. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
   /** Caches a value that is read often and changes rarely, under a unique `name`. */

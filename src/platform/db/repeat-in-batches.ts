@@ -5,13 +5,13 @@ import type { Db, Tx } from './db.ts'
  * with all of them would delay every other change.
  */
 export async function repeatInBatches(
-  db: Pick<Db<unknown>, 'write'>,
+  db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,
   rows: number,
   work: (tx: Tx) => Promise<number>,
   signal?: AbortSignal,
 ) {
   while (!signal?.aborted && (await db.write(work)) === rows) {
-    await new Promise((resolve) => setImmediate(resolve))
+    await db.pauseBatches()
   }
 }
 
@@ -29,7 +29,7 @@ const END = '~'
  * after a key, and returns the last one's key; undefined when there are no more. A restart goes on where it stopped.
  */
 export async function backfill(
-  db: Pick<Db<unknown>, 'write'>,
+  db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,
   { read, store }: Progress,
   fill: (tx: Tx, after: string) => Promise<string | undefined>,
   signal: AbortSignal,
@@ -40,6 +40,6 @@ export async function backfill(
       await store(tx, reached)
       return reached
     })
-    await Bun.sleep(1)
+    await db.pauseBatches()
   }
 }

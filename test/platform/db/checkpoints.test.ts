@@ -37,6 +37,29 @@ test('another process copies the log of a busy database and may be killed at any
   await rm(folder, { recursive: true })
 }, 30_000)
 
+test('background work waits while the log is long and being copied', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-long-log-'))
+  const path = join(folder, 'test.db')
+  const client = openDatabase(path)
+  client.run('CREATE TABLE rows (content BLOB)')
+  const db = createDb(client, {}, programCommand('checkpoint'))
+  const write = () =>
+    db.write(async () => client.run('INSERT INTO rows VALUES (randomblob(1048576))'))
+  await db.pauseBatches()
+  for (let rows = 0; rows < 40; rows++) await write()
+  expect(await signalCopier(path, 'SIGSTOP')).toBe(1)
+  while ((await stat(`${path}-wal`)).size < 200 * MB) await write()
+  let hasPaused = false
+  const pause = db.pauseBatches().then(() => (hasPaused = true))
+  await Bun.sleep(500)
+  expect(hasPaused).toBe(false)
+  await signalCopier(path, 'SIGCONT')
+  await pause
+  await db.stopWriting('the test ends')
+  await db.close()
+  await rm(folder, { recursive: true })
+}, 30_000)
+
 test('leaves copying the log to Litestream, even when closing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))
   const path = join(folder, 'test.db')
@@ -60,13 +83,17 @@ test('leaves copying the log to Litestream, even when closing', async () => {
 
 /** Kills the process that copies the log of this database. */
 async function killCopier(path: string) {
-  let killed = 0
+  expect(await signalCopier(path, 'SIGKILL')).toBe(1)
+  await Bun.sleep(50)
+}
+
+async function signalCopier(path: string, signal: NodeJS.Signals): Promise<number> {
+  let found = 0
   for (const pid of await readdir('/proc')) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
     if (!command.includes(`checkpoint\0${path}`)) continue
-    process.kill(Number(pid), 'SIGKILL')
-    killed++
+    process.kill(Number(pid), signal)
+    found++
   }
-  expect(killed).toBe(1)
-  await Bun.sleep(50)
+  return found
 }

@@ -257,6 +257,12 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     await cursor.store(tx, JSON.stringify(progress))
   }
 
+  /** Leaves half of the time to other work. */
+  async function rest(since: number) {
+    await Bun.sleep(performance.now() - since)
+    await db.pauseBatches()
+  }
+
   /** The lowest id that an event could have had some time ago, by the clock that makes the ids. */
   function idBefore(ms: number): string {
     const id = newId()
@@ -264,11 +270,6 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     const time = (timeOf(id).getTime() - ms).toString(16).padStart(12, '0')
     return `${time.slice(0, 8)}-${time.slice(8)}`
   }
-}
-
-/** Leaves half of the time to other work. */
-async function rest(since: number) {
-  await Bun.sleep(performance.now() - since)
 }
 
 /** When a UUIDv7 was made. */

@@ -66,6 +66,7 @@ export function createPostgresDb<Tables>(
     tables,
     read: queries,
     write: writer.write,
+    pauseBatches: () => Bun.sleep(1),
     prepareWrite: writer.prepareWrite,
     cached,
     place: withoutPassword(url),

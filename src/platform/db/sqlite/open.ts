@@ -85,6 +85,7 @@ export function createDb<Tables>(
     tables,
     read,
     write: writer.write,
+    pauseBatches: checkpoints?.pauseBatches ?? (() => Bun.sleep(1)),
     prepareWrite: writer.prepareWrite,
     cached: (_name, load) => createCached(read, load),
     place: client.filename,

@@ -5,6 +5,9 @@ import type { Subprocess } from 'bun'
 const CHECK_INTERVAL_COMMITS = 32
 /** The log is copied once it reaches this size. */
 const MIN_LOG_BYTES = 8 * 1024 * 1024
+/** Background work pauses while the log is longer, which is twice what the process tries to keep. */
+const MAX_BATCH_LOG_BYTES = 192 * 1024 * 1024
+const PAUSE_MS = 200
 
 /**
  * Copies the log (`-wal`) of a busy database into its file in a separate process, because copying and its fsync would
@@ -14,12 +17,18 @@ const MIN_LOG_BYTES = 8 * 1024 * 1024
 export function createCheckpoints({ path, command }: { path: string; command: string[] }) {
   let commits = 0
   let worker: Subprocess | null = null
-  return { afterCommit, emptyLog, stop }
+  return { afterCommit, pauseBatches, emptyLog, stop }
 
   function afterCommit() {
     commits++
     if (worker === null && commits % CHECK_INTERVAL_COMMITS === 0 && logSize() >= MIN_LOG_BYTES)
       start()
+  }
+
+  /** Waits while the log is long, because copying random pages may take longer than writing them to the log. */
+  async function pauseBatches() {
+    await Bun.sleep(1)
+    while (worker !== null && logSize() > MAX_BATCH_LOG_BYTES) await Bun.sleep(PAUSE_MS)
   }
 
   /** A new process empties the log first; a running one may have done so hours ago. */
