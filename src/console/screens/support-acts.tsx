@@ -5,7 +5,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
-import { Action, describeError } from '../ui/parts.tsx'
+import { Action } from '../ui/parts.tsx'
 import { useRemote } from '../ui/remote.tsx'
 
 export type Reload = () => Promise<void>
@@ -58,21 +58,13 @@ export function Act(props: ActProps) {
   const { label, confirm, done, children, isReady = true, isDanger = false, run } = props
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState('')
-  const [error, setError] = useState('')
   const open = () => {
     setReason('')
-    setError('')
     setOpen(true)
   }
   const act = async () => {
-    try {
-      await run(reason.trim())
-    } catch (failure) {
-      setError(describeError(failure))
-      return false
-    }
+    await run(reason.trim())
     setOpen(false)
-    return true
   }
   return (
     <>
@@ -91,11 +83,6 @@ export function Act(props: ActProps) {
               maxLength={MAX_REASON_LENGTH}
               onChange={setReason}
             />
-            {error && (
-              <p class="bad" role="alert">
-                {error}
-              </p>
-            )}
             <div class="actions end">
               <button type="button" onClick={() => setOpen(false)}>
                 Cancel
