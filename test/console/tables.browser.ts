@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { show, textOf } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const COUNT = 130
@@ -129,11 +129,6 @@ browserTest('a table becomes labelled rows on a phone', async () => {
   expect(await textOf(page.getByRole('columnheader', { name: 'Rate' }))).toBe('Rate')
   await context.close()
 })
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}
 
 function waitForFirst(page: Page, type: string) {
   return page.locator('tbody tr').first().getByRole('link', { name: type }).waitFor()
