@@ -196,6 +196,7 @@ async function explanationOf(page: Page, name: string): Promise<string[]> {
   const answered = page.waitForResponse('**/preview/settings')
   await press(page, 'Show')
   await answered
+  await page.locator('.explained').waitFor()
   const setting = page.locator('.explained > div', { hasText: `${name}:` })
   return Promise.all((await setting.locator('h3, li').all()).map(textOf))
 }
