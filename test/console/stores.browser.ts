@@ -174,7 +174,7 @@ browserTest('gives a purchase to another user', async () => {
   expect(await textOf(facts)).toContain('OwnerAnn, claimed by the user')
   await page.getByRole('button', { name: 'Transfer to another user' }).click()
   const dialog = page.getByRole('dialog')
-  expect(await textOf(dialog)).toContain('ann@example.com loses it and is told by e-mail.')
+  expect(await textOf(dialog)).toContain('ann@example.com loses it and is notified by e-mail.')
   await dialog.getByLabel('Reason').fill('Bought on the account of a friend')
   await dialog.getByLabel('User id or e-mail').fill('nobody@example.com')
   await page.keyboard.press('Enter')

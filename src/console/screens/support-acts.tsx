@@ -12,7 +12,7 @@ export type Reload = () => Promise<void>
 
 const MAX_REASON_LENGTH = 500
 
-/** What this server can ask others about, and the entitlements of the plans; null until it is loaded. */
+/** Why support actions cannot be used here, and what the plans give; null until loaded. */
 export function useSupportFacts(): SupportFacts | null {
   return useRemote<SupportFacts>('billing/support').data
 }
@@ -120,8 +120,8 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
       run={link}
     >
       <p>
-        The user gets the purchase at once. Another user who has it now loses it and is told by
-        e-mail.
+        The user gets the purchase immediately. If another user has it, they lose it and are
+        notified by e-mail.
       </p>
       <TextField
         label="Transaction or order"
@@ -136,7 +136,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
   )
 }
 
-/** Links the purchase of the page to a user, or moves it. `loser`: the user who has it now; null for no user. */
+/** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
 export function GivePurchase(props: {
   transactionId: string
   productId: string | null
@@ -158,9 +158,9 @@ export function GivePurchase(props: {
       }}
     >
       <p>
-        The user gets {productId ?? 'this purchase'} at once, whatever{' '}
-        <code>PURCHASE_TRANSFER</code> says.{' '}
-        {loser === null ? 'No user has it now.' : `${loser} loses it and is told by e-mail.`}
+        The user gets {productId ?? 'this purchase'} immediately, regardless of{' '}
+        <code>PURCHASE_TRANSFER</code>.{' '}
+        {loser === null ? 'It has no owner now.' : `${loser} loses it and is notified by e-mail.`}
       </p>
       <TextField
         label="User id or e-mail"

@@ -9,7 +9,7 @@ export type When = StoredSettings['features'][string]['rules'][number]['when']
 
 type ConditionsProps = { when: When; path: string; onChange: (when: When) => void }
 
-/** Edits who gets the value of a rule. */
+/** Edits the conditions of a rule. */
 export function Conditions({ when, path, onChange }: ConditionsProps) {
   const { countryHeader } = useContext(SurroundingsContext)
   // Stays while it is being cleared.
