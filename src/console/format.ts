@@ -9,6 +9,7 @@ const UTC = new Intl.DateTimeFormat(undefined, {
   timeZone: 'UTC',
 })
 const NUMBER = new Intl.NumberFormat()
+const COUNTRIES = new Intl.DisplayNames(undefined, { type: 'region' })
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', DAY_MS],
@@ -68,6 +69,11 @@ export function money({ amount, currency }: { amount: number; currency: string }
 /** `12 events`, or `1,000+ events` for a count that stopped at 1,001. */
 export function countOf(count: number, noun: string): string {
   return count > 1000 ? `1,000+ ${pluralOf(noun)}` : plural(count, noun)
+}
+
+/** `Brazil` for `BR`, in the browser's language. */
+export function countryName(code: string): string {
+  return code === '' ? 'Unknown country' : (COUNTRIES.of(code) ?? code)
 }
 
 /** A guest, told apart by the end of the id: ids of the same day begin alike. */

@@ -1,5 +1,6 @@
 import type { AccessStatus } from '../lib/access-status.ts'
-import { words } from './format.ts'
+import { PLATFORM_NAMES } from '../lib/app-platforms.ts'
+import { countryName, words } from './format.ts'
 import type { Tone } from './ui/parts.tsx'
 
 type Origin = {
@@ -58,14 +59,9 @@ export const ACCESS: Record<AccessStatus, [name: string, tone: Tone]> = {
   none: ['No subscription', 'plain'],
 }
 
-export const PLATFORM_NAMES = { ios: 'iOS', android: 'Android', web: 'Web' }
-
-const COUNTRIES = new Intl.DisplayNames(undefined, { type: 'region', fallback: 'code' })
-
 /** `iOS, Brazil`; empty if neither is known. */
 export function placeName(platform: string | null, country: string | null): string {
-  const names: Record<string, string> = PLATFORM_NAMES
-  return [platform && (names[platform] ?? platform), country && COUNTRIES.of(country)]
+  return [platform && (PLATFORM_NAMES[platform] ?? platform), country && countryName(country)]
     .filter(Boolean)
     .join(', ')
 }

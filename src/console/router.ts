@@ -27,16 +27,20 @@ export function filtersIn(names: string[]) {
     const value = query.value.get(name)
     return value ? [[name, value]] : []
   })
-  const text = new URLSearchParams(nonEmpty).toString()
   const filter: Record<string, string> = Object.fromEntries(nonEmpty)
-  return { filter, search: text === '' ? '' : `?${text}` }
+  return { filter, search: searchOf(filter) }
+}
+
+/** A filter as a query string, without the empty values. */
+export function searchOf(filter: Record<string, string | undefined>): string {
+  const nonEmpty = Object.entries(filter).filter(([, value]) => value)
+  const text = new URLSearchParams(nonEmpty as [string, string][]).toString()
+  return text === '' ? '' : `?${text}`
 }
 
 /** The address of a screen with its filters. */
 export function linkTo(path: string, filter: Record<string, string | undefined> = {}): string {
-  const nonEmpty = Object.entries(filter).filter(([, value]) => value)
-  const text = new URLSearchParams(nonEmpty as [string, string][]).toString()
-  return `${BASE}${path === '' ? '' : `/${path}`}${text === '' ? '' : `?${text}`}`
+  return `${BASE}${path === '' ? '' : `/${path}`}${searchOf(filter)}`
 }
 
 /** The address of this screen with changed filters. */

@@ -2,3 +2,5 @@
 export const PLATFORMS = ['ios', 'android', 'web'] as const
 
 export type Platform = (typeof PLATFORMS)[number]
+
+export const PLATFORM_NAMES: Record<string, string> = { ios: 'iOS', android: 'Android', web: 'Web' }

@@ -1,7 +1,7 @@
+import { PLATFORM_NAMES } from './app-platforms.ts'
+
 /** A rule of a setting, as it is stored: the value for requests that meet the conditions. */
 type RuleLike = { when: Record<string, unknown>; value: unknown }
-
-export const PLATFORM_NAMES: Record<string, string> = { ios: 'iOS', android: 'Android', web: 'web' }
 
 const COUNTRIES = new Intl.DisplayNames('en', { type: 'region' })
 const LANGUAGES = new Intl.DisplayNames('en', { type: 'language' })

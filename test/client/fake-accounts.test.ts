@@ -183,7 +183,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect(await codeOf(client.setUpTwoFactor({}))).toBe('recent_sign_in_required')
   })
 
-  test('a code takes an account with an unverified address from whoever registered it', async () => {
+  test('a code takes over an account with an unverified address', async () => {
     await using app = await open()
     const [stranger, owner] = [clientOf(app, PLAIN).client, clientOf(app, PLAIN).client]
     const { user } = await stranger.register(LOGIN)

@@ -1,7 +1,6 @@
 import { expect } from 'bun:test'
-import type { Page } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
-import { becomeReader, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { becomeReader, press, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const world = useConsole()
 
@@ -78,7 +77,3 @@ independentTest('signing in in one tab continues the others', async () => {
   await page.getByRole('link', { name: 'ann@example.com' }).waitFor()
   await context.close()
 })
-
-function press(page: Page, name: string) {
-  return page.getByRole('button', { name, exact: true }).click()
-}

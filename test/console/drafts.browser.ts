@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Dialog, Page } from 'playwright-core'
 import { independentTest, startConsole, useConsole } from '../support/console.ts'
-import { waitUntilLoaded } from '../support/console-browser.ts'
+import { press, show } from '../support/console-browser.ts'
 import { addPasswordOperator, openSignedIn, signInAs } from '../support/console-operators.ts'
 
 const SESSION_OVER = 'Your session ended. Sign in to continue'
@@ -198,15 +198,6 @@ function email(page: Page) {
 
 function text(page: Page, name: string) {
   return page.getByRole('group', { name, exact: true }).getByLabel('en').first()
-}
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}
-
-function press(page: Page, name: string) {
-  return page.getByRole('button', { name, exact: true }).click()
 }
 
 /** The privacy URLs of the settings drafts that the browser keeps; null for other drafts. */

@@ -1,7 +1,6 @@
 import { expect } from 'bun:test'
-import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { press, publish, review, show, textOf } from '../support/console-browser.ts'
 
 const SETTINGS = '/api/user/app_settings/v1'
 const PLANS = '/api/user/pricing_plans/v1'
@@ -176,26 +175,6 @@ independentTest('opens the record whose field is invalid', async () => {
   expect(await page.evaluate('document.activeElement.ariaInvalid')).toBe('true')
   await context.close()
 })
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}
-
-function press(page: Page, name: string | RegExp) {
-  return page.getByRole('button', { name, exact: typeof name === 'string' }).click()
-}
-
-function review(page: Page) {
-  return press(page, 'Review and publish')
-}
-
-async function publish(page: Page, note = '') {
-  await review(page)
-  await page.getByLabel('Note').fill(note)
-  await press(page, /^Publish (change|\d+ changes)$/)
-  await page.getByText('Published.').waitFor()
-}
 
 async function questions(): Promise<string[]> {
   const { content } = await world.ask('faqs')

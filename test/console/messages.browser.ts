@@ -1,8 +1,7 @@
 import { expect } from 'bun:test'
-import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { independentTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { press, show, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 /** Ends with an override that shows the rest in reverse. */
@@ -152,12 +151,3 @@ independentTest('the checklist names what is left to set up until it is dismisse
   expect(await checklist.count()).toBe(0)
   await context.close()
 })
-
-function press(page: Page, name: string) {
-  return page.getByRole('button', { name, exact: true }).click()
-}
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}

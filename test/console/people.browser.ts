@@ -41,6 +41,7 @@ independentTest('filters combine in the address, and say how many users match', 
   await waitUntilLoaded(page)
   await page.getByLabel('Status').selectOption('Expired')
   await page.waitForURL('**/people?status=expired')
+  await page.getByRole('cell', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: 'eve@example.com' }).waitFor()
   expect(await page.getByRole('cell', { name: 'bob@example.com' }).count()).toBe(0)
   await page.getByLabel('Last seen').selectOption('Within 7 days')

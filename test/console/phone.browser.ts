@@ -1,7 +1,6 @@
 import { expect } from 'bun:test'
-import type { Page } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { show, textOf } from '../support/console-browser.ts'
 
 const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true }
 const MIN_FONT_PX = 16
@@ -118,8 +117,3 @@ independentTest('prints an audit extract with its filter and changes', async () 
   expect(await page.getByText('Export').isVisible()).toBe(false)
   await context.close()
 })
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}

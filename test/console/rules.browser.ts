@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { browserTest, useConsole } from '../support/console.ts'
-import { becomeReader, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { becomeReader, press, publish, review, show, textOf } from '../support/console-browser.ts'
 
 const SETTINGS = '/api/user/app_settings/v1'
 
@@ -196,28 +196,9 @@ async function explanationOf(page: Page, name: string): Promise<string[]> {
   const answered = page.waitForResponse('**/preview/settings')
   await press(page, 'Show')
   await answered
+  await page.locator('.explained').waitFor()
   const setting = page.locator('.explained > div', { hasText: `${name}:` })
   return Promise.all((await setting.locator('h3, li').all()).map(textOf))
-}
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}
-
-function press(page: Page, name: string | RegExp) {
-  return page.getByRole('button', { name, exact: typeof name === 'string' }).click()
-}
-
-function review(page: Page) {
-  return press(page, 'Review and publish')
-}
-
-async function publish(page: Page, note = '') {
-  await review(page)
-  await page.getByLabel('Note').fill(note)
-  await press(page, /^Publish (change|\d+ changes)$/)
-  await page.getByText('Published.').waitFor()
 }
 
 /** Reads a public endpoint as an app does. */

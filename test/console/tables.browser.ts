@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { show, textOf } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const COUNT = 130
@@ -90,6 +90,32 @@ browserTest('downloads a list with its filter as CSV', async () => {
   await context.close()
 })
 
+browserTest('the audit log is filtered by local days and links to its targets', async () => {
+  const { page, context } = await world.open({ timezoneId: 'Pacific/Kiritimati' })
+  const { users } = await world.ask('people?q=ann@example.com')
+  const { id } = users[0]
+  await world.ask(`people/${id}/notes`, { text: 'Called.' })
+  const { eventId } = (await world.ask('events')).events[0]
+  await world.ask(`events/${encodeURIComponent(eventId)}/replay`, {})
+  await show(page, 'audit')
+  const link = (action: string) =>
+    page.getByRole('row', { name: action }).getByRole('link').first().getAttribute('href')
+  expect(await link('user.add-note')).toBe(`/console/people/${id}`)
+  expect(await link('events.replay')).toBe(`/console/events/${encodeURIComponent(eventId)}`)
+
+  const start = new Date(Date.now() + 14 * 3_600_000)
+  const day = start.toISOString().slice(0, 10)
+  const nextDay = new Date(Date.parse(day) + 86_400_000)
+  const asked = page.waitForRequest(/until=/)
+  await page.getByLabel('Until').fill(day)
+  const until = new URL((await asked).url()).searchParams.get('until') ?? ''
+  expect(Date.parse(until)).toBe(nextDay.getTime() - 14 * 3_600_000)
+  await page.getByRole('row', { name: 'user.add-note' }).waitFor()
+  await page.getByLabel('From', { exact: true }).fill(nextDay.toISOString().slice(0, 10))
+  await page.getByText('No entries match.').waitFor()
+  await context.close()
+})
+
 browserTest('a table becomes labelled rows on a phone', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 700 } })
   await show(page, 'rates')
@@ -103,11 +129,6 @@ browserTest('a table becomes labelled rows on a phone', async () => {
   expect(await textOf(page.getByRole('columnheader', { name: 'Rate' }))).toBe('Rate')
   await context.close()
 })
-
-async function show(page: Page, path: string) {
-  await page.goto(`/console/${path}`)
-  await waitUntilLoaded(page)
-}
 
 function waitForFirst(page: Page, type: string) {
   return page.locator('tbody tr').first().getByRole('link', { name: type }).waitFor()

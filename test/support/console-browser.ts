@@ -66,6 +66,12 @@ export async function addAuthenticator(page: Page) {
   })
 }
 
+/** Opens a screen of the console. */
+export async function show(page: Page, path: string) {
+  await page.goto(`/console/${path}`)
+  await waitUntilLoaded(page)
+}
+
 /** Waits until a screen has loaded its data. */
 export async function waitUntilLoaded(page: Page) {
   await page.locator('main h1').first().waitFor()
@@ -75,6 +81,22 @@ export async function waitUntilLoaded(page: Page) {
 /** The text of an element with normalised spaces. */
 export async function textOf(element: Locator): Promise<string> {
   return ((await element.textContent()) ?? '').replace(/\s+/g, ' ').trim()
+}
+
+export function press(page: Page, name: string | RegExp) {
+  return page.getByRole('button', { name, exact: typeof name === 'string' }).click()
+}
+
+/** Opens the dialog that publishes the changes of an editor. */
+export function review(page: Page) {
+  return press(page, 'Review and publish')
+}
+
+export async function publish(page: Page, note = '') {
+  await review(page)
+  await page.getByLabel('Note').fill(note)
+  await press(page, /^Publish (change|\d+ changes)$/)
+  await page.getByText('Published.').waitFor()
 }
 
 /** The card with a title. */

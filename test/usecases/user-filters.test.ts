@@ -26,7 +26,7 @@ describe('filters', () => {
     expect(await found('seenWithin=6&notSeenFor=3')).toEqual(['cem'])
   })
 
-  test('combine, whichever index leads', async () => {
+  test('combine, whatever index is used', async () => {
     await using app = await populate()
     expect(await list(app, 'plan=pro_month&country=BR&platform=android')).toEqual(['cem'])
     expect(await list(app, 'status=none&guest=false&platform=ios')).toEqual(['ann'])

@@ -1,7 +1,7 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
-import { filtersIn, go, linkTo } from '../router.ts'
+import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Field } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
@@ -13,23 +13,24 @@ import { ShortId, UserLink } from '../ui/user-link.tsx'
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
 type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
 
-const FILTERS = ['action', 'operator', 'target']
+const FILTERS = ['action', 'operator', 'target', 'from', 'to']
 
 /** The audit log: every action with its operator and changes. */
 export function AuditScreen() {
   const { filter } = filtersIn(FILTERS)
-  const { search } = filtersIn([...FILTERS, 'sort'])
+  const search = searchOf(requestOf(filtersIn([...FILTERS, 'sort']).filter))
   const path = `audit${search}`
   const page = usePages(path, namedEntries)
+  const set = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
+    go(linkTo('audit', { ...filter, [name]: event.currentTarget.value.trim() }))
   const field = (name: string, label: string, hint: string) => (
     <Field label={label} hint={hint}>
-      <input
-        key={filter[name]}
-        defaultValue={filter[name]}
-        onChange={(event) =>
-          go(linkTo('audit', { ...filter, [name]: event.currentTarget.value.trim() }))
-        }
-      />
+      <input key={filter[name]} defaultValue={filter[name]} onChange={set(name)} />
+    </Field>
+  )
+  const day = (name: string, label: string) => (
+    <Field label={label}>
+      <input type="date" value={filter[name] ?? ''} onChange={set(name)} />
     </Field>
   )
   return (
@@ -42,6 +43,8 @@ export function AuditScreen() {
         {field('action', 'Action', 'For example settings.publish')}
         {field('operator', 'Operator', 'The name of an operator')}
         {field('target', 'Target', 'An id or a name')}
+        {day('from', 'From')}
+        {day('to', 'Until')}
       </Filters>
       <Loaded from={page.first}>
         {() => (
@@ -62,6 +65,18 @@ export function AuditScreen() {
       </Loaded>
     </>
   )
+}
+
+/** The filter as the server reads it: days in the browser's time zone become times. */
+function requestOf({ from, to, ...filter }: Record<string, string>) {
+  return { ...filter, since: from && startOf(from), until: to && startOf(to, 1) }
+}
+
+/** The start of a day, or of one `daysLater`. A text that is no day is left for the server to refuse. */
+function startOf(day: string, daysLater = 0): string {
+  const start = new Date(`${day}T00:00`)
+  start.setDate(start.getDate() + daysLater)
+  return Number.isNaN(start.getTime()) ? day : start.toISOString()
 }
 
 /** Heads a printed extract. */
@@ -87,15 +102,32 @@ const COLUMNS: Column<Entry>[] = [
   { name: 'Time', sort: '-at', cell: ({ at }) => <Time at={at} /> },
 ]
 
-/** The screens of targets, by the beginning of the action. */
-const SCREENS: Record<string, string> = { events: 'events', purchases: 'purchases' }
+/**
+ * The screens of targets other than users. A path that ends with `/` takes the target. An action is called
+ * `events.replay` in the console and `events replay` as a command.
+ */
+const SCREENS: [action: RegExp, path: string][] = [
+  [/^events.replay$/, 'events/'],
+  [/^purchases\W/, 'purchases/'],
+  [/^webhooks.resend$/, 'webhooks/deliveries/'],
+  [/^webhooks\W/, 'webhooks/'],
+  [/^settings\W/, 'settings/history'],
+  [/^plans.(publish|rollback)$/, 'plans/history'],
+  [/^plans.archive$/, 'plans'],
+  [/^faqs\W/, 'faqs/history'],
+  [/^alerts\W/, 'alerts'],
+  [/^api-keys\W/, 'api-keys'],
+  [/^backups\W/, 'backups'],
+  [/^keys\W/, 'keys'],
+  [/^operators.(add|role|reset)$/, 'operators'],
+]
 
 function Target({ action, target, names }: Entry) {
   if (target === null) return null
-  const screen = SCREENS[action.split('.')[0] ?? '']
-  if (screen === undefined) return <UserLink id={target} names={names} />
+  const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
+  if (screen === undefined || target in names) return <UserLink id={target} names={names} />
   return (
-    <a href={linkTo(`${screen}/${encodeSegment(target)}`)}>
+    <a href={linkTo(screen.endsWith('/') ? screen + encodeSegment(target) : screen)}>
       <ShortId id={target} />
     </a>
   )

@@ -1,7 +1,7 @@
-import { number, plural } from '../format.ts'
+import { countryName, number, plural } from '../format.ts'
 import { storeName } from '../purchase-words.ts'
 import { Card, Empty } from '../ui/parts.tsx'
-import { type Business, countryName, moneyIn, monthName } from './business-words.ts'
+import { type Business, moneyIn, monthName } from './business-words.ts'
 
 type Row = Business['breakdowns']['plan'][number]
 type Props = { business: Business }

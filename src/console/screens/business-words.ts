@@ -9,7 +9,6 @@ const MONTH = new Intl.DateTimeFormat(undefined, {
   timeZone: 'UTC',
 })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeZone: 'UTC' })
-const COUNTRY = new Intl.DisplayNames(undefined, { type: 'region' })
 
 /** In thousandths of a currency. */
 export type Money = { paid: number; refunded: number }
@@ -22,10 +21,6 @@ export function monthName(month: string): string {
 /** `31 October 2026`. */
 export function dayName(day: string): string {
   return DAY.format(new Date(`${day}T00:00:00Z`))
-}
-
-export function countryName(code: string): string {
-  return code === '' ? 'Unknown country' : (COUNTRY.of(code) ?? code)
 }
 
 /** Formats thousandths of a currency. */

@@ -5,14 +5,14 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
-import { Action, describeError } from '../ui/parts.tsx'
+import { Action } from '../ui/parts.tsx'
 import { useRemote } from '../ui/remote.tsx'
 
 export type Reload = () => Promise<void>
 
 const MAX_REASON_LENGTH = 500
 
-/** What this server can ask others about, and the entitlements of the plans; null until it is loaded. */
+/** Why support actions cannot be used here, and what the plans give; null until loaded. */
 export function useSupportFacts(): SupportFacts | null {
   return useRemote<SupportFacts>('billing/support').data
 }
@@ -58,21 +58,13 @@ export function Act(props: ActProps) {
   const { label, confirm, done, children, isReady = true, isDanger = false, run } = props
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState('')
-  const [error, setError] = useState('')
   const open = () => {
     setReason('')
-    setError('')
     setOpen(true)
   }
   const act = async () => {
-    try {
-      await run(reason.trim())
-    } catch (failure) {
-      setError(describeError(failure))
-      return false
-    }
+    await run(reason.trim())
     setOpen(false)
-    return true
   }
   return (
     <>
@@ -91,11 +83,6 @@ export function Act(props: ActProps) {
               maxLength={MAX_REASON_LENGTH}
               onChange={setReason}
             />
-            {error && (
-              <p class="bad" role="alert">
-                {error}
-              </p>
-            )}
             <div class="actions end">
               <button type="button" onClick={() => setOpen(false)}>
                 Cancel
@@ -133,8 +120,8 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
       run={link}
     >
       <p>
-        The user gets the purchase at once. Another user who has it now loses it and is told by
-        e-mail.
+        The user gets the purchase immediately. If another user has it, they lose it and are
+        notified by e-mail.
       </p>
       <TextField
         label="Transaction or order"
@@ -149,7 +136,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
   )
 }
 
-/** Links the purchase of the page to a user, or moves it. `loser`: the user who has it now; null for no user. */
+/** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
 export function GivePurchase(props: {
   transactionId: string
   productId: string | null
@@ -171,9 +158,9 @@ export function GivePurchase(props: {
       }}
     >
       <p>
-        The user gets {productId ?? 'this purchase'} at once, whatever{' '}
-        <code>PURCHASE_TRANSFER</code> says.{' '}
-        {loser === null ? 'No user has it now.' : `${loser} loses it and is told by e-mail.`}
+        The user gets {productId ?? 'this purchase'} immediately, regardless of{' '}
+        <code>PURCHASE_TRANSFER</code>.{' '}
+        {loser === null ? 'It has no owner now.' : `${loser} loses it and is notified by e-mail.`}
       </p>
       <TextField
         label="User id or e-mail"

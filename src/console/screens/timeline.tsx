@@ -28,10 +28,10 @@ const STATEMENTS: Record<string, [set: string, cleared: string]> = {
   willRenew: ['will renew', 'won’t renew'],
 }
 
-/** `reloadUser` reads again what the header says about access. */
+/** `reloadUser` refreshes the access in the header. */
 type TimelineProps = { id: string; reloadUser: () => Promise<void> }
 
-/** A user's purchases, event by event; for test purchases, also the access that they give. */
+/** A user's purchases with their events. For test purchases, also the access that they give. */
 export function TimelineScreen({ id, reloadUser }: TimelineProps) {
   const isSandbox = query.value.get('environment') === 'sandbox'
   const environment = isSandbox ? 'sandbox' : 'production'

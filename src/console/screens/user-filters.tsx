@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { View } from '../../features/operators/views/views.ts'
+import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
 import { send } from '../api.ts'
-import { ACCESS, PLATFORM_NAMES } from '../purchase-words.ts'
-import { filtersIn, go, linkTo, query } from '../router.ts'
+import { ACCESS } from '../purchase-words.ts'
+import { filtersIn, go, linkTo, query, searchOf } from '../router.ts'
 import { Field, SelectField, TextField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action } from '../ui/parts.tsx'
@@ -123,7 +124,7 @@ function Views({ filter }: { filter: Record<string, string> }) {
   const [name, setName] = useState<string | null>(null)
   const { data, reload } = useRemote<View[]>('me/views')
   const views = data?.filter(({ path }) => path === PATH) ?? []
-  const search = linkTo('', filter).replace(/^[^?]*/, '')
+  const search = searchOf(filter)
   const current = views.find((view) => view.search === search)
   const save = async () => {
     await send('me/views', { name: name?.trim(), path: PATH, search })

@@ -1,14 +1,15 @@
 import { useContext, useState } from 'preact/hooks'
 import type { StoredSettings } from '../../features/settings/model.ts'
+import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
 import { Checkbox, SelectField, TextField } from '../ui/fields.tsx'
 import { COUNTRIES, CodesField, LANGUAGES } from './codes-field.tsx'
-import { NO_COUNTRY, PLATFORMS, SurroundingsContext } from './surroundings.ts'
+import { NO_COUNTRY, SurroundingsContext } from './surroundings.ts'
 
 export type When = StoredSettings['features'][string]['rules'][number]['when']
 
 type ConditionsProps = { when: When; path: string; onChange: (when: When) => void }
 
-/** Edits who gets the value of a rule. */
+/** Edits the conditions of a rule. */
 export function Conditions({ when, path, onChange }: ConditionsProps) {
   const { countryHeader } = useContext(SurroundingsContext)
   // Stays while it is being cleared.
@@ -34,7 +35,7 @@ export function Conditions({ when, path, onChange }: ConditionsProps) {
         label="Platform"
         path={`${path}.platform`}
         value={when.platform ?? ''}
-        options={[['', 'Any platform'], ...PLATFORMS]}
+        options={[['', 'Any platform'], ...Object.entries(PLATFORM_NAMES)]}
         onChange={(platform) => set('platform', platform || undefined)}
       />
       {version('minVersion', 'From version')}

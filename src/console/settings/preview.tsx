@@ -1,12 +1,13 @@
 import { useContext, useState } from 'preact/hooks'
 import type { StoredSettings } from '../../features/settings/model.ts'
 import type { Explanation } from '../../features/settings/rules/resolution.ts'
+import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
 import { send } from '../api.ts'
 import { value as formatValue, words } from '../format.ts'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { Action, Card, Facts } from '../ui/parts.tsx'
 import { COUNTRIES, codesIn } from './codes-field.tsx'
-import { NO_COUNTRY, PLATFORMS, SurroundingsContext } from './surroundings.ts'
+import { NO_COUNTRY, SurroundingsContext } from './surroundings.ts'
 
 /** Shows what an app would get from the unsaved settings, and why. */
 export function Preview({ content }: { content: StoredSettings }) {
@@ -47,7 +48,7 @@ export function Preview({ content }: { content: StoredSettings }) {
     <Card title="App preview">
       <p class="soft">What an app gets from your unsaved changes, and why.</p>
       <div class="grid">
-        {select('platform', 'Platform', PLATFORMS)}
+        {select('platform', 'Platform', Object.entries(PLATFORM_NAMES))}
         {field('version', 'App version')}
         {field('language', 'Language')}
         {field('country', 'Country', countryHeader === null ? NO_COUNTRY : undefined)}

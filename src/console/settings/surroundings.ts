@@ -11,11 +11,5 @@ export type Surroundings = {
 export const UNKNOWN: Surroundings = { countryHeader: undefined, plans: [] }
 export const SurroundingsContext = createContext(UNKNOWN)
 
-export const PLATFORMS: [platform: string, name: string][] = [
-  ['ios', 'iOS'],
-  ['android', 'Android'],
-  ['web', 'Web'],
-]
-
 export const NO_COUNTRY =
   'This server does not know the country of users: COUNTRY_HEADER is not set.'

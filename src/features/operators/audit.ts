@@ -25,6 +25,8 @@ export type AuditFilter = {
   target?: string | undefined
   /** Entries at or after this time. */
   since?: Date | undefined
+  /** Entries before this time. */
+  until?: Date | undefined
   /** `-at`, the newest first, unless it says otherwise. */
   sort?: (typeof AUDIT_ORDERS)[number] | undefined
   /** The last id of the previous page: only entries after it are listed. */
@@ -94,18 +96,19 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
 
   /** How many entries match, up to 1,001; null if no index covers the filter. */
   async function count(filter: AuditFilter) {
-    const { action, operator, target, since } = filter
+    const { action, operator, target, since, until } = filter
     const criteria = [action, operator, target].filter((one) => one !== undefined)
-    if (criteria.length > 1 || since !== undefined) return null
+    if (criteria.length > 1 || since !== undefined || until !== undefined) return null
     return countUpTo1001(db.read, auditEntries, auditEntries.id, matches(filter))
   }
 
-  function matches({ action, operator, target, since }: AuditFilter) {
+  function matches({ action, operator, target, since, until }: AuditFilter) {
     return and(
       action === undefined ? undefined : eq(auditEntries.action, action),
       operator === undefined ? undefined : eq(auditEntries.operator, operator),
       target === undefined ? undefined : eq(auditEntries.target, target),
       since === undefined ? undefined : gte(auditEntries.at, since),
+      until === undefined ? undefined : lt(auditEntries.at, until),
     )
   }
 

@@ -5,6 +5,7 @@ import { ROLES } from './accounts.ts'
 import { AUDIT_ORDERS } from './audit.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })
+const time = t.String({ format: 'date-time' })
 
 export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
@@ -32,11 +33,16 @@ export const AuditQuery = closedObject({
   action: t.Optional(text(100)),
   operator: t.Optional(text(64)),
   target: t.Optional(text(300)),
-  since: t.Optional(t.String({ format: 'date-time' })),
+  since: t.Optional(time),
+  until: t.Optional(time),
   after: t.Optional(text(40)),
 })
 
 /** The filter in a query of the audit log. */
-export function auditFilterOf({ since, ...rest }: typeof AuditQuery.static) {
-  return { ...rest, since: since === undefined ? undefined : new Date(since) }
+export function auditFilterOf({ since, until, ...rest }: typeof AuditQuery.static) {
+  return { ...rest, since: dateOf(since), until: dateOf(until) }
+}
+
+function dateOf(time: string | undefined): Date | undefined {
+  return time === undefined ? undefined : new Date(time)
 }

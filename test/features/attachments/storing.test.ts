@@ -36,7 +36,7 @@ test('deleting a user deletes their files and the variants of these files', asyn
   expect(await filesOf(app)).toEqual([])
 }, 20_000)
 
-test('refuses an upload if its account is deleted meanwhile, and leaves no file', async () => {
+test('refuses an upload whose account is deleted while it runs, and leaves no file', async () => {
   await using app = await createTestApp()
   const token = await startGuest(app)
   const { db } = app.services

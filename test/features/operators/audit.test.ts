@@ -221,9 +221,16 @@ test('finds entries by action, operator, target and time, in pages, newest first
   path = `audit?operator=odd&action=third&since=${secondsAgo(app, 31)}`
   const targets = (await ann.read(path)).entries.map((entry: { target: string }) => entry.target)
   expect(targets).toEqual(['T117', 'T111', 'T105', 'T99', 'T93'])
+  path = `audit?since=${secondsAgo(app, 10)}&until=${secondsAgo(app, 7)}`
+  const { entries, total } = await ann.read(path)
+  expect(entries.map((entry: { target: string }) => entry.target)).toEqual(['T111', 'T110', 'T109'])
+  expect(total).toBe(null)
+  const exported = await ann.ask('GET', path.replace('?', '/export?'))
+  expect(exported.json).toHaveLength(3)
   expect((await ann.read('audit?target=T7')).entries).toMatchObject([{ operator: 'odd' }])
   expect((await ann.read('audit?operator=nobody')).entries).toEqual([])
-  expect((await ann.ask('GET', 'audit?since=yesterday')).status).toBe(422)
+  for (const name of ['since', 'until'])
+    expect((await ann.ask('GET', `audit?${name}=yesterday`)).status).toBe(422)
   const file = await ann.ask('GET', 'audit/export?operator=even')
   expect(file.headers.get('content-disposition')).toBe('attachment; filename="audit.json"')
   expect(file.json).toHaveLength(60)

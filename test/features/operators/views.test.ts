@@ -4,7 +4,7 @@ import { signInOperator } from '../../support/operator.ts'
 
 const TRIALS = { name: 'Trials', path: 'people', search: '?status=trial' }
 
-test('an operator keeps views by name, and nobody else sees them', async () => {
+test('saves views by name, visible only to their operator', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app, { name: 'ann', role: 'reader' })
   const bob = await signInOperator(app, { name: 'bob' })

@@ -63,7 +63,7 @@ const WAYS: Record<string, (it: SetUp) => Promise<{ status: number; json: { code
 }
 
 describe.each(['off', 'invite'])('with SIGN_UP=%s', (mode) => {
-  test.each(Object.keys(WAYS))('nobody creates an account %s', async (way) => {
+  test.each(Object.keys(WAYS))('refuses to create an account %s', async (way) => {
     await using it = await setUp(mode)
     const { status, json } = (await WAYS[way]?.(it)) ?? { status: 0, json: { code: '' } }
     expect([status, json.code]).toEqual([403, 'sign_up_closed'])

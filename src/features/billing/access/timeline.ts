@@ -22,7 +22,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
   claimantOf: (purchaseKey: string) => Promise<string | null>
-  /** Who has linked the purchase to its user; null if nobody has, or the user has submitted it since. */
+  /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
   linkOf: (purchaseKey: string) => Promise<(Support & { at: string }) | null>
   now: () => Date
 }

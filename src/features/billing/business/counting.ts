@@ -34,9 +34,9 @@ type Progress = {
 /** Raise it when `periods.ts` or `sums.ts` change what they compute: then all purchases are counted again. */
 const VERSION = 1
 const PROGRESS_ID = 'business figures'
-/** Instances commit events in another order than that of their ids, but within this time. */
+/** Instances may commit events out of the order of their ids, but within this time. */
 const DELAY_MS = MINUTE_MS
-/** In case a clock was wrong, the last days are counted again every day. */
+/** In case a clock was wrong, the events of the last two days are counted again every day. */
 const RECHECKED_MS = 2 * DAY_MS
 const PURCHASES_PER_CHANGE = 10
 const EVENTS_PER_PAGE = 500
@@ -67,13 +67,13 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     return next
   }
 
-  /** Counts every purchase again, from nothing. */
+  /** Counts every purchase again from scratch. */
   async function rebuild(signal: AbortSignal) {
     await db.write((tx) => save(tx, cleared()))
     await run(signal)
   }
 
-  /** Counts the purchases again that have had events in the last days. */
+  /** Counts again the purchases with events in the last two days. */
   async function recheck(signal: AbortSignal) {
     await db.write(async (tx) => {
       const progress = await load(tx)
@@ -84,14 +84,14 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     await run(signal)
   }
 
-  /** Remembers to count a purchase again that may have changed without a new event. */
+  /** Marks a purchase to be counted again: it may have changed without a new event. */
   async function noteChange(tx: Tx, purchaseKey: string) {
     await noteChanged(tx).execute({ purchaseKey })
   }
 
   /**
-   * How many purchases are counted while all of them are counted for the first time or again, else null; and the time
-   * up to which events are counted if that is more than a few minutes ago, else null.
+   * `counting`: the progress of counting all purchases, null otherwise. `behindSince`: the time up to which events are
+   * counted, null if that is at most a few minutes ago.
    */
   async function readProgress() {
     const progress = await load(db.read)
@@ -173,7 +173,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     return progress
   }
 
-  /** Counts the purchases that `noteChange` has remembered. */
+  /** Counts the purchases that `noteChange` has marked. */
   async function countChanged(progress: Progress, signal: AbortSignal) {
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -226,8 +226,8 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   }
 
   /**
-   * Replaces what the purchases have contributed until now, and stores the progress. Returns null and changes nothing if
-   * another run has stored its progress meanwhile.
+   * Replaces the earlier contributions of the purchases, and stores the progress. Returns null and changes nothing if
+   * another run has stored its progress in the meantime.
    */
   function store(
     from: Progress,

@@ -7,7 +7,7 @@ export type OwnerMention = EventOrder & {
   isHint?: boolean
   /** A user has submitted the purchase. */
   isSubmission?: boolean
-  /** The id of the claim that no longer counts. Such a mention names nobody. */
+  /** The id of a claim that no longer counts. Such a mention names no owner. */
   withdraws?: string
 }
 
@@ -37,7 +37,7 @@ export function ownersOf(
   const owners: string[] = []
   let isClaimed = false
   let isSubmitted = false
-  /** The owner that the billing provider has named last. */
+  /** The owner that the billing provider named last. */
   let provided: string | null = null
   for (const event of [...withoutWithdrawn(mentions), ...transfers].toSorted(compareEvents)) {
     const current = owners.at(-1)
@@ -60,8 +60,8 @@ export function ownersOf(
 }
 
 /**
- * The mentions as if the withdrawn claims had never been made. Apple may have been told their users, so later hints at
- * these users do not count either.
+ * The mentions without the withdrawn claims. Apple may know the users of these claims, so later hints that name them
+ * do not count either.
  */
 function withoutWithdrawn(mentions: OwnerMention[]): OwnerMention[] {
   const ids = new Set(mentions.map(({ withdraws }) => withdraws))

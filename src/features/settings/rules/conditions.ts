@@ -1,7 +1,7 @@
 import { type Static, type TSchema, t } from 'elysia'
+import { PLATFORMS } from '../../../lib/app-platforms.ts'
 import { closedObject, oneOf } from '../../../platform/http/envelope.ts'
 
-const PLATFORMS = ['ios', 'android', 'web'] as const
 export const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
 const MAX_RULES = 20
 

@@ -1,5 +1,5 @@
+import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
 import { sha256 } from '../../../lib/crypto.ts'
-import { PLATFORM_NAMES } from '../../../lib/rule-words.ts'
 import { compareVersions } from '../../../lib/versions.ts'
 import type { Audience, Condition, Trait } from './conditions.ts'
 

@@ -144,7 +144,7 @@ describe('a product change on Google Play', () => {
   const activeIn = async (app: TestApp, events: EventFixture[]) =>
     (await figuresAfter(app, events, 20)).months.at(-1)?.active
 
-  test('ends the old subscription, whichever is counted first', async () => {
+  test('ends the old subscription in either order of counting', async () => {
     await using app = await createFiguresApp()
     expect(await activeIn(app, [old, change])).toBe(1)
     expect(await activeIn(app, [changed('ann')])).toBe(1)

@@ -120,7 +120,7 @@ test('PURCHASE_TRANSFER decides whether purchases move', async () => {
   ])
 })
 
-test('the purchase of a deleted user is free, and so is one whose token names nobody', async () => {
+test('the purchase of a deleted user is free, and so is one whose token names no user', async () => {
   await using world = await createWorld()
   const { app, store } = world
   const bought = store.buy({ userId: world.userId })

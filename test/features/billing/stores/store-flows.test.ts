@@ -69,7 +69,7 @@ describe('a store and the billing provider give the same access at any time', ()
   })
 })
 
-describe('both sources together give the same access, whichever reports each event first', () => {
+describe('both sources together give the same access in any order of their reports', () => {
   test.each(named)('%s: %s', (_store, _name, flow) => {
     const { billing, store } = flow.played
     const byStore = INSTANTS.map((day) => accessOn(day, store))

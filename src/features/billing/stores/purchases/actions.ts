@@ -24,7 +24,7 @@ type PurchaseActionsDeps = {
   play: Play | null
 }
 
-/** What operators do with a purchase. Every function throws 404 for an unknown purchase. */
+/** The operators' actions on a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, claims, search, existingUsers, appStore, overdue, play } = deps
   return { ask, give, takeBack, answerRefund }
@@ -90,7 +90,7 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     })
   }
 
-  /** Undoes the latest `give`. Throws 409 if the user has submitted the purchase since, or nobody has given it. */
+  /** Undoes the latest `give`. Throws 409 if there is none, or the user has submitted the purchase since. */
   async function takeBack(id: string, given: Support) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id)

@@ -122,7 +122,7 @@ test('with PLAY_ACKNOWLEDGE=never the app acknowledges, and the server learns of
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(0)
 })
 
-test('a purchase that nobody acknowledges is refunded', async () => {
+test('an unacknowledged purchase is refunded', async () => {
   await using world = await createPlayWorld({ PLAY_ACKNOWLEDGE: 'never' })
   const { app, store, userId } = world
   await report(world, store.buy({ userId }).notification)

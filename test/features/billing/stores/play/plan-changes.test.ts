@@ -31,7 +31,7 @@ test('a deferred change is announced, and takes effect in the same purchase', as
 })
 
 test.each([['the new'], ['the old']])(
-  'after an immediate change only the new purchase gives access, whichever is reported first (%s one)',
+  'after an immediate change only the new purchase gives access, with %s one reported first',
   async (first) => {
     await using world = await createPlayWorld()
     const { app, store, userId } = world
@@ -182,7 +182,7 @@ test('a resubscription belongs to the owner of the first purchase, even if those
   expect(third.purchase.externalAccountIdentifiers).toEqual({ obfuscatedExternalAccountId: userId })
 })
 
-test('an add-on has a purchase of its own, and ends when it is removed', async () => {
+test('an add-on is a separate purchase, and ends when it is removed', async () => {
   await using world = await createPlayWorld()
   const { app, store, userId } = world
   const bought = store.buy({ userId })

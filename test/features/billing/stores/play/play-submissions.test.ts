@@ -118,7 +118,7 @@ test('results are in order, and a bad purchase does not affect the others', asyn
   ])
 })
 
-test('an unknown token costs one request in ten minutes, whoever submits it, and is not queued', async () => {
+test('an unknown token costs one request in ten minutes for all users together, and is not queued', async () => {
   await using world = await createPlayWorld()
   const { app, api } = world
   const other = await app.register()
