@@ -22,35 +22,6 @@ const TURN_MS = 3
 /** Reads what purchases contribute to the figures, outside of changes, and adds it to the sums. */
 export function createContributions({ db, log }: ContributionsDeps) {
   const { billingEvents, subscriptions, purchasePeriods, businessSums } = db.tables
-  const findEvents = db.read
-    .select({
-      provider: billingEvents.provider,
-      body: billingEvents.body,
-      orderedAt: billingEvents.orderedAt,
-      eventId: billingEvents.eventId,
-      outcome: billingEvents.outcome,
-    })
-    .from(billingEvents)
-    .where(eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey')))
-    .orderBy(asc(billingEvents.orderedAt), asc(billingEvents.id))
-    .limit(MAX_EVENTS)
-    .prepare()
-  const findOwner = db.read
-    .select({ customerId: subscriptions.customerId })
-    .from(subscriptions)
-    .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey')))
-    .prepare()
-  const findSiblings = db.read
-    .select({ key: subscriptions.purchaseKey, state: subscriptions.state })
-    .from(subscriptions)
-    .where(
-      and(
-        eq(subscriptions.customerId, sql.placeholder('customerId')),
-        eq(subscriptions.environment, sql.placeholder('environment')),
-      ),
-    )
-    .limit(MAX_SIBLINGS)
-    .prepare()
   const storePeriods = db.prepareWrite((tx) =>
     tx
       .insert(purchasePeriods)
@@ -118,7 +89,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
 
   async function count(purchaseKey: string) {
     const none = { purchaseKey, periods: null, replacedBy: null, isOnPlayStore: false }
-    const rows = await findEvents.execute({ purchaseKey })
+    const rows = await eventsOf(purchaseKey)
     try {
       const events = readStored(rows)
       const isOnPlayStore = events.some(({ store }) => store === 'PLAY_STORE')
@@ -144,12 +115,31 @@ export function createContributions({ db, log }: ContributionsDeps) {
     return null
   }
 
+  // Not prepared, so that another thread reads the pages of old events from the disk.
+  function eventsOf(purchaseKey: string) {
+    const { provider, body, orderedAt, eventId, outcome } = billingEvents
+    return db.read
+      .select({ provider, body, orderedAt, eventId, outcome })
+      .from(billingEvents)
+      .where(eq(billingEvents.purchaseKey, purchaseKey))
+      .orderBy(asc(orderedAt), asc(billingEvents.id))
+      .limit(MAX_EVENTS)
+  }
+
   /** The purchases of the same customer and environment. */
   async function siblingsOf(purchaseKey: string) {
-    const [owner] = await findOwner.execute({ purchaseKey })
+    const [owner] = await db.read
+      .select({ customerId: subscriptions.customerId })
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
     if (!owner) return []
     const environment = environmentOf(purchaseKey)
-    const rows = await findSiblings.execute({ customerId: owner.customerId, environment })
+    const isOwner = eq(subscriptions.customerId, owner.customerId)
+    const rows = await db.read
+      .select({ key: subscriptions.purchaseKey, state: subscriptions.state })
+      .from(subscriptions)
+      .where(and(isOwner, eq(subscriptions.environment, environment)))
+      .limit(MAX_SIBLINGS)
     return rows.map(({ key, state }) => ({ key, purchase: purchaseIn(state as StoredPurchase) }))
   }
 
