@@ -158,6 +158,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const prefix = `${environment.toUpperCase()}|`
     const { purchaseKey } = subscriptions
     const isDescending = sort === '-transaction'
+    const pageSize = filter === null ? Math.min(PAGE_SIZE, 2 * limit) : PAGE_SIZE
     let [from, to] = [prefix, `${prefix}~`]
     if (after !== undefined) [from, to] = isDescending ? [from, after] : [after, to]
     for (let scanned = 0; scanned < maxScanned; ) {
@@ -166,7 +167,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .from(subscriptions)
         .where(and(gt(purchaseKey, from), lt(purchaseKey, to)))
         .orderBy(isDescending ? desc(purchaseKey) : asc(purchaseKey))
-        .limit(PAGE_SIZE)
+        .limit(pageSize)
       const active = rows.filter((row) => assess(row).active)
       // Granted access is no purchase that could be claimed, or paid for twice.
       const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
@@ -174,7 +175,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       if (found.length > limit)
         return { rows: found.slice(0, limit), next: found[limit - 1]?.purchaseKey ?? null }
       const last = rows.at(-1)?.purchaseKey
-      if (last === undefined || rows.length < PAGE_SIZE) return { rows: found, next: null }
+      if (last === undefined || rows.length < pageSize) return { rows: found, next: null }
       if (isDescending) to = last
       else from = last
       scanned += rows.length
