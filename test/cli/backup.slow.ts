@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
@@ -92,6 +92,32 @@ test('20: a killed backup leaves no incomplete backup file', async () => {
   }
   expect(await readdir(join(homeport.folder, 'data'))).not.toContain('backup.tmp')
 }, 20_000)
+
+test('stopping a backup also stops the process that copies the database', async () => {
+  await using homeport = await installExecutable()
+  await makeBackup(homeport)
+  const child = Bun.spawn([join(homeport.folder, 'homeport'), 'backup'], {
+    cwd: homeport.folder,
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore'],
+  })
+  const copier = await copierIn(homeport.folder)
+  process.kill(copier, 'SIGSTOP')
+  child.kill('SIGTERM')
+  await child.exited
+  const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
+  expect(command).not.toContain('copy-database')
+}, 20_000)
+
+/** Waits for the process that copies the database in `folder`. */
+async function copierIn(folder: string): Promise<number> {
+  for (;;) {
+    for (const pid of await readdir('/proc')) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+      if (command.includes(`copy-database\0${folder}`)) return Number(pid)
+    }
+  }
+}
 
 test('22: a restore refuses a file that is not a Homeport backup, with one line of output', async () => {
   await using homeport = await installExecutable()

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { OnProgress } from '../../lib/command.ts'
+import { EXIT, type OnProgress } from '../../lib/command.ts'
 import { addPathToErrors, makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
@@ -30,6 +30,7 @@ export type WriteResult = { bytes: number; files: number }
 /** Sync after this many bytes, so that no fsync of the server waits for the whole archive. */
 const SYNC_BYTES = 2 * 1024 * 1024
 /** How often the copy of the database is synced. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 const SYNC_INTERVAL_MS = 20
 
 /**
@@ -107,6 +108,12 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
     stdin: 'ignore',
     stderr: 'pipe',
   })
+  // It would go on copying for minutes.
+  const stop = () => {
+    child.kill('SIGKILL')
+    process.exit(EXIT.failed)
+  }
+  for (const signal of STOP_SIGNALS) process.once(signal, stop)
   const total = Bun.file(from).size
   const error = child.stderr.text()
   while (child.exitCode === null) {
@@ -115,6 +122,7 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
     await syncPath(to)
     onProgress('Copying the database', Bun.file(to).size, total)
   }
+  for (const signal of STOP_SIGNALS) process.off(signal, stop)
   if (child.exitCode !== 0) throw new ArchiveError((await error).trim())
 }
 
