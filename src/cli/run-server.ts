@@ -88,7 +88,9 @@ export async function runServer(
     (role === 'resuming' || performance.now() - startedAt < DATABASE_START_MS)
   const open = () => openData(config, log, live, { schema: 'migrate' })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
-  services.db.readInBackground()
+  services.db.readInBackground((reason) =>
+    log.error({ reason }, 'the thread for slow reads has failed: they delay requests now'),
+  )
   await recordService(config).catch((err) =>
     log.warn({ err }, 'commands will not know the configuration of the service'),
   )

@@ -76,9 +76,9 @@ export type OpenDb<Tables> = Db<Tables> & {
   isWritable(): Promise<boolean>
   /**
    * From now on, another thread runs the selects that are not prepared, so that a slow one delays no request. Does
-   * nothing if the database is a server.
+   * nothing if the database is a server. If the thread fails, `onError` is called and this thread runs them again.
    */
-  readInBackground(): void
+  readInBackground(onError: (message: string) => void): void
   /** Frees cached pages; they are read again on demand. */
   dropCaches(): void
   /** Schedules the database's log to be emptied soon, because it still contains deleted data. */

@@ -10,7 +10,8 @@ const client = openDatabase(join(folder, 'test.db'))
 client.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, seal BLOB)')
 client.run("INSERT INTO notes VALUES (1, 'first', x'00ff')")
 const db = createDb(client, {}, null)
-db.readInBackground()
+const errors: string[] = []
+db.readInBackground((message) => errors.push(message))
 afterAll(async () => {
   await db.close()
   await rm(folder, { recursive: true })

@@ -97,8 +97,8 @@ export function createDb<Tables>(
     client,
     diskFailure,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
-    readInBackground() {
-      background = createBackgroundReader(client.filename)
+    readInBackground(onError) {
+      background = createBackgroundReader(client.filename, onError)
     },
     dropCaches() {
       background?.stop()

@@ -1,21 +1,31 @@
+import { join } from 'node:path'
+
 /** Messages between the threads. `rows` is null when the query failed. */
 export type ToReader = { id: number; sql: string; params: unknown[] }
 export type FromReader = { id: number; rows: unknown[][] | null }
 
 type Rows = FromReader['rows']
 
+/** In the executable, all code is next to the entry points' folders. */
+const CODE = Bun.isStandaloneExecutable
+  ? join(import.meta.dir, 'platform/db/sqlite/background/reader-thread.js')
+  : join(import.meta.dir, 'reader-thread.ts')
+
 /**
  * Runs selects on the database at `path` in a thread of their own, because SQLite holds up the event loop while it runs
- * a query. The thread starts with the first query, and again after `stop`.
+ * a query. The thread starts with the first query, and again after `stop`, but not after an error, which `onError`
+ * receives.
  */
-export function createBackgroundReader(path: string) {
+export function createBackgroundReader(path: string, onError: (message: string) => void) {
   const waiting = new Map<number, (rows: Rows) => void>()
   let thread: Worker | null = null
+  let hasFailed = false
   let lastId = 0
   return { read, stop }
 
   /** The rows of a select; null when the thread could not run it. */
-  function read(sql: string, params: unknown[]): Promise<Rows> {
+  async function read(sql: string, params: unknown[]): Promise<Rows> {
+    if (hasFailed) return null
     thread ??= start()
     const { promise, resolve } = Promise.withResolvers<Rows>()
     const id = ++lastId
@@ -25,9 +35,13 @@ export function createBackgroundReader(path: string) {
   }
 
   function start(): Worker {
-    const started = new Worker(new URL('./reader-thread.ts', import.meta.url), { argv: [path] })
+    const started = new Worker(CODE, { argv: [path] })
     started.onmessage = ({ data }: MessageEvent<FromReader>) => answer(data)
-    started.onerror = stop
+    started.onerror = ({ message }) => {
+      hasFailed = true
+      stop()
+      onError(message)
+    }
     started.unref()
     return started
   }
