@@ -31,7 +31,7 @@ const ROWS_PER_SLICE = 200
 /** Without it, Excel reads UTF-8 as the local code page. */
 const BYTE_ORDER_MARK = '\u{feff}'
 /** How spreadsheets recognise a formula. https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^[=+\-@\t\r]/
+const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/
 /** Quoted, because spreadsheets of some languages separate cells with `;` or tabs. */
 const NEEDS_QUOTES = /[",;\t\r\n]/
 

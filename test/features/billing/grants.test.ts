@@ -172,6 +172,24 @@ test('refuses an unknown user, and one whose purchases belong to another user', 
   await expect(give(world, 'pro')).rejects.toThrow(`belong to the user ${bob.user._id}`)
 })
 
+test('revoking does not take the purchases of the customer from another user', async () => {
+  await using world = await createWorld()
+  const { app, userId } = world
+  const { grants, subscription } = app.services
+  const { id } = await give(world, 'pro')
+  const bob = await app.register('bob@example.com')
+  const bobId = bob.user._id
+  app.clock.advance(1_000)
+  const at = app.clock.now.getTime()
+  await deliver(app, purchase(bobId, { aliases: [userId], event_timestamp_ms: at }))
+  const holderOf = async () => (await subscription.customerOf(bobId))?.heldBy
+  expect(await holderOf()).toBeNull()
+  app.clock.advance(1_000)
+  const revoked = await grants.revoke(userId, id, { by: 'ann', reason: 'test' })
+  expect(revoked.active).toBe(false)
+  expect(await holderOf()).toBeNull()
+})
+
 test('commands grant, list and revoke access', async () => {
   await using world = await createWorld()
   const { app, email, read } = world

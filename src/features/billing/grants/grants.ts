@@ -94,10 +94,12 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
     const grant = await findOrThrow(userId, id)
     if (!grant.active) return grant
     const startsAt = Date.parse(grant.startsAt)
+    // The latest event decides who has the customer's purchases, so this one names the same user.
+    const holder = (await subscription.customerOf(userId))?.heldBy ?? userId
     await db.write((tx) =>
       billing.recordOwnEvent(tx, ACCESS_REVOKED, Math.max(now().getTime(), startsAt), {
         id: `revoke:${id}`,
-        ...identityOf(id, userId),
+        ...identityOf(id, holder),
         purchased_at_ms: startsAt,
         support,
       }),
