@@ -25,6 +25,7 @@ export async function benchBeside({ large }: Sides, logProgress: (text: string) 
   const backup = join(large.dataDir, '..', 'beside.tar')
   const loads: [name: string, load: Load][] = [
     ['nothing else', async () => {}],
+    ['two console requests a second', (signal) => sendCases(large.port, cases, signal, 500)],
     ['a console request after another', (signal) => sendCases(large.port, cases, signal)],
     ['a download of users as CSV', (signal) => downloadUsers(large, cookie, signal)],
     ['a backup', (signal) => runUntil(signal, large, ['backup', '--out', backup])],
@@ -72,10 +73,11 @@ async function readProfiles({ port, size }: Side, tokenOf: (at: number) => Promi
   return times.sort((a, b) => a - b)
 }
 
-async function sendCases(port: number, cases: Case[], signal: AbortSignal) {
+async function sendCases(port: number, cases: Case[], signal: AbortSignal, pauseMs = 0) {
   using connection = await openConnection(port)
   for (let sent = 0; !signal.aborted; sent++) {
     await connection.ask(await (cases[sent % cases.length] as Case).request())
+    if (pauseMs > 0) await Bun.sleep(pauseMs)
   }
 }
 
