@@ -36,6 +36,7 @@ test('without a query, lists all users in pages, newest first', async () => {
   expect([first.users.length, second.users.length, second.next]).toEqual([50, 10, null])
   const ids = [...first.users, ...second.users].map(({ id }) => id)
   expect(ids).toEqual(created.toReversed())
+  expect(first.total).toBe(60)
 })
 
 test('pages through addresses with the same beginning', async () => {

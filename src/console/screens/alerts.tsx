@@ -52,21 +52,23 @@ function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<voi
   const limit = `${isMinimum ? 'below' : 'above'} ${threshold} ${unit}`.trim()
   return (
     <li>
-      <Badge tone={!isOn ? 'plain' : firedAt === null ? 'good' : 'bad'}>
-        {!isOn ? 'Off' : firedAt === null ? 'OK' : 'Firing'}
-      </Badge>
-      <strong>{title}</strong>
-      <span class="soft">
-        {unit !== '' && `Now ${measured}. Alerts ${limit}`}
-        {unit === '' && 'Alerts when it happens'}
-        {minutes > 0 && ` for ${minutes} minutes`}.
-        {firedAt !== null && (
-          <>
-            {' '}
-            Since <TimeAgo at={firedAt} />. {rule.advice}
-          </>
-        )}
-      </span>
+      <div>
+        <strong>{title}</strong>{' '}
+        <Badge tone={!isOn ? 'plain' : firedAt === null ? 'good' : 'bad'}>
+          {!isOn ? 'Off' : firedAt === null ? 'OK' : 'Firing'}
+        </Badge>
+        <p class="soft">
+          {unit !== '' && `Now ${measured}. Alerts ${limit}`}
+          {unit === '' && 'Alerts when it happens'}
+          {minutes > 0 && ` for ${minutes} minutes`}.
+          {firedAt !== null && (
+            <>
+              {' '}
+              Since <TimeAgo at={firedAt} />. {rule.advice}
+            </>
+          )}
+        </p>
+      </div>
       {canEdit.value && !isEditing && (
         <span class="actions">
           <button type="button" aria-label={`Edit ${title}`} onClick={() => setEditing(true)}>

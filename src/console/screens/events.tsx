@@ -185,8 +185,11 @@ function EventFilters({ filter }: { filter: Filter }) {
           onChange={(event) => set('user', event.currentTarget.value.trim())}
         />
       </Field>
-      {flag('conflicting', 'Conflicting')}
-      {flag('clockIsOff', 'Implausible timestamps')}
+      <fieldset class="plain">
+        <legend>Only</legend>
+        {flag('conflicting', 'Conflicting')}
+        {flag('clockIsOff', 'Implausible timestamps')}
+      </fieldset>
     </Filters>
   )
 }

@@ -65,14 +65,7 @@ function UserSearch() {
             {rows.length === 0 && next === null && strangers.length === 0 && eventId === null && (
               <Empty>{emptyText(text, isFiltered)}</Empty>
             )}
-            {rows.length > 0 && (
-              <ListBar
-                noun="user"
-                total={isFiltered || text ? total : null}
-                csv={path}
-                isPersonal
-              />
-            )}
+            {rows.length > 0 && <ListBar noun="user" total={total} csv={path} isPersonal />}
             <Table caption="Users" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
             {hasMoreNames && (
               <p class="soft">More users have such a name. Enter another word of it.</p>
