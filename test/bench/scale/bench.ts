@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { buildExecutable } from '../../support/executable.ts'
 import { benchBeside } from './beside.ts'
 import { benchBackup } from './commands.ts'
+import { benchConsole } from './console.ts'
 import { makeLargeData, sizeOf } from './large-data.ts'
 import { benchMigrations } from './migration.ts'
 import { benchRebuild } from './rebuild.ts'
@@ -38,6 +39,7 @@ const sides: Sides = {
 const parts: [name: string, bench: () => unknown][] = [
   ['start', () => benchStarts(sides)],
   ['requests', () => benchRequests(sides, logProgress)],
+  ['console', () => benchConsole(sides, logProgress)],
   ['beside', () => benchBeside(sides, logProgress)],
   ['timers', () => benchJobs(sides)],
   ['rebuild', () => benchRebuild(sides)],

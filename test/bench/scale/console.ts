@@ -2,8 +2,9 @@ import { Secret, TOTP } from 'otpauth'
 import { cookieIn } from '../../support/operator.ts'
 import { runHomeport } from '../servers.ts'
 import { emailOf, userIdOf } from './large-users.ts'
-import type { Case } from './latencies.ts'
-import { randomUser, type Side } from './sides.ts'
+import { type Case, measureAll } from './latencies.ts'
+import { printLatencies } from './report.ts'
+import { randomUser, type Side, type Sides, startSide } from './sides.ts'
 
 const PASSWORD = 'a long enough secret'
 
@@ -50,6 +51,15 @@ export async function consoleCases(side: Side): Promise<Case[]> {
     request: () =>
       `GET /console/api/${path()} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
   }))
+}
+
+/** Prints the latency of operators' requests, one at a time. */
+export async function benchConsole(sides: Sides, logProgress: (text: string) => void) {
+  const { large, empty } = sides
+  await using _largeServer = await startSide(large)
+  await using _emptyServer = await startSide(empty)
+  const cases = { large: await consoleCases(large), empty: await consoleCases(empty) }
+  printLatencies('The console', await measureAll(sides, cases, logProgress))
 }
 
 /** Signs in as a new operator and returns the cookie. The server must be running. */

@@ -1,6 +1,5 @@
 import { residentMemory } from '../servers.ts'
 import { benchCommands } from './commands.ts'
-import { consoleCases } from './console.ts'
 import { endpointCases } from './endpoints.ts'
 import { measureAll } from './latencies.ts'
 import { comparisonRow, printLatencies, printTable } from './report.ts'
@@ -14,8 +13,8 @@ import {
 } from './sides.ts'
 
 /**
- * Prints the latency of requests from apps, the billing provider and operators, one at a time:
- * first with an empty page cache, then with a full one.
+ * Prints the latency of requests from apps and the billing provider, one at a time: first with an
+ * empty page cache, then with a full one.
  */
 export async function benchRequests(sides: Sides, logProgress: (text: string) => void) {
   const { large, empty } = sides
@@ -34,8 +33,6 @@ export async function benchRequests(sides: Sides, logProgress: (text: string) =>
   await readIntoCache(large)
   logProgress(`page cache: ${await cachedShare(large)} of the file`)
   printLatencies('Endpoints', await measureAll(sides, cases, logProgress))
-  const consoleRequests = { large: await consoleCases(large), empty: await consoleCases(empty) }
-  printLatencies('The console', await measureAll(sides, consoleRequests, logProgress))
   const servers = [largeServer, emptyServer]
   const memory = await Promise.all(servers.map(({ pid }) => residentMemory(pid)))
   await benchCommands(sides)
