@@ -58,6 +58,38 @@ export function createSessions(deps: SessionsDeps) {
       .innerJoin(users, eq(users.id, sessions.userId))
       .where(eq(refreshTokens.hash, sql.placeholder('hash'))),
   )
+  const insertToken = db.prepareWrite((tx) =>
+    tx.insert(refreshTokens).values({
+      hash: sql.placeholder('hash'),
+      sessionId: sql.placeholder('sessionId'),
+      generation: sql.placeholder('generation'),
+      firstUsedAt: null,
+    }),
+  )
+  const useToken = db.prepareWrite((tx) =>
+    tx
+      .update(refreshTokens)
+      .set({ firstUsedAt: sql.placeholder('at') as never })
+      .where(
+        and(
+          eq(refreshTokens.sessionId, sql.placeholder('sessionId')),
+          eq(refreshTokens.generation, sql.placeholder('generation')),
+          isNull(refreshTokens.firstUsedAt),
+        ),
+      ),
+  )
+  const useSession = db.prepareWrite((tx) =>
+    tx
+      .update(sessions)
+      .set({ lastUsedAt: sql.placeholder('at') as never })
+      .where(eq(sessions.id, sql.placeholder('sessionId'))),
+  )
+  const setGeneration = db.prepareWrite((tx) =>
+    tx
+      .update(sessions)
+      .set({ generation: sql.placeholder('generation') as never })
+      .where(eq(sessions.id, sql.placeholder('sessionId'))),
+  )
   const activeSession = db.read
     .select({
       userId: sessions.userId,
@@ -153,10 +185,7 @@ export function createSessions(deps: SessionsDeps) {
         if (isLimited) checkRate(session, at)
         await markUsed(tx, { ...family, generation }, at)
         await addToken(tx, successor, session.id, generation + 1)
-        await tx
-          .update(sessions)
-          .set({ generation: generation + 1 })
-          .where(eq(sessions.id, session.id))
+        await setGeneration(tx).execute({ sessionId: session.id, generation: generation + 1 })
         await lastSeen.record(tx, seen, device)
       }
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
@@ -212,23 +241,12 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   async function markUsed(tx: Tx, { sessionId, generation }: AccessClaims, at: Date) {
-    await tx
-      .update(refreshTokens)
-      .set({ firstUsedAt: at })
-      .where(
-        and(
-          eq(refreshTokens.sessionId, sessionId),
-          eq(refreshTokens.generation, generation),
-          isNull(refreshTokens.firstUsedAt),
-        ),
-      )
-    await tx.update(sessions).set({ lastUsedAt: at }).where(eq(sessions.id, sessionId))
+    await useToken(tx).execute({ sessionId, generation, at })
+    await useSession(tx).execute({ sessionId, at })
   }
 
   async function addToken(tx: Tx, token: string, sessionId: string, generation: number) {
-    await tx
-      .insert(refreshTokens)
-      .values({ hash: hashToken(token), sessionId, generation, firstUsedAt: null })
+    await insertToken(tx).execute({ hash: hashToken(token), sessionId, generation })
   }
 }
 
