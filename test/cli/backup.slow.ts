@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import type { Subprocess } from 'bun'
 import { backupJobs } from '../../src/cli/backup/jobs.ts'
 import { finishRestore } from '../../src/cli/backup/replace-data.ts'
 import { readConfig } from '../../src/config.ts'
@@ -96,27 +97,32 @@ test('20: a killed backup leaves no incomplete backup file', async () => {
 test('stopping a backup also stops the process that copies the database', async () => {
   await using homeport = await installExecutable()
   await makeBackup(homeport)
-  const child = Bun.spawn([join(homeport.folder, 'homeport'), 'backup'], {
-    cwd: homeport.folder,
-    env: {},
-    stdio: ['ignore', 'ignore', 'ignore'],
-  })
-  const copier = await copierIn(homeport.folder)
-  process.kill(copier, 'SIGSTOP')
-  child.kill('SIGTERM')
-  await child.exited
+  const args = [join(homeport.folder, 'homeport'), 'backup', '--yes']
+  let copier: number | null = null
+  while (copier === null) {
+    const stdio = ['ignore', 'ignore', 'ignore'] as const
+    const child = Bun.spawn(args, { cwd: homeport.folder, env: {}, stdio: [...stdio] })
+    copier = await stopCopier(homeport.folder, child)
+    child.kill('SIGTERM')
+    await child.exited
+  }
   const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
   expect(command).not.toContain('copy-database')
 }, 20_000)
 
-/** Waits for the process that copies the database in `folder`. */
-async function copierIn(folder: string): Promise<number> {
-  for (;;) {
+/** Halts the process that copies the database in `folder` for a backup; null when it has finished before. */
+async function stopCopier(folder: string, backup: Subprocess): Promise<number | null> {
+  while (backup.exitCode === null) {
     for (const pid of await readdir('/proc')) {
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-      if (command.includes(`copy-database\0${folder}`)) return Number(pid)
+      if (!command.includes(`copy-database\0${folder}`)) continue
+      try {
+        process.kill(Number(pid), 'SIGSTOP')
+        return Number(pid)
+      } catch {}
     }
   }
+  return null
 }
 
 test('22: a restore refuses a file that is not a Homeport backup, with one line of output', async () => {

@@ -61,7 +61,7 @@ test('the executable serves the main endpoints from an otherwise empty directory
   expect((await ask('GET', '/docs/script.js')).status).toBe(200)
   expect((await ask('GET', '/health')).body).toEqual({ status: 'ok' })
   // Reads in another thread, whose code the executable must find.
-  expect((await homeport.run(['user', 'list'])).stdout).toContain('USER ID')
+  expect((await homeport.run(['events', 'list'])).stdout).toContain('E1')
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log).not.toContain('has failed')
   expect(await server.stop()).toBe(0)
