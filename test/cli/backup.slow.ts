@@ -102,7 +102,7 @@ test('stopping a backup also stops the process that copies the database', async 
   while (copier === null) {
     const stdio = ['ignore', 'ignore', 'ignore'] as const
     const child = Bun.spawn(args, { cwd: homeport.folder, env: {}, stdio: [...stdio] })
-    copier = await stopCopier(homeport.folder, child)
+    copier = await stopCopier(child)
     child.kill('SIGTERM')
     await child.exited
   }
@@ -110,17 +110,16 @@ test('stopping a backup also stops the process that copies the database', async 
   expect(command).not.toContain('copy-database')
 }, 20_000)
 
-/** Halts the process that copies the database in `folder` for a backup; null when it has finished before. */
-async function stopCopier(folder: string, backup: Subprocess): Promise<number | null> {
+/** Halts the process that copies the database for a backup; null when it has finished before. */
+async function stopCopier(backup: Subprocess): Promise<number | null> {
+  const children = `/proc/${backup.pid}/task/${backup.pid}/children`
   while (backup.exitCode === null) {
-    for (const pid of await readdir('/proc')) {
-      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-      if (!command.includes(`copy-database\0${folder}`)) continue
-      try {
-        process.kill(Number(pid), 'SIGSTOP')
-        return Number(pid)
-      } catch {}
-    }
+    const [copier] = (await readFile(children, 'utf8').catch(() => '')).split(' ').map(Number)
+    if (!copier) continue
+    try {
+      process.kill(copier, 'SIGSTOP')
+      return copier
+    } catch {}
   }
   return null
 }
