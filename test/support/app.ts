@@ -42,6 +42,8 @@ type TestAppOptions = {
   mode?: Mode
   /** The database and clock shared with another instance; the caller disposes of them. */
   shared?: { database: TestDatabase; clock: Clock }
+  /** An existing data directory, which is migrated, and removed at the end. */
+  dataDir?: string
 }
 
 export type Clock = { now: Date; advance: (ms: number) => void }
@@ -77,11 +79,11 @@ async function copyTemplate(dataDir: string) {
  */
 export async function createTestApp(
   environment: Record<string, string> = {},
-  { mode = 'plain', shared, ...rest }: TestAppOptions = {},
+  { mode = 'plain', shared, dataDir: existing, ...rest }: TestAppOptions = {},
 ) {
   const database = shared?.database ?? (await createTestDatabase())
-  const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
-  if (!isOnPostgres) await copyTemplate(dataDir)
+  const dataDir = existing ?? (await mkdtemp(join(tmpdir(), 'homeport-test-')))
+  if (!isOnPostgres && !existing) await copyTemplate(dataDir)
   const lines: string[] = []
   const clock = shared?.clock ?? createClock()
   let errorsExpected = false
@@ -117,7 +119,8 @@ export async function createTestApp(
   return opened
 
   function open() {
-    return openData(config, log, { now: () => clock.now, passwordCost: CHEAP_HASHING, ...rest })
+    const overrides = { now: () => clock.now, passwordCost: CHEAP_HASHING, ...rest }
+    return openData(config, log, overrides, { schema: existing ? 'migrate' : 'create' })
   }
 
   /** Stops the services and starts them again, as a new process would with the stored data. */

@@ -1,0 +1,56 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
+import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
+import { archives } from './archive.ts'
+import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
+
+const [OLDEST = ''] = archives
+/** The oldest version with all of today's secrets, because the migration comes before new secrets. */
+const OLDEST_WITH_SECRETS = '05'
+const KILLS = 5
+/** A migration of an archive takes less. */
+const MAX_KILL_DELAY_MS = 30
+
+beforeAll(buildExecutable, 60_000)
+
+test('killing the executable during a migration loses nothing', async () => {
+  await using homeport = await installExecutable()
+  for (let kill = 0; kill < KILLS; kill++) {
+    const { dataDir, record } = await unpackArchive(OLDEST_WITH_SECRETS)
+    const environment = { ...ON_DISK, DATA_DIR: dataDir, PORT: String(freePort()) }
+    const { stop } = await homeport.launch(environment)
+    // The migration begins right after the snapshot.
+    while (!hasSnapshot(dataDir)) await Bun.sleep(1)
+    const delay = Math.random() * MAX_KILL_DELAY_MS
+    await Bun.sleep(delay)
+    await stop('SIGKILL')
+    await using app = await openUpgraded(dataDir, record)
+    expect([delay, ...(await findDifferences(app, record))]).toEqual([delay])
+    await signInAgain(app, record)
+  }
+}, 60_000)
+
+test.skipIf(!isOnPostgres)(
+  'PostgreSQL answers as the oldest version did',
+  async () => {
+    await using homeport = await installExecutable()
+    await using database = await createTestDatabase({ isEmpty: true })
+    const { dataDir, record } = await unpackArchive(OLDEST)
+    const environment = { ...ON_DISK, DATA_DIR: dataDir }
+    await homeport.run(['migrate'], environment)
+    const { DATABASE_URL: url = '' } = database.environment
+    const copied = await homeport.run(['db', 'copy', '--to', url], environment)
+    expect(copied).toMatchObject({ exitCode: 0 })
+    await using app = await openUpgraded(dataDir, record, database)
+    expect(await findDifferences(app, record)).toEqual([])
+    await signInAgain(app, record)
+  },
+  30_000,
+)
+
+function hasSnapshot(dataDir: string): boolean {
+  const folder = join(dataDir, 'snapshots')
+  return existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.db'))
+}
