@@ -115,7 +115,9 @@ async function stopCopier(backup: Subprocess): Promise<number | null> {
   const children = `/proc/${backup.pid}/task/${backup.pid}/children`
   while (backup.exitCode === null) {
     const [copier] = (await readFile(children, 'utf8').catch(() => '')).split(' ').map(Number)
-    if (!copier) continue
+    const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
+    // Until it runs its program, its parent waits for it.
+    if (!copier || !command.includes('copy-database')) continue
     try {
       process.kill(copier, 'SIGSTOP')
       return copier
