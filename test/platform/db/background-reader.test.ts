@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
+import { alias, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { createDb, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'homeport-reader-'))
@@ -35,6 +36,17 @@ test('it returns the same values, and the last commit', async () => {
   await db.write(async () => client.run("UPDATE notes SET text = 'second'"))
   expect(await notes()).toMatchObject([{ text: 'second' }])
   expect(await db.read.$count(sql`notes`)).toBe(1)
+  expect(errors).toEqual([])
+})
+
+test('the group of an outer join without a match is null', async () => {
+  const notes = sqliteTable('notes', { id: integer().primaryKey(), text: text() })
+  const other = alias(notes, 'other')
+  const [row] = await db.read
+    .select({ id: notes.id, other: { id: other.id, text: other.text } })
+    .from(notes)
+    .leftJoin(other, eq(other.id, 2))
+  expect(row).toEqual({ id: 1, other: null })
 })
 
 test('a query whose thread ends is run again', async () => {

@@ -61,8 +61,8 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
   override prepareOneTimeQuery(...args: PrepareArguments): any {
     const [query, fields] = args
     if (!this.#readOnce) return this.#guarded(super.prepareQuery(...args))
-    const { execute } = asyncQuery(this.#readOnce, query, fields)
-    return { execute, all: execute }
+    const once = asyncQuery(this.#readOnce, query, fields)
+    return Object.assign(once, { all: once.execute })
   }
 
   override async count(query: SQL): Promise<number> {
