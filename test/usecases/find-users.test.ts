@@ -37,6 +37,7 @@ test('without a query, lists all users in pages, newest first', async () => {
   const ids = [...first.users, ...second.users].map(({ id }) => id)
   expect(ids).toEqual(created.toReversed())
   expect(first.total).toBe(60)
+  expect(second.total).toBeNull()
 })
 
 test('pages through addresses with the same beginning', async () => {

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
-import { countUpTo1001 } from '../../platform/db/key-ranges.ts'
+import { countUpTo } from '../../platform/db/key-ranges.ts'
 import type { CsvList } from '../../platform/http/csv.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
 
@@ -99,7 +99,7 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
     const { action, operator, target, since, until } = filter
     const criteria = [action, operator, target].filter((one) => one !== undefined)
     if (criteria.length > 1 || since !== undefined || until !== undefined) return null
-    return countUpTo1001(db.read, auditEntries, auditEntries.id, matches(filter))
+    return countUpTo(db.read, auditEntries, auditEntries.id, matches(filter))
   }
 
   function matches({ action, operator, target, since, until }: AuditFilter) {

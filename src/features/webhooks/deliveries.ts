@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Reader } from '../../platform/db/db.ts'
-import { countUpTo1001 } from '../../platform/db/key-ranges.ts'
+import { countUpTo } from '../../platform/db/key-ranges.ts'
 import { bodyOf } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
 
@@ -48,7 +48,7 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
 
   /** How many deliveries match, up to 1,001. */
   function count(filter: DeliveryFilter) {
-    return countUpTo1001(db.read, webhookDeliveries, webhookDeliveries.id, matches(filter))
+    return countUpTo(db.read, webhookDeliveries, webhookDeliveries.id, matches(filter))
   }
 
   function matches({ endpoint, state }: DeliveryFilter) {

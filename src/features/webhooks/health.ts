@@ -1,4 +1,5 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
+import { countUpTo } from '../../platform/db/key-ranges.ts'
 import type { WebhooksDb } from './schema.ts'
 
 type HealthDeps = { db: WebhooksDb; counts: Record<string, number>; now: () => Date }
@@ -41,12 +42,10 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
       .execute()
     return Promise.all(
       endpoints.map(async ({ id, url }) => {
-        const waiting = await db.read
-          .select({ id: webhookDeliveries.id })
-          .from(webhookDeliveries)
-          .where(and(eq(endpointId, id), eq(state, 'waiting')))
-          .limit(MAX_COUNTED)
-        return { id, url, waiting: waiting.length }
+        const isWaiting = and(eq(endpointId, id), eq(state, 'waiting'))
+        const key = webhookDeliveries.id
+        const waiting = await countUpTo(db.read, webhookDeliveries, key, isWaiting, MAX_COUNTED)
+        return { id, url, waiting }
       }),
     )
   }

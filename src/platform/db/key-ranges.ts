@@ -1,4 +1,4 @@
-import { and, asc, count, gt, gte, lt, lte, type SQL } from 'drizzle-orm'
+import { and, asc, gt, gte, lt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Reader } from './db.ts'
 
@@ -49,14 +49,13 @@ export function beginsWith(column: SQLiteColumn, prefix: string) {
   return and(gte(column, prefix), lt(column, `${prefix}\u{10ffff}`))
 }
 
-/** The number of rows that match, counted to 1,001 at most: enough to say "more than 1,000". */
-export async function countUpTo1001(
+/** The number of rows that match, counted to `max` at most; the default is enough to say "more than 1,000". */
+export async function countUpTo(
   read: Reader,
   table: SQLiteTable,
   key: SQLiteColumn,
   where: SQL | undefined,
+  max = 1_001,
 ): Promise<number> {
-  const counted = read.select({ key }).from(table).where(where).limit(1_001).as('counted')
-  const [row] = await read.select({ count: count() }).from(counted)
-  return row?.count ?? 0
+  return read.$count(read.select({ key }).from(table).where(where).limit(max).as('counted'))
 }

@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNotNull, lt, type SQL } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
+import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 
@@ -16,7 +17,7 @@ const HAS_NONE: AccessFacts = { status: 'none', plan: null }
 export function createAccessSearch(db: BillingDb) {
   const { accessStates } = db.tables
   const { userId, status, plan } = accessStates
-  return { isIndexed, idsBefore, countUpTo, filterIds, factsOf }
+  return { isIndexed, idsBefore, countUpTo: countUsers, filterIds, factsOf }
 
   /** Whether an index leads to the users of a filter: none leads to users without a row. */
   function isIndexed(filter: AccessFilter): boolean {
@@ -35,10 +36,8 @@ export function createAccessSearch(db: BillingDb) {
   }
 
   /** How many users an indexed filter has, counting up to `max`. */
-  async function countUpTo(filter: AccessFilter, max: number): Promise<number> {
-    const condition = conditionOf(filter)
-    const rows = db.read.select({ id: userId }).from(accessStates).where(condition).limit(max)
-    return db.read.$count(rows.as('found'))
+  function countUsers(filter: AccessFilter, max: number): Promise<number> {
+    return countUpTo(db.read, accessStates, userId, conditionOf(filter), max)
   }
 
   /** Those of the `ids` that match. */

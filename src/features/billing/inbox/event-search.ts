@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
-import { beginsWith, countUpTo1001 } from '../../../platform/db/key-ranges.ts'
+import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import { PROVIDERS } from './event.ts'
@@ -91,7 +91,7 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
   /** How many events match, up to 1,001; null if no index covers the filter. */
   async function count({ after: _, limit: _limit, sort: _sort, ...filter }: EventFilter) {
     if (!isIndexed(filter)) return null
-    return countUpTo1001(db.read, billingEvents, billingEvents.id, indexedPart(filter))
+    return countUpTo(db.read, billingEvents, billingEvents.id, indexedPart(filter))
   }
 
   /** Adds each event's product, store and price, from its body. */
@@ -111,12 +111,9 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
   /** How many events need attention, counting up to 1,000 of each kind. */
   async function countMarked() {
     const counts = MARKED.map(async (mark) => {
-      const rows = await db.read
-        .select({ id: billingEvents.id })
-        .from(billingEvents)
-        .where(MARKS[mark](billingEvents))
-        .limit(MAX_COUNTED)
-      return [mark, rows.length] as const
+      const isMarked = MARKS[mark](billingEvents)
+      const { id } = billingEvents
+      return [mark, await countUpTo(db.read, billingEvents, id, isMarked, MAX_COUNTED)] as const
     })
     return Object.fromEntries(await Promise.all(counts)) as Record<(typeof MARKED)[number], number>
   }

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
-import { beginsWith, countRows, countUpTo1001 } from '../../../platform/db/key-ranges.ts'
+import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
 import { type Account, type Accounts, timeSeen } from './accounts.ts'
 
@@ -52,7 +52,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     findByEmail,
     idOf,
     count,
-    countUpTo1001: () => countUpTo1001(db.read, users, users.id, undefined),
+    countShown: () => countUpTo(db.read, users, users.id, undefined),
     setEmailVerified,
   }
 

@@ -9,7 +9,8 @@ type FindUsersDeps = {
   listByIds: (ids: string[]) => Promise<AccountSummary[]>
   /** The users whose ids begin with a text, at most one page of them. */
   listByIdPrefix: (prefix: string) => Promise<AccountSummary[]>
-  countUpTo1001: () => Promise<number>
+  /** How many users there are, counted to 1,001 at most. */
+  countShown: () => Promise<number>
   search: UserSearch
   /** The status and the plan of each of the users. */
   accessOf: (
@@ -89,7 +90,8 @@ export function createFindUsers(deps: FindUsersDeps) {
       ...(after === undefined ? {} : { after }),
       ...(limit === undefined ? {} : { limit }),
     }
-    if (wanted === '') return { ...(await list(page)), total: await deps.countUpTo1001() }
+    if (wanted === '')
+      return { ...(await list(page)), total: after === undefined ? await deps.countShown() : null }
     const { users, next } = await list({ ...page, emailPrefix: wanted })
     if (after !== undefined || wanted.length < MIN_NAME_LENGTH) return { users, next }
     const namedIds = await idsByName(wanted, MAX_NAMED + 1)

@@ -1,5 +1,6 @@
 import { and, desc, inArray, type SQL, sql } from 'drizzle-orm'
 import { invalidField } from '../../../lib/errors.ts'
+import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
 import { conditionsOf, type UserFilter } from './user-filter.ts'
 
@@ -126,13 +127,16 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
   ): Scan {
     const sortedBy = SORTED_BY[name]
     const order = sortedBy === undefined ? [] : [desc(users[sortedBy])]
-    return { name, countUpTo, rowsAfter, isComplete: rest === undefined && hasAllConditions }
+    return {
+      name,
+      countUpTo: countRows,
+      rowsAfter,
+      isComplete: rest === undefined && hasAllConditions,
+    }
 
-    async function countUpTo(max: number) {
+    async function countRows(max: number) {
       // Without a condition, the scan has no competitor.
-      if (condition === undefined) return max
-      const rows = db.read.select({ id: users.id }).from(users).where(condition).limit(max)
-      return db.read.$count(rows.as('found'))
+      return condition === undefined ? max : countUpTo(db.read, users, users.id, condition, max)
     }
 
     async function rowsAfter(position: string | null, limit: number): Promise<Row[]> {
