@@ -10,6 +10,7 @@ import { finishRestore } from '../../src/cli/backup/replace-data.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { takeLock } from '../../src/platform/db/sqlite/lock.ts'
+import { childrenOf } from '../bench/servers.ts'
 import { makeBackup } from '../support/archives.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -112,9 +113,8 @@ test('stopping a backup also stops the process that copies the database', async 
 
 /** Halts the process that copies the database for a backup; null when it has finished before. */
 async function stopCopier(backup: Subprocess): Promise<number | null> {
-  const children = `/proc/${backup.pid}/task/${backup.pid}/children`
   while (backup.exitCode === null) {
-    const [copier] = (await readFile(children, 'utf8').catch(() => '')).split(' ').map(Number)
+    const [copier] = await childrenOf(backup.pid).catch(() => [])
     const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
     // Until it runs its program, its parent waits for it.
     if (!copier || !command.includes('copy-database')) continue

@@ -30,8 +30,8 @@ export type WriteResult = { bytes: number; files: number }
 /** Sync after this many bytes, so that no fsync of the server waits for the whole archive. */
 const SYNC_BYTES = 2 * 1024 * 1024
 /** How often the copy of the database is synced. */
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 const SYNC_INTERVAL_MS = 20
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /**
  * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as of the
@@ -104,16 +104,16 @@ export function gatherFolder(dataDir: string): string {
 
 /** Copies the database in a child process, and syncs the copy while it grows. */
 async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
-  const child = Bun.spawn(programCommand('copy-database', from, to), {
-    stdin: 'ignore',
-    stderr: 'pipe',
-  })
-  // It would go on copying for minutes.
+  // Set before it starts: it would go on copying for minutes.
   const stop = () => {
     child.kill('SIGKILL')
     process.exit(EXIT.failed)
   }
   for (const signal of STOP_SIGNALS) process.once(signal, stop)
+  const child = Bun.spawn(programCommand('copy-database', from, to), {
+    stdin: 'ignore',
+    stderr: 'pipe',
+  })
   const total = Bun.file(from).size
   const error = child.stderr.text()
   while (child.exitCode === null) {
