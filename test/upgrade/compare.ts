@@ -12,7 +12,11 @@ import { BASE_URL, codeOf, PASSWORD, sha256, WEBHOOK_TOKEN } from './scenario.ts
 const LATER_MS = 60_000
 /** Answers that are meant to differ from those of versions up to `until`, with the reason. */
 const CHANGED: { place: RegExp; until: number; reason: string }[] = [
-  { place: /attachments\/v1\.\d+\.expiresAt$/, until: Infinity, reason: 'URLs are signed anew' },
+  {
+    place: /attachments\/v1\.\d+\.expiresAt$/,
+    until: Infinity,
+    reason: 'URLs have a new signature',
+  },
   { place: /export.*billingEvents\.length$/, until: 5, reason: 'exports include transfers' },
   { place: /export.*devices\.\d\.\w+$/, until: 6, reason: 'the newest device comes first' },
   { place: /yan.*export.*Events\.2\.body$/, until: 10, reason: 'exports hide other users’ ids' },
@@ -87,7 +91,7 @@ function isObject(value: unknown): value is { [key: string]: unknown } {
   return typeof value === 'object' && value !== null
 }
 
-/** URLs of private files are signed anew in each answer. */
+/** Each answer has new signatures in the URLs of private files. */
 function withoutSignature(value: unknown): unknown {
   return typeof value === 'string' && value.startsWith(BASE_URL) ? value.split('?')[0] : value
 }

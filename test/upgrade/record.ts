@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { waitUntilOk } from '../bench/servers.ts'
 import { freePort } from '../support/executable.ts'
 import { pack, type Record } from './archive.ts'
 import { addData, BASE_URL, WEBHOOK_TOKEN } from './scenario.ts'
@@ -52,7 +53,7 @@ async function fill(name: string, from: Pick<Record, 'commit' | 'schemaVersion'>
   })
   try {
     const url = `http://127.0.0.1:${port}`
-    await waitUntilReady(url)
+    await waitUntilOk(`${url}/ready`)
     const record = await addData({ url, run: runCommand, report: console.error }, from)
     server.kill('SIGTERM')
     if ((await server.exited) !== 0) throw new Error('the server did not stop cleanly')
@@ -85,13 +86,4 @@ async function run(command: string[], cwd: string, mayFail = false): Promise<str
   if (!mayFail) throw new Error(failure)
   console.error(failure)
   return ''
-}
-
-async function waitUntilReady(url: string) {
-  for (let tries = 0; tries < 500; tries++) {
-    const reply = await fetch(`${url}/ready`).catch(() => null)
-    if (reply?.ok) return
-    await Bun.sleep(20)
-  }
-  throw new Error('the server did not become ready')
 }

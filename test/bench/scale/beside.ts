@@ -1,11 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { median } from '../median.ts'
 import { http } from '../rounds.ts'
 import { EXECUTABLE } from '../servers.ts'
 import { consoleCases, signInToConsole } from './console.ts'
 import { type Case, openConnection } from './latencies.ts'
-import { printTable } from './report.ts'
+import { printTable, quantile } from './report.ts'
 import { createTokenFactory, randomUser, type Side, type Sides, startSide } from './sides.ts'
 
 /** Keeps the server busy until `signal` aborts. */
@@ -47,7 +46,7 @@ export async function benchBeside({ large }: Sides, logProgress: (text: string) 
   await rm(backup, { force: true })
   const rows = [...times].map(([name, rounds]) => [
     name,
-    ...[0.5, 0.99, 1].map((share) => median(rounds.map((all) => at(all, share))).toFixed(2)),
+    ...[0.5, 0.99, 1].map((share) => quantile(rounds, share).toFixed(2)),
   ])
   printTable('Profile reads, 200/s, beside', ['', 'p50, ms', 'p99', 'longest'], rows)
 }
@@ -93,8 +92,4 @@ async function downloadUsers({ port }: Side, cookie: string, signal: AbortSignal
 async function runUntil(signal: AbortSignal, { dataDir }: Side, args: string[]) {
   const command = [EXECUTABLE, ...args, '--data-dir', dataDir]
   await Bun.spawn(command, { stdio: ['ignore', 'ignore', 'ignore'], signal }).exited
-}
-
-function at(sorted: number[], share: number): number {
-  return sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN
 }

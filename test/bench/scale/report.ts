@@ -62,7 +62,8 @@ export function describeMachine(): string {
   ].join('; ')
 }
 
-function quantile(blocks: number[][], share: number): number {
+/** The median of the blocks' quantiles. Each block is in ascending order. */
+export function quantile(blocks: number[][], share: number): number {
   return median(
     blocks.map((sorted) => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN),
   )
