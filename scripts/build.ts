@@ -28,7 +28,7 @@ export const TARGETS = {
   'macos-arm64': { platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
 } as const
 
-/** Bun does not find a thread's code by itself. */
+/** A thread has its own entry point. */
 const READER_THREAD = 'src/platform/db/sqlite/background/reader-thread.ts'
 
 /** Builds one executable with the server, sharp, the migrations and the initial content. Throws build errors. */

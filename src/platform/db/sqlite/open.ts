@@ -50,7 +50,7 @@ export function openReader(path: string): Database {
 }
 
 /** The rows of a select that is used once, as arrays. */
-export function readRows(client: Database, sql: string, params: unknown[]): unknown[][] {
+export function selectRows(client: Database, sql: string, params: unknown[]): unknown[][] {
   using statement = client.prepare(sql)
   return statement.values(...(params as SQLQueryBindings[]))
 }
@@ -71,7 +71,7 @@ export function createDb<Tables>(
   const read = compilingDrizzle(reader, {
     beforeSelect: snapshot.open,
     readOnce: async (sql, params) =>
-      (await background?.read(sql, params)) ?? readRows(reader, sql, params),
+      (await background?.read(sql, params)) ?? selectRows(reader, sql, params),
   })
   const checkpoints =
     checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })

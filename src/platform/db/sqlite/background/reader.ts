@@ -12,9 +12,8 @@ const CODE = Bun.isStandaloneExecutable
   : join(import.meta.dir, 'reader-thread.ts')
 
 /**
- * Runs selects on the database at `path` in a thread of their own, because SQLite holds up the event loop while it runs
- * a query. The thread starts with the first query, and again after `stop`, but not after an error, which `onError`
- * receives.
+ * Runs selects on the database at `path` in another thread, because SQLite blocks the event loop while it runs a query.
+ * The thread starts with the first query, and again after `stop`, but not after an error, which `onError` receives.
  */
 export function createBackgroundReader(path: string, onError: (message: string) => void) {
   const waiting = new Map<number, (rows: Rows) => void>()
