@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Timeline as TimelineService } from '../../features/billing/access/timeline.ts'
 import type { Difference } from '../../lib/differences.ts'
+import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { plural, words } from '../format.ts'
@@ -193,7 +194,8 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
 }
 
 function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
-  const { eventId, type, outcome, at, changes, linkedTo, support } = event
+  const { eventId, type, outcome, at, receivedAt, changes, linkedTo, support } = event
+  const isLate = Date.parse(receivedAt) - Date.parse(at) > HOUR_MS
   const isFailed = outcome === 'failed'
   return (
     <li>
@@ -201,6 +203,11 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
       {isFailed && <Badge tone="bad">failed</Badge>}
       <span class="soft">
         <Time at={at} />
+        {isLate && (
+          <>
+            , received on <Time at={receivedAt} />
+          </>
+        )}
       </span>
       {linkedTo !== null && (
         <span>

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt, or } from 'drizzle-orm'
+import { and, desc, eq, isNull, lt, not, or, type SQL, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
@@ -125,12 +125,12 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return ended.length
   }
 
-  /** An operator's sessions, most recently used first. */
+  /** An operator's open sessions, most recently used first. */
   async function list(operatorId: string) {
     const rows = await db.read
       .select()
       .from(operatorSessions)
-      .where(eq(operatorSessions.operatorId, operatorId))
+      .where(and(eq(operatorSessions.operatorId, operatorId), not(hasEnded())))
       .orderBy(desc(operatorSessions.lastSeenAt), desc(operatorSessions.id))
     return rows.map(({ id, device, ip, createdAt, lastSeenAt }) => ({
       id,
@@ -143,17 +143,17 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
 
   /** Deletes sessions that have ended. */
   async function sweep() {
-    const at = now().getTime()
     await db.write(async (tx) => {
-      await tx
-        .delete(operatorSessions)
-        .where(
-          or(
-            lt(operatorSessions.lastSeenAt, new Date(at - IDLE_LIFETIME_MS)),
-            lt(operatorSessions.createdAt, new Date(at - MAX_LIFETIME_MS)),
-          ),
-        )
+      await tx.delete(operatorSessions).where(hasEnded())
     })
+  }
+
+  function hasEnded(): SQL {
+    const at = now().getTime()
+    return sql`(${or(
+      lt(operatorSessions.lastSeenAt, new Date(at - IDLE_LIFETIME_MS)),
+      lt(operatorSessions.createdAt, new Date(at - MAX_LIFETIME_MS)),
+    )})`
   }
 }
 

@@ -23,7 +23,7 @@ const AGENT_NAMES: [RegExp, string][] = [
   [/^Go-http-client\//, 'Go'],
   [/^Mozilla\/.* Firefox\//, 'Firefox'],
   [/^Mozilla\/.* Edg\//, 'Edge'],
-  [/^Mozilla\/(?!.*; wv\)).* Chrome\//, 'Chrome'],
+  [/^Mozilla\/(?!.*; wv\)).* (Headless)?Chrome\//, 'Chrome'],
   [/^Mozilla\/.* Version\/[\d.]+ (Mobile\/\w+ )?Safari\//, 'Safari'],
 ]
 

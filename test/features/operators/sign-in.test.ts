@@ -184,12 +184,19 @@ test('limits setup link guesses to 60 in 5 minutes', async () => {
   expect((await postLogin(app, 'link', { token: 'guessed' })).status).toBe(401)
 })
 
-test('an idle session lasts 12 hours', async () => {
+test('an idle session lasts 12 hours and is then no longer listed', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
+  const { operatorId } = (
+    await app.services.db.read.select().from(app.services.db.tables.operatorSessions)
+  )[0] ?? { operatorId: '' }
+  const { sessions } = app.services.operators
   app.clock.advance(12 * HOUR)
   expect((await ann.ask('GET', 'me')).status).toBe(200)
-  app.clock.advance(12 * HOUR + SECOND)
+  app.clock.advance(12 * HOUR)
+  expect(await sessions.list(operatorId)).toHaveLength(1)
+  app.clock.advance(SECOND)
+  expect(await sessions.list(operatorId)).toEqual([])
   expect((await ann.ask('GET', 'me')).status).toBe(401)
 })
 

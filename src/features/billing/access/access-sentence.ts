@@ -11,6 +11,8 @@ type AccessFacts = {
   purchases: PurchaseAccess[]
   /** Whether the other environment has purchases. */
   hasOtherPurchases: boolean
+  /** When the latest event that could not be applied was received; null for none. */
+  failedAt?: Date | null
   /** The code of a purchase's plan; null if its product belongs to no plan. */
   planOf: (purchase: PurchaseAccess) => string | null
 }
@@ -28,6 +30,13 @@ const STORES: Record<string, string> = {
 
 /** Explains in one sentence why access is on or off. Times are UTC. */
 export function explainAccess(facts: AccessFacts): string {
+  const sentence = explainPurchases(facts)
+  if (!facts.failedAt) return sentence
+  const received = formatTime(facts.failedAt.getTime())
+  return `${sentence} An event received on ${received} could not be applied and is not considered.`
+}
+
+function explainPurchases(facts: AccessFacts): string {
   const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, planOf } = facts
   if (isUnknown) return 'Access is off: we have no purchase for this account.'
   if (heldBy !== null) {

@@ -1,4 +1,4 @@
-import { asc, desc, eq, inArray } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
 import { readStored } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
@@ -7,7 +7,7 @@ import type { PurchaseAccess } from '../purchases/access.ts'
 import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
-import type { BillingDb } from '../schema.ts'
+import { type BillingDb, MARKS } from '../schema.ts'
 import { accessStatusOf } from './access-search.ts'
 import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -111,16 +111,35 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const environments = environmentsFor(userId, environment, accessSettings)
     const stored = all.filter((purchase) => environments.includes(purchase.environment))
     const purchases = assessWithPlans(stored, plans, now().getTime(), accessSettings)
+    const { ids = [], heldBy = null } = customer ?? {}
     const sentence = explainAccess({
       environment,
       isUnknown: customer === null,
-      heldBy: customer?.heldBy ?? null,
+      heldBy,
       purchases,
       hasOtherPurchases: all.length > stored.length,
+      failedAt: await latestFailure(ids.length === 0 ? [userId] : ids, environment),
       planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
     })
-    const { ids = [], heldBy = null } = customer ?? {}
     return { sentence, purchases, plans, ids, heldBy }
+  }
+
+  /** When the latest event of these users that could not be applied was received. */
+  async function latestFailure(ids: string[], environment: Environment) {
+    const { id, appUserId, environment: stated, receivedAt } = billingEvents
+    const [row] = await db.read
+      .select({ receivedAt })
+      .from(billingEvents)
+      .where(
+        and(
+          MARKS.failed(billingEvents),
+          inArray(appUserId, ids.slice(0, 500)),
+          eq(stated, environment.toUpperCase()),
+        ),
+      )
+      .orderBy(desc(id))
+      .limit(1)
+    return row?.receivedAt ?? null
   }
 
   async function purchasesOf(customerId: string) {

@@ -182,13 +182,17 @@ test('shows a transfer in the timelines of both users', async () => {
   expect((await read(app, 'another user')).transfers).toEqual([])
 })
 
-test('shows a failed event with its error', async () => {
+test('shows a failed event with its error, and names it beside the access', async () => {
   await using app = await createTestApp()
   await playEvents(app, [initial({ id: 'bought' })], 1)
   const { billingEvents } = app.services.db.tables
   const failed = { outcome: 'failed', error: 'the fold broke' }
   await app.services.db.write(async (tx) => void (await tx.update(billingEvents).set(failed)))
-  expect((await read(app)).lines[0]?.events).toMatchObject([failed])
+  const { sentence, lines } = await read(app)
+  expect(lines[0]?.events).toMatchObject([failed])
+  expect(sentence).toEndWith(
+    'An event received on 1 October 2026, 00:00 UTC could not be applied and is not considered.',
+  )
 })
 
 test('shows the newest 200 events of a long history', async () => {
