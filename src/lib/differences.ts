@@ -8,20 +8,31 @@ export type Difference = { path: string; before: unknown; after: unknown }
  * rule is compared as a whole, because its conditions are understood only together.
  */
 export function differencesBetween(earlier: unknown, later: unknown, path = ''): Difference[] {
-  const before = earlier ?? emptyRulesLike(later)
-  const after = later ?? emptyRulesLike(earlier)
-  if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
-    const names = new Set([...Object.keys(before), ...Object.keys(after)])
-    return [...names].flatMap((name) =>
-      differencesBetween(
-        ownValue(before, name),
-        ownValue(after, name),
-        path === '' ? name : `${path}.${name}`,
-      ),
-    )
+  const members = membersOf(earlier, later, path)
+  if (members) {
+    return members.flatMap(({ path, before, after }) => differencesBetween(before, after, path))
   }
-  if (JSON.stringify(before) === JSON.stringify(after)) return []
-  return [{ path, before: before ?? null, after: after ?? null }]
+  if (JSON.stringify(earlier) === JSON.stringify(later)) return []
+  return [{ path, before: earlier ?? null, after: later ?? null }]
+}
+
+/** The earlier value with the chosen ones of its differences from the later value. */
+export function applyDifferences(
+  earlier: unknown,
+  later: unknown,
+  isChosen: (path: string) => boolean,
+  path = '',
+): unknown {
+  const members = membersOf(earlier, later, path)
+  if (!members) return isChosen(path) ? later : earlier
+  const entries = members
+    .map(({ name, path, before, after }) => {
+      return [name, applyDifferences(before, after, isChosen, path)] as const
+    })
+    .filter(([, value]) => value !== undefined)
+  return Array.isArray(earlier ?? later)
+    ? entries.map(([, value]) => value)
+    : Object.fromEntries(entries)
 }
 
 /** The values before and after, by path. */
@@ -29,6 +40,20 @@ export function beforeAndAfterOf(differences: Difference[]) {
   const side = (name: 'before' | 'after') =>
     Object.fromEntries(differences.map((one) => [one.path, one[name]]))
   return { before: side('before'), after: side('after') }
+}
+
+/** The members of two objects or two lists, with their paths; null for other values. */
+function membersOf(earlier: unknown, later: unknown, path: string) {
+  const before = earlier ?? emptyRulesLike(later)
+  const after = later ?? emptyRulesLike(earlier)
+  if (!isTree(before) || !isTree(after)) return null
+  if (Array.isArray(before) !== Array.isArray(after)) return null
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => ({
+    name,
+    path: path === '' ? name : `${path}.${name}`,
+    before: ownValue(before, name),
+    after: ownValue(after, name),
+  }))
 }
 
 /** An empty list for a list of rules, and an empty object for several lists by key. */

@@ -108,6 +108,26 @@ browserTest('undoes the change of one version and keeps later ones', async () =>
   await context.close()
 })
 
+browserTest('undoes one of the changes of a version', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'settings')
+  const { version, content } = await world.ask('settings')
+  await page.getByLabel('Support email').fill('wrong@example.com')
+  await page.getByLabel('Terms url').fill('https://example.com/terms/kept')
+  await publish(page, 'Two changes')
+  await page.getByRole('link', { name: 'History' }).click()
+  await press(page, `Undo version ${version + 1}`)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('checkbox', { name: 'termsUrl' }).uncheck()
+  await dialog.getByRole('button', { name: 'Undo version' }).click()
+  await page.getByText(`Undid version ${version + 1}.`).waitFor()
+  expect(await readApp(SETTINGS)).toMatchObject({
+    supportEmail: content.supportEmail,
+    termsUrl: 'https://example.com/terms/kept',
+  })
+  await context.close()
+})
+
 browserTest('reorders questions', async () => {
   const { page, context } = await world.open()
   await show(page, 'faqs')

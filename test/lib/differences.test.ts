@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { differencesBetween } from '../../src/lib/differences.ts'
+import { applyDifferences, differencesBetween } from '../../src/lib/differences.ts'
 
 /** JSON as a database returns it: without -0. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)))
@@ -76,4 +76,14 @@ test('reports only the value that changed', () => {
     ])
   })
   fc.assert(property)
+})
+
+test.each([
+  [{ a: 1, b: 2 }, { a: 3, b: 4 }, ['b'], { a: 1, b: 4 }],
+  [{ a: { b: 1, c: 1 } }, { a: { b: 2, d: 2 } }, ['a.c', 'a.d'], { a: { b: 1, d: 2 } }],
+  [[{ a: 1 }, { a: 2 }], [{ a: 3 }], ['1'], [{ a: 1 }]],
+  [{ rules: {} }, { rules: { 'x.y': [{ when: {}, value: 1 }] } }, ['none'], { rules: { 'x.y': [] } }],
+])('from %j to %j, applies only the changes of %j: %j', (before, after, chosen, expected) => {
+  expect(applyDifferences(before, after, (path) => chosen.includes(path))).toEqual(expected)
+  expect(applyDifferences(before, after, () => true)).toEqual(after)
 })

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import { differencesBetween } from '../../lib/differences.ts'
+import { applyDifferences, differencesBetween } from '../../lib/differences.ts'
 import type { Publication } from '../../platform/publications/publications.ts'
 import { read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { Changes } from '../ui/changes.tsx'
+import { Changes, type Choice } from '../ui/changes.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action, Badge, Empty, Time } from '../ui/parts.tsx'
@@ -22,15 +22,6 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const [note, setNote] = useState('')
   const rollBack = (to: number) =>
     publish(() => send(`${kind}/rollback`, { base: version, note, version: to }))
-  const undo = (which: number) =>
-    publish(async () => {
-      const content = await readWithout(kind, version, which)
-      await send(`${kind}/publish`, {
-        base: version,
-        note: note || `Undo version ${which}`,
-        content,
-      })
-    })
   const publish = async (sendNew: () => Promise<unknown>) => {
     await sendNew()
     setNote('')
@@ -64,19 +55,14 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                   {canEdit.value && (
                     <span class="actions">
                       {one.version > 1 && (
-                        <Confirm
-                          label={`Undo version ${one.version}`}
-                          run={() => undo(one.version)}
-                          done={`Undid version ${one.version}. Version ${version + 1} is live.`}
-                        >
-                          <PendingChanges
-                            kind={kind}
-                            live={version}
-                            id={`without/${one.version}`}
-                            readNew={() => readWithout(kind, version, one.version)}
-                          />
-                          <NoteField note={note} onChange={setNote} />
-                        </Confirm>
+                        <UndoVersion
+                          kind={kind}
+                          live={version}
+                          version={one.version}
+                          note={note}
+                          setNote={setNote}
+                          publish={publish}
+                        />
                       )}
                       {one.version !== version && (
                         <Confirm
@@ -110,6 +96,43 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   )
 }
 
+type UndoProps = {
+  kind: string
+  live: number
+  version: number
+  note: string
+  setNote: (note: string) => void
+  publish: (sendNew: () => Promise<unknown>) => Promise<void>
+}
+
+/** Reverses a version's changes, or those that the operator chooses. */
+function UndoVersion({ kind, live, version, note, setNote, publish }: UndoProps) {
+  const [leftOut, setLeftOut] = useState<string[]>([])
+  const readNew = () => readWithout(kind, live, version)
+  const undo = async () => {
+    const [current, without] = await Promise.all([readVersion(kind, live), readNew()])
+    const content = applyDifferences(current, without, (path) => !leftOut.includes(path))
+    const body = { base: live, note: note || `Undo version ${version}`, content }
+    await publish(() => send(`${kind}/publish`, body))
+  }
+  return (
+    <Confirm
+      label={`Undo version ${version}`}
+      run={undo}
+      done={`Undid version ${version}. Version ${live + 1} is live.`}
+    >
+      <PendingChanges
+        kind={kind}
+        live={live}
+        id={`without/${version}`}
+        readNew={readNew}
+        choice={{ leftOut, onChange: setLeftOut }}
+      />
+      <NoteField note={note} onChange={setNote} />
+    </Confirm>
+  )
+}
+
 /** The live content with the changes of one version reversed. Keeps later changes of other fields. */
 async function readWithout(kind: string, live: number, version: number): Promise<unknown> {
   const [before, after, current] = await Promise.all(
@@ -128,10 +151,12 @@ type PendingProps = {
   /** Identifies the new content. */
   id: string
   readNew: () => Promise<unknown>
+  /** Lets the operator leave changes out. */
+  choice?: Choice
 }
 
 /** What publishing the new content would change. */
-function PendingChanges({ kind, live, id, readNew }: PendingProps) {
+function PendingChanges({ kind, live, id, readNew, choice }: PendingProps) {
   const contents = useRemote(`${kind}/${live}/${id}`, () =>
     Promise.all([readVersion(kind, live), readNew()]),
   )
@@ -143,7 +168,7 @@ function PendingChanges({ kind, live, id, readNew }: PendingProps) {
         return (
           <>
             <p>Apps get these changes at once. The current version stays in the history.</p>
-            <Changes changes={changes} />
+            <Changes changes={changes} {...(choice && changes.length > 1 && { choice })} />
           </>
         )
       }}

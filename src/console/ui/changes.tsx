@@ -3,12 +3,16 @@ import { describePath } from '../../lib/rule-words.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
 
-/** Changed fields with their old and new values. */
-export function Changes({ changes }: { changes: Difference[] }) {
+/** A choice of changes: the paths of those left out. */
+export type Choice = { leftOut: string[]; onChange: (leftOut: string[]) => void }
+
+/** Changed fields with their old and new values. With a choice, each has a checkbox. */
+export function Changes({ changes, choice }: { changes: Difference[]; choice?: Choice }) {
   return (
     <ul class="changes">
       {changes.map(({ path, before, after }) => (
         <li key={path}>
+          {choice && <Include path={path} choice={choice} />}
           <strong>{describePath(path)}</strong>:{' '}
           {before === null ? (
             'set to'
@@ -24,6 +28,18 @@ export function Changes({ changes }: { changes: Difference[] }) {
         </li>
       ))}
     </ul>
+  )
+}
+
+function Include({ path, choice: { leftOut, onChange } }: { path: string; choice: Choice }) {
+  const others = leftOut.filter((one) => one !== path)
+  return (
+    <input
+      type="checkbox"
+      aria-label={describePath(path)}
+      checked={!leftOut.includes(path)}
+      onChange={(event) => onChange(event.currentTarget.checked ? others : [...others, path])}
+    />
   )
 }
 
