@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
-import type { StoredText } from './lib/key-ring.ts'
+import { makeKeyPair, type StoredText } from './lib/key-ring.ts'
 
 /** Keys that are generated on the first start and stored where only this user can read them. */
 export type Secrets = {
@@ -101,14 +101,16 @@ export async function discardDamagedSecrets(folder: string, schemaVersion: numbe
 /** Loads the secrets from `secretStore` and creates missing ones. Call `checkSecrets` first. */
 export async function loadSecrets(secretStore: (name: SecretName) => StoredText): Promise<Secrets> {
   const accessTokenKeys = secretStore('access-token.jwk')
-  await accessTokenKeys.readOrCreate(makeSigningKey)
+  const encryptionKeys = secretStore('encryption-keys.json')
+  await accessTokenKeys.readOrCreate(makeKeyPair)
+  await encryptionKeys.readOrCreate(makeKeyPair)
   return {
     accessTokenKeys,
+    encryptionKeys,
     refreshKey: await symmetricKey(secretStore('refresh-token.key')),
     fileUrlKey: await symmetricKey(secretStore('file-url.key')),
     sealKey: await symmetricKey(secretStore('seal.key')),
     recoveryKey: await symmetricKey(secretStore('recovery-code.key')),
-    encryptionKeys: secretStore('encryption-keys.json'),
     pseudonymKey: await symmetricKey(secretStore('pseudonym.key')),
   }
 }
@@ -130,13 +132,6 @@ export function secretFile(folder: string, name: SecretName): StoredText {
 async function symmetricKey({ readOrCreate }: StoredText): Promise<Buffer> {
   const hex = await readOrCreate(async () => randomBytes(32).toString('hex'))
   return Buffer.from(hex.trim(), 'hex')
-}
-
-/** Stored as a single key until it is rotated, so that tools for the first versions can read it. */
-async function makeSigningKey(): Promise<string> {
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const jwk = await exportJWK(privateKey)
-  return JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk) })
 }
 
 /** Describes what is wrong with a secret without revealing it; null when it is valid. */

@@ -1,20 +1,19 @@
 import { CommandError } from '../lib/command.ts'
-import type { StoredText } from '../lib/key-ring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
-import type { SecretName } from '../secrets.ts'
+import type { SecretName, Secrets } from '../secrets.ts'
 import type { Tables } from '../server/features.ts'
 
 /** How opening may change the schema: update it, create it in an empty database, or not at all. */
 export type SchemaChange = 'migrate' | 'create' | 'none'
 
-/** A database with an up-to-date schema, and where its secrets are stored. */
+/** A database with an up-to-date schema, and its secrets. */
 export type Engine = {
   db: OpenDb<Tables>
   /** The tags of the migrations that were applied when it was opened. */
   migrated: string[]
   /** Lost secrets that were replaced, and what stops working as a result. */
   replaced: { name: SecretName; breaks: string }[]
-  secretStore: (name: SecretName) => StoredText
+  secrets: Secrets
 } & AsyncDisposable
 
 /** Throws `CommandError` when opening the database would change its schema more than `allowed`. */

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { AppError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { setNativeDir } from '../lib/native.ts'
-import { loadSecrets, type SecretName } from '../secrets.ts'
+import type { SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../server/seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../server/services.ts'
 import type { HostState } from '../usecases/monitoring/host-state.ts'
@@ -86,7 +86,7 @@ async function openLocked(
     db,
     log,
     pegs: await readPegs(),
-    secrets: await loadSecrets(engine.secretStore),
+    secrets: engine.secrets,
     imageCommand: programCommand('image-worker', nativeDir, String(dataOwner)),
     host: { certificate, backup: createBackupState(config, serviceOverrides.jobRuns) },
     ...serviceOverrides,

@@ -17,6 +17,7 @@ import {
   withoutPassword,
 } from '../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
+import { loadSecrets } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 
@@ -52,7 +53,8 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
       `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
     )
   }
-  return { db, migrated, replaced: [], secretStore, [Symbol.asyncDispose]: close }
+  const secrets = await loadSecrets(secretStore)
+  return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   openDatabase,
   reasonNotToOpen,
 } from '../platform/db/sqlite/open.ts'
-import { checkSecrets, discardDamagedSecrets, type SecretName, secretFile } from '../secrets.ts'
+import { checkSecrets, discardDamagedSecrets, loadSecrets, secretFile } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 import { programCommand } from './processes/program-command.ts'
@@ -35,12 +35,15 @@ export async function openSqlite(
   const migrations = readMigrations('sqlite')
   await refuseMoved(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
-  const secrets = join(config.dataDir, 'secrets')
+  const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
   refuseSchema(schema, applied, migrations.length)
-  const replaced = newSecrets ? await discardDamagedSecrets(secrets, applied) : []
-  await checkSecrets(secrets, newSecrets ? 0 : applied)
+  const replaced = newSecrets ? await discardDamagedSecrets(folder, applied) : []
+  await checkSecrets(folder, newSecrets ? 0 : applied)
   const client = openDatabase(path)
+  // Before the migration: a database with a schema but without its secrets is refused. After the
+  // database was created: so are secrets without one.
+  const secrets = await loadSecrets((name) => secretFile(folder, name))
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)
   if (!config.litestream && isReplicated(client)) {
@@ -55,8 +58,7 @@ export async function openSqlite(
     db,
     migrated,
     replaced,
-    // The server refuses to start with secrets but no database, so the database is created first.
-    secretStore: (name: SecretName) => secretFile(secrets, name),
+    secrets,
     async [Symbol.asyncDispose]() {
       await db.stopWriting('closing')
       await db.close()

@@ -47,8 +47,7 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
     onFull: () => new AppError('unavailable', 'The keys are being changed. Try again in a moment.'),
   })
   const imported = new Map<string, ReturnType<typeof importJWK>>()
-  const first = async () => JSON.stringify([await makeKey(alg, now().getTime())])
-  let keys = parseKeys(await storage.readOrCreate(first))
+  let keys = parseKeys(await storage.readOrCreate(makeKeyPair))
   storage.watch((text) => setKeys(parseKeys(text)))
   return { find, findJwk, findPublic, isAccepted, current, published, list, rotate, sweep }
 
@@ -111,7 +110,7 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
   function rotate(atOnce: boolean) {
     return exclusive(async () => {
       const at = now().getTime()
-      if (atOnce) return storeKeys([await makeKey(alg, at)])
+      if (atOnce) return storeKeys([{ jwk: await makeJwk(), from: at, until: null }])
       const waiting = keys.find(({ from }) => from > at)
       if (waiting) {
         const time = new Date(waiting.from).toISOString()
@@ -120,7 +119,7 @@ export async function createKeyRing({ storage, use, alg, gracePeriodMs, now }: K
           `A new key takes effect at ${time}: use --now to rotate now.`,
         )
       }
-      const next = await makeKey(alg, at + PUBLISH_AHEAD_MS)
+      const next = { jwk: await makeJwk(), from: at + PUBLISH_AHEAD_MS, until: null }
       const until = next.from + gracePeriodMs
       await storeKeys([...accepted().map((key) => ({ ...key, until: key.until ?? until })), next])
     })
@@ -155,8 +154,13 @@ function parseKeys(text: string): StoredKey[] {
   return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]
 }
 
-async function makeKey(alg: string, from: number): Promise<StoredKey> {
-  const { privateKey } = await generateKeyPair(alg, { crv: 'P-256', extractable: true })
+/** Makes the first P-256 key pair. It is stored alone until it is rotated, so that tools for the first versions can read it. */
+export async function makeKeyPair(): Promise<string> {
+  return JSON.stringify(await makeJwk())
+}
+
+async function makeJwk(): Promise<StoredKey['jwk']> {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = await exportJWK(privateKey)
-  return { jwk: { ...jwk, kid: await calculateJwkThumbprint(jwk) }, from, until: null }
+  return { ...jwk, kid: await calculateJwkThumbprint(jwk) }
 }

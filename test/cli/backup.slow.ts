@@ -95,21 +95,25 @@ test('20: a killed backup leaves no incomplete backup file', async () => {
   expect(await readdir(join(homeport.folder, 'data'))).not.toContain('backup.tmp')
 }, 20_000)
 
-test('stopping a backup also stops the process that copies the database', async () => {
-  await using homeport = await installExecutable()
-  await makeBackup(homeport)
-  const args = [join(homeport.folder, 'homeport'), 'backup', '--yes']
-  let copier: number | null = null
-  while (copier === null) {
-    const stdio = ['ignore', 'ignore', 'ignore'] as const
-    const child = Bun.spawn(args, { cwd: homeport.folder, env: {}, stdio: [...stdio] })
-    copier = await stopCopier(child)
-    child.kill('SIGTERM')
-    await child.exited
-  }
-  const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
-  expect(command).not.toContain('copy-database')
-}, 20_000)
+onSqlite('only SQLite is copied by a process')(
+  'stopping a backup also stops the process that copies the database',
+  async () => {
+    await using homeport = await installExecutable()
+    await makeBackup(homeport)
+    const args = [join(homeport.folder, 'homeport'), 'backup', '--yes']
+    let copier: number | null = null
+    while (copier === null) {
+      const stdio = ['ignore', 'ignore', 'ignore'] as const
+      const child = Bun.spawn(args, { cwd: homeport.folder, env: {}, stdio: [...stdio] })
+      copier = await stopCopier(child)
+      child.kill('SIGTERM')
+      await child.exited
+    }
+    const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
+    expect(command).not.toContain('copy-database')
+  },
+  20_000,
+)
 
 /** Halts the process that copies the database for a backup; null when it has finished before. */
 async function stopCopier(backup: Subprocess): Promise<number | null> {

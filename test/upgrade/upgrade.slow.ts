@@ -7,8 +7,6 @@ import { archives } from './archive.ts'
 import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
 
 const [OLDEST = ''] = archives
-/** The oldest version with all of today's secrets, because the migration comes before new secrets. */
-const OLDEST_WITH_SECRETS = '05'
 const KILLS = 5
 /** A migration of an archive takes less. */
 const MAX_KILL_DELAY_MS = 30
@@ -18,7 +16,7 @@ beforeAll(buildExecutable, 60_000)
 test('killing the executable during a migration loses nothing', async () => {
   await using homeport = await installExecutable()
   for (let kill = 0; kill < KILLS; kill++) {
-    const { dataDir, record } = await unpackArchive(OLDEST_WITH_SECRETS)
+    const { dataDir, record } = await unpackArchive(OLDEST)
     const environment = { ...ON_DISK, DATA_DIR: dataDir, PORT: String(freePort()) }
     const { stop } = await homeport.launch(environment)
     // The migration begins right after the snapshot.
@@ -29,6 +27,21 @@ test('killing the executable during a migration loses nothing', async () => {
     await using app = await openUpgraded(dataDir, record)
     expect([delay, ...(await findDifferences(app, record))]).toEqual([delay])
     await signInAgain(app, record)
+  }
+}, 60_000)
+
+test('killing the executable during its first start does not prevent the next', async () => {
+  await using homeport = await installExecutable()
+  for (let kill = 0; kill < KILLS; kill++) {
+    const dataDir = join(homeport.folder, `data-${kill}`)
+    const environment = { ...ON_DISK, DATA_DIR: dataDir, PORT: String(freePort()) }
+    const { stop } = await homeport.launch(environment)
+    while (!existsSync(join(dataDir, 'homeport.db'))) await Bun.sleep(1)
+    const delay = Math.random() * MAX_KILL_DELAY_MS
+    await Bun.sleep(delay)
+    await stop('SIGKILL')
+    const { exitCode, stderr } = await homeport.run(['init'], environment)
+    expect([delay, exitCode, stderr]).toEqual([delay, 0, ''])
   }
 }, 60_000)
 
