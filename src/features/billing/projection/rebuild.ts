@@ -1,8 +1,9 @@
-import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Counting } from '../business/counting.ts'
 import { eventWithEffect } from '../inbox/event-log.ts'
 import type { Transactions } from '../inbox/transactions.ts'
+import { orderingTimeOf, purchaseKeyOf } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import type { StoredPurchase } from './fold-state.ts'
 import type { Projection } from './projection.ts'
@@ -29,6 +30,7 @@ const BATCH_ROWS = 100
 const BATCH_MS = 6
 const MAX_CHANGES_LISTED = 100
 
+type EventRow = BillingDb['tables']['billingEvents']['$inferSelect']
 type Row = { customerId: string; state: unknown }
 
 /**
@@ -60,14 +62,28 @@ export function createRebuild({ db, projection, transactions, counting }: Rebuil
       after = last.id
       count += rows.length
       await db.write(async (tx) => {
-        await transactions.addAll(tx, rows)
-        for (const row of rows) {
+        const ordered: EventRow[] = []
+        for (const row of rows) ordered.push(row.orderedAt === 0 ? await order(tx, row) : row)
+        await transactions.addAll(tx, ordered)
+        for (const row of ordered) {
           const event = eventWithEffect(row)
           if (event) await projection.relink(tx, event, row.id)
         }
       })
     }
     return count
+  }
+
+  /** Stores the time and the purchase of an event that was stored before the log had them. */
+  async function order(tx: Tx, row: EventRow): Promise<EventRow> {
+    const event = eventWithEffect(row)
+    if (!event) return row
+    const found = {
+      ...orderingTimeOf(event, row.receivedAt.getTime()),
+      purchaseKey: purchaseKeyOf(event),
+    }
+    await tx.update(billingEvents).set(found).where(eq(billingEvents.id, row.id))
+    return { ...row, ...found }
   }
 
   async function refoldAll(signal: AbortSignal) {
