@@ -5,7 +5,7 @@ import { type EventFixture, ms, receive } from './billing.ts'
 export function createFiguresApp(environment: Record<string, string> = {}) {
   return createTestApp(environment, {
     countingDelayMs: 0,
-    foldingSizes: { checkpointEvery: 3, sliceEvents: 3 },
+    foldingSizes: { checkpointEvery: 3, sliceEvents: 3, maxReplayed: 32 },
   })
 }
 

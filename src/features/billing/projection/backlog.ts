@@ -7,8 +7,9 @@ type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
 
 export type Backlog = ReturnType<typeof createBacklog>
 
-/** A pause between two slices, for other work. */
-const PAUSE_MS = 2
+/** Between two slices other work has the time of two, in which further events for the next slice arrive. */
+const PAUSE_SLICES = 2
+const MAX_PAUSE_MS = 100
 
 /** Processes the projection's stale work in slices, so that other work is not delayed. */
 export function createBacklog({ db, projection, log }: BacklogDeps) {
@@ -30,6 +31,10 @@ export function createBacklog({ db, projection, log }: BacklogDeps) {
   }
 
   async function work() {
-    while (!stopped && (await db.write(projection.runSlice))) await Bun.sleep(PAUSE_MS)
+    for (;;) {
+      const start = performance.now()
+      if (stopped || !(await db.write(projection.runSlice))) return
+      await Bun.sleep(Math.min(PAUSE_SLICES * (performance.now() - start), MAX_PAUSE_MS))
+    }
   }
 }

@@ -17,8 +17,11 @@ import {
 } from './fold-state.ts'
 import type { ProjectionQueries } from './queries.ts'
 
-/** Events between two checkpoints, and events folded in one slice. */
-export type FoldingSizes = { checkpointEvery: number; sliceEvents: number }
+/**
+ * Events between two checkpoints, events folded in one slice, and how many transfers of a customer are replayed for
+ * each event; if there are more, they are replayed in the background, once for several events.
+ */
+export type FoldingSizes = { checkpointEvery: number; sliceEvents: number; maxReplayed: number }
 
 type CheckpointsDeps = {
   db: BillingDb

@@ -24,7 +24,7 @@ type ProjectionDeps = {
   sizes?: FoldingSizes
 }
 
-const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256 }
+const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256, maxReplayed: 32 }
 
 /**
  * Derives customers, purchases and their owners from the event log. Every function except `purchasesOf` runs in a
@@ -46,7 +46,7 @@ export function createProjection(deps: ProjectionDeps) {
     onChange,
     onAssigned,
   })
-  const stale = createStaleWork({ db, checkpoints, owners, queries })
+  const stale = createStaleWork({ db, checkpoints, owners, queries, sizes })
   const { restart, runSlice } = stale
   return { apply, relink, purchasesOf, restart, runSlice }
 

@@ -1,9 +1,9 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
-import type { Checkpoints, Gap } from './checkpoints.ts'
+import type { Checkpoints, FoldingSizes, Gap } from './checkpoints.ts'
 import { fromStored, type StoredPurchase } from './fold-state.ts'
 import { createLookupCache, type LookupCache, type Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
@@ -13,21 +13,35 @@ type StaleWorkDeps = {
   checkpoints: Checkpoints
   owners: Owners
   queries: ProjectionQueries
+  sizes: FoldingSizes
 }
 
 /** How long one slice may block the event loop. */
 const SLICE_MS = 6
-/** How many purchases are reassigned before the clock is checked. */
-const PURCHASES_PER_CHECK = 16
+const PURCHASES_PER_PAGE = 16
 const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 /**
  * Refolds purchases and reassigns their owners, in slices. Work that a slice does not finish is
  * stored in `stalePurchases` and `staleCustomers` for the next one.
  */
-export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkDeps) {
-  const { subscriptions, stalePurchases, staleCustomers, purchaseOwners } = db.tables
+export function createStaleWork(deps: StaleWorkDeps) {
+  const { db, checkpoints, owners, queries, sizes } = deps
+  const { subscriptions, stalePurchases, staleCustomers, purchaseOwners, transferIds } = db.tables
   const { findPurchase, insertPurchase } = queries
+  const findLastReplayed = db.prepareWrite((tx) =>
+    tx
+      .select({ eventRow: transferIds.eventRow })
+      .from(transferIds)
+      .where(
+        and(
+          eq(transferIds.customerId, sql.placeholder('customerId')),
+          eq(transferIds.isSource, true),
+        ),
+      )
+      .limit(1)
+      .offset(sizes.maxReplayed),
+  )
   return { insertLate, restart, reassign, runSlice }
 
   /** Folds a late event into its purchase. Returns whether work is left. */
@@ -38,11 +52,14 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
     if (!row) await insertStub(tx, purchaseKey)
     // States of older versions lack the owner mentions, so such a purchase is folded from its first event.
     const needsFullFold = state === undefined || fromStored(state) === null
-    return advance(
-      tx,
-      purchaseKey,
-      needsFullFold ? FULL_RANGE : { since: orderedAt, until: orderedAt },
-    )
+    const gap = needsFullFold ? FULL_RANGE : { since: orderedAt, until: orderedAt }
+    const isForLater = row !== undefined && (await hasManyTransfers(tx, row.customerId))
+    return (isForLater ? markStale : advance)(tx, purchaseKey, gap)
+  }
+
+  /** Whether replaying the transfers from a customer takes so long that several events should share it. */
+  async function hasManyTransfers(tx: Tx, customerId: string): Promise<boolean> {
+    return (await findLastReplayed(tx).execute({ customerId })).length > 0
   }
 
   /** Folds purchases from their first event. Returns whether work is left. */
@@ -63,7 +80,9 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
   async function reassign(tx: Tx, customers: string[]): Promise<boolean> {
     const deadline = performance.now() + SLICE_MS
     for (const [at, customerId] of customers.entries()) {
-      if (performance.now() > deadline) return keepForLater(tx, customers.slice(at), '')
+      const isLate = performance.now() > deadline
+      if (isLate || (await hasManyTransfers(tx, customerId)))
+        return keepForLater(tx, customers.slice(at), '')
       if (await reassignSome(tx, customerId, '', deadline)) {
         return at + 1 === customers.length || keepForLater(tx, customers.slice(at + 1), '')
       }
@@ -139,12 +158,13 @@ export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkD
           and(eq(purchaseOwners.customerId, customerId), gt(purchaseOwners.purchaseKey, after)),
         )
         .orderBy(asc(purchaseOwners.purchaseKey))
-        .limit(PURCHASES_PER_CHECK)
-      const last = rows.at(-1)
-      if (!last) return false
-      for (const { purchaseKey } of rows) await reassignPurchase(tx, purchaseKey, cache)
-      after = last.purchaseKey
-      if (performance.now() > deadline) return keepForLater(tx, [customerId], after)
+        .limit(PURCHASES_PER_PAGE)
+      if (rows.length === 0) return false
+      for (const { purchaseKey } of rows) {
+        await reassignPurchase(tx, purchaseKey, cache)
+        after = purchaseKey
+        if (performance.now() > deadline) return keepForLater(tx, [customerId], after)
+      }
     }
   }
 

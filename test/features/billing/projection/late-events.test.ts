@@ -10,7 +10,7 @@ import { ANN, BOB, cancellation, initial, renewal } from '../../../support/flows
 /** A delivery, or `work`, which finishes the stale work that earlier deliveries left behind. */
 type Step = EventFixture | 'work'
 
-const SMALL: FoldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
+const SMALL: FoldingSizes = { checkpointEvery: 2, sliceEvents: 2, maxReplayed: 32 }
 /** Ten periods, so that a late event takes several slices. */
 const periods = Array.from({ length: 10 }, (_, at) => renewal(at * 30, at * 30 + 30))
 /** Changes the start of the purchase in every later state. */
@@ -37,7 +37,7 @@ test.each<[string, FoldingSizes, Step[]]>([
   ['it changes nothing after the next checkpoint', SMALL, [...periods, uncancelled(5)]],
   [
     'it has the same time as the last checkpoint',
-    { checkpointEvery: 64, sliceEvents: 1 },
+    { checkpointEvery: 64, sliceEvents: 1, maxReplayed: 32 },
     [
       renewal(30, 60),
       initial(),

@@ -64,7 +64,7 @@ test('a rebuild reports and repairs a wrong owner', async () => {
 })
 
 test('refreshes stale purchases after the reply', async () => {
-  const foldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
+  const foldingSizes = { checkpointEvery: 2, sliceEvents: 2, maxReplayed: 32 }
   await using app = await createTestApp({}, { foldingSizes })
   app.clock.now = new Date(ms(400))
   for (let at = 0; at < 300; at += 30) await receive(app, renewal(at, at + 30))
