@@ -1,4 +1,5 @@
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 type Queries = BunSQLiteDatabase
 
@@ -41,6 +42,8 @@ export type Db<Tables> = {
   pauseBatches: () => Promise<void>
   /** Prepares a query once, for use in any change. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
+  /** The number of rows of a table whose rows are never deleted. */
+  countAppended: (table: SQLiteTable) => Promise<number>
   /** Caches a value that is read often and changes rarely, under a unique `name`. */
   cached: <T>(name: string, load: (from: Reader) => Promise<T>) => Cached<T>
 }

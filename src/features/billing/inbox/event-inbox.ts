@@ -2,7 +2,6 @@ import { and, eq, inArray, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { countRows } from '../../../platform/db/key-ranges.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import {
@@ -273,8 +272,7 @@ export function createBilling(deps: BillingDeps) {
   }
 
   async function count() {
-    const events = await countRows(db.read, billingEvents, billingEvents.id)
-    return { events, failed: await countFailed() }
+    return { events: await db.countAppended(billingEvents), failed: await countFailed() }
   }
 
   async function countFailed(): Promise<number> {

@@ -68,6 +68,7 @@ export function createPostgresDb<Tables>(
     write: writer.write,
     pauseBatches: () => Bun.sleep(1),
     prepareWrite: writer.prepareWrite,
+    countAppended: (table) => queries.$count(table),
     cached,
     place: withoutPassword(url),
     size: async () =>

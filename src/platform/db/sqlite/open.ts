@@ -1,5 +1,6 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite'
 import { statSync } from 'node:fs'
+import { sql } from 'drizzle-orm'
 import type { OpenDb } from '../db.ts'
 import type { Migration } from '../migrations.ts'
 import { createCheckpoints } from './background/checkpoints.ts'
@@ -87,6 +88,10 @@ export function createDb<Tables>(
     write: writer.write,
     pauseBatches: checkpoints?.pauseBatches ?? (() => Bun.sleep(1)),
     prepareWrite: writer.prepareWrite,
+    async countAppended(table) {
+      const [row] = await read.select({ last: sql<number | null>`max(rowid)` }).from(table)
+      return row?.last ?? 0
+    },
     cached: (_name, load) => createCached(read, load),
     place: client.filename,
     size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
