@@ -9,6 +9,9 @@ type Origin = {
   link: { by: string } | null
 }
 
+/** Active, although payment has failed. */
+const AT_RISK = new Set(['in_billing_retry', 'in_grace_period'])
+
 const STORES: Record<string, string> = {
   APP_STORE: 'App Store',
   MAC_APP_STORE: 'Mac App Store',
@@ -30,8 +33,9 @@ export function statusName(status: string): string {
 }
 
 /** Access that has ended is no fault, so it is not red. */
-export function toneOf({ active }: { active: boolean }): Tone {
-  return active ? 'good' : 'plain'
+export function toneOf({ active, status }: { active: boolean; status: string }): Tone {
+  if (!active) return 'plain'
+  return AT_RISK.has(status) ? 'warn' : 'good'
 }
 
 /** Who has reported the purchase. */

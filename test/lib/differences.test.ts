@@ -82,7 +82,12 @@ test.each([
   [{ a: 1, b: 2 }, { a: 3, b: 4 }, ['b'], { a: 1, b: 4 }],
   [{ a: { b: 1, c: 1 } }, { a: { b: 2, d: 2 } }, ['a.c', 'a.d'], { a: { b: 1, d: 2 } }],
   [[{ a: 1 }, { a: 2 }], [{ a: 3 }], ['1'], [{ a: 1 }]],
-  [{ rules: {} }, { rules: { 'x.y': [{ when: {}, value: 1 }] } }, ['none'], { rules: { 'x.y': [] } }],
+  [
+    { rules: {} },
+    { rules: { 'x.y': [{ when: {}, value: 1 }] } },
+    ['none'],
+    { rules: { 'x.y': [] } },
+  ],
 ])('from %j to %j, applies only the changes of %j: %j', (before, after, chosen, expected) => {
   expect(applyDifferences(before, after, (path) => chosen.includes(path))).toEqual(expected)
   expect(applyDifferences(before, after, () => true)).toEqual(after)

@@ -67,6 +67,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                       {one.version !== version && (
                         <Confirm
                           label={`Roll back to version ${one.version}`}
+                          isReversible
                           run={() => rollBack(one.version)}
                           done={`Rolled back to version ${one.version}, now live as version ${version + 1}.`}
                         >
@@ -81,10 +82,14 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                       )}
                     </span>
                   )}
-                  <details open={one.differences.length > 0 && one.differences.length < 8}>
-                    <summary>{plural(one.differences.length, 'change')}</summary>
-                    <Changes changes={one.differences} />
-                  </details>
+                  {one.differences.length === 0 ? (
+                    <span class="soft">No changes</span>
+                  ) : (
+                    <details open={one.differences.length < 8}>
+                      <summary>{plural(one.differences.length, 'change')}</summary>
+                      <Changes changes={one.differences} />
+                    </details>
+                  )}
                 </li>
               ))}
             </ol>
@@ -118,6 +123,7 @@ function UndoVersion({ kind, live, version, note, setNote, publish }: UndoProps)
   return (
     <Confirm
       label={`Undo version ${version}`}
+      isReversible
       run={undo}
       done={`Undid version ${version}. Version ${live + 1} is live.`}
     >

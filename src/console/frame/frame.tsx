@@ -63,8 +63,8 @@ export function Frame() {
             name="q"
             key={searched}
             defaultValue={searched}
-            aria-label="Find users by e-mail, id or transaction"
-            placeholder="E-mail, id or transaction"
+            aria-label="Find users"
+            placeholder="Find users"
             autocomplete="off"
           />
         </form>

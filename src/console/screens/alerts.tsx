@@ -3,7 +3,7 @@ import type { Alerts } from '../../features/alerts/service.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { Checkbox, TextField } from '../ui/fields.tsx'
-import { Action, Badge, Card, List, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type AlertList = ReplyOf<Alerts['list']>
@@ -47,18 +47,16 @@ export function AlertsScreen() {
 
 function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<void> }) {
   const [isEditing, setEditing] = useState(false)
-  const { title, unit, value, threshold, firedAt, isOn, isMinimum, minutes } = rule
-  const measured = value === null ? 'not measured' : `${rounded(value)} ${unit}`.trim()
+  const { title, unit, value, threshold, firedAt, isMinimum, minutes } = rule
+  const [state, tone] = stateOf(rule)
+  const measured = value === null ? '' : `Now ${`${rounded(value)} ${unit}`.trim()}. `
   const limit = `${isMinimum ? 'below' : 'above'} ${threshold} ${unit}`.trim()
   return (
     <li>
       <div>
-        <strong>{title}</strong>{' '}
-        <Badge tone={!isOn ? 'plain' : firedAt === null ? 'good' : 'bad'}>
-          {!isOn ? 'Off' : firedAt === null ? 'OK' : 'Firing'}
-        </Badge>
+        <strong>{title}</strong> <Badge tone={tone}>{state}</Badge>
         <p class="soft">
-          {unit !== '' && `Now ${measured}. Alerts ${limit}`}
+          {unit !== '' && `${measured}Alerts ${limit}`}
           {unit === '' && 'Alerts when it happens'}
           {minutes > 0 && ` for ${minutes} minutes`}.
           {firedAt !== null && (
@@ -87,6 +85,13 @@ function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<voi
       )}
     </li>
   )
+}
+
+function stateOf({ isOn, firedAt, breachedSince, value }: RuleState): [name: string, tone: Tone] {
+  if (!isOn) return ['Off', 'plain']
+  if (firedAt !== null) return ['Firing', 'bad']
+  if (breachedSince !== null) return ['Pending', 'warn']
+  return value === null ? ['Not measured', 'plain'] : ['OK', 'good']
 }
 
 function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<void> }) {

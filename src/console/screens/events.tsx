@@ -245,8 +245,8 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
         <Dialog title={`Replay ${nameCount(matches)}?`} onClose={close}>
           {progress === null ? (
             <p>
-              Homeport applies each event again, newest first. Users whose purchases were wrong gain
-              or lose access at once. You can stop at any time.
+              Homeport applies each event again. The order does not matter. This can give or remove
+              access immediately. You can stop at any time.
             </p>
           ) : (
             <>

@@ -134,6 +134,9 @@ function SignOut() {
           </List>
           <p>Only you can restore them, after you sign in here again.</p>
           <div class="actions end">
+            <button type="button" onClick={() => setDrafts([])}>
+              Stay signed in
+            </button>
             <Action kind="danger" run={() => signOut(drafts)}>
               Delete them and sign out
             </Action>

@@ -14,6 +14,7 @@ export type ChartKind<Point> = {
 
 type ChartProps<Point> = ChartKind<Point> & { steps: Steps<Point>; starts: Start[] }
 
+const DARK = matchMedia('(prefers-color-scheme: dark)')
 const AGES: Record<Age, string> = { current: '', day: 'day before', week: 'week before' }
 
 /** A line chart. Pointing at it, or moving the slider below it, shows all values of a time in words. */
@@ -21,6 +22,7 @@ export function Chart<Point>({ title, series, format, steps, starts }: ChartProp
   const element = useRef<HTMLDivElement>(null)
   const drawn = useRef<ReturnType<typeof drawLines> | null>(null)
   const width = useWidth(element)
+  const scheme = useScheme()
   const { from, stepMs, current } = steps
   const latest = Math.max(
     0,
@@ -46,7 +48,7 @@ export function Chart<Point>({ title, series, format, steps, starts }: ChartProp
     })
     drawn.current = chart
     return () => chart.destroy()
-  }, [width, steps])
+  }, [width, scheme, steps])
   const shown = describe(lines, at, format)
   return (
     <Card title={title}>
@@ -88,6 +90,17 @@ export function Chart<Point>({ title, series, format, steps, starts }: ChartProp
       <p class="soft">{summaryOf(lines, format)}</p>
     </Card>
   )
+}
+
+/** Whether the page is dark. A canvas keeps its colours when the scheme changes, so it must be drawn again. */
+function useScheme(): boolean {
+  const [isDark, setDark] = useState(() => DARK.matches)
+  useEffect(() => {
+    const update = () => setDark(DARK.matches)
+    DARK.addEventListener('change', update)
+    return () => DARK.removeEventListener('change', update)
+  }, [])
+  return isDark
 }
 
 function useWidth(element: { current: HTMLElement | null }): number {

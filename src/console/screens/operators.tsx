@@ -13,11 +13,7 @@ import { ListBar, Table } from '../ui/table.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 
-const ROLES: [Role, string][] = [
-  ['reader', 'views everything'],
-  ['operator', 'makes changes'],
-  ['owner', 'manages operators'],
-]
+const ROLES: Role[] = ['reader', 'operator', 'owner']
 
 export function OperatorsScreen() {
   const operators = useRemote<OperatorList>('operators')
@@ -103,12 +99,13 @@ export function OperatorsScreen() {
                         style={{ width: 'auto' }}
                         onChange={(event) => void changeRole(name, event.currentTarget.value)}
                       >
-                        {ROLES.map(([one]) => (
+                        {ROLES.map((one) => (
                           <option key={one}>{one}</option>
                         ))}
                       </select>
                       <Confirm
                         label={`Reset sign-in for ${name}`}
+                        shortLabel="Reset sign-in"
                         run={() => change('operators/reset', { name })}
                         done={`New link for ${name} created.`}
                       >
@@ -119,6 +116,7 @@ export function OperatorsScreen() {
                       </Confirm>
                       <Confirm
                         label={`Remove ${name}`}
+                        shortLabel="Remove"
                         run={() => change('operators/remove', { name })}
                         done={`Removed ${name}.`}
                       >
@@ -146,13 +144,16 @@ function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promis
   }
   return (
     <Card title="Invite an operator">
+      <p class="soft">
+        Readers view everything, operators also make changes, and owners also manage operators.
+      </p>
       <Problems>
         <div class="fields">
           <TextField label="Name" path="name" value={name} autocomplete="off" onChange={setName} />
           <SelectField
             label="Role"
             value={role}
-            options={ROLES.map(([one, meaning]) => [one, `${words(one)}: ${meaning}`])}
+            options={ROLES.map((one) => [one, words(one)])}
             onChange={setRole}
           />
           <Action kind="primary" disabled={name.trim() === ''} run={invite}>

@@ -77,10 +77,9 @@ function Summary({ overview }: { overview: Overview }) {
   const tone = failing.length > 0 ? 'bad' : warnings.length > 0 ? 'warn' : 'good'
   return (
     <p class={`sentence ${tone}`}>
-      {failing.length === 0
-        ? 'All systems operational'
-        : `Not working: ${failing.map(words).join(', ')}`}
-      {warnings.length === 0 ? '.' : `. Needs attention: ${warnings.join(', ')}.`}
+      {failing.length > 0 && `Not working: ${failing.map(words).join(', ')}. `}
+      {warnings.length > 0 && `Needs attention: ${warnings.join(', ')}.`}
+      {tone === 'good' && 'All systems operational.'}
     </p>
   )
 }
@@ -152,7 +151,11 @@ function Tiles({ overview }: { overview: Overview }) {
         name="Free disk space"
         value={bytes(disk.freeBytes)}
         tone={disk.freeBytes < disk.minFreeBytes * 2 ? 'bad' : 'plain'}
-        note={`Uploads stop below ${bytes(disk.minFreeBytes)}`}
+        note={
+          disk.minFreeBytes === 0
+            ? 'Uploads are not limited'
+            : `Uploads stop below ${bytes(disk.minFreeBytes)}`
+        }
       />
       <Tile
         to={linkTo('metrics')}

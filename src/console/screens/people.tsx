@@ -23,7 +23,7 @@ const COLUMNS: Column<FoundUser>[] = [
         {email && !emailVerified && (
           <>
             {' '}
-            <Badge tone="warn">unverified</Badge>
+            <span class="soft">unverified</span>
           </>
         )}
         {name && <div class="soft">{name}</div>}
@@ -63,7 +63,10 @@ function UserSearch() {
               </p>
             )}
             {rows.length === 0 && next === null && strangers.length === 0 && eventId === null && (
-              <Empty>{emptyText(text, isFiltered)}</Empty>
+              <Empty>
+                {emptyText(text, isFiltered)}{' '}
+                {text !== '' && <a href={linkTo('purchases', { id: text })}>Search purchases</a>}
+              </Empty>
             )}
             {rows.length > 0 && <ListBar noun="user" total={total} csv={path} isPersonal />}
             <Table caption="Users" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />

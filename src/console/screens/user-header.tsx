@@ -1,8 +1,10 @@
 import type { Timeline } from '../../features/billing/access/timeline.ts'
 import type { Profile } from '../../features/users/profile/service.ts'
 import type { Users } from '../../features/users/users.ts'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
 import { ACCESS, placeName, storeName } from '../purchase-words.ts'
+import { linkTo } from '../router.ts'
 import { Badge, type Fact, Facts, Sentence, Time, TimeAgo, Title } from '../ui/parts.tsx'
 
 type AccessSummary = ReplyOf<Timeline['summarize']>
@@ -32,8 +34,11 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
           {!email && <Badge>Guest</Badge>}
           <Badge tone={tone}>{status}</Badge>
         </p>
-        <p class={`sentence ${access.isActive ? tone : 'off'}`}>
-          <Sentence>{access.sentence}</Sentence>
+        <p class={`sentence ${access.failedEvent ? 'warn' : access.isActive ? tone : 'off'}`}>
+          <Sentence>{access.sentence}</Sentence>{' '}
+          {access.failedEvent && (
+            <a href={linkTo(`events/${encodeSegment(access.failedEvent)}`)}>Open the event</a>
+          )}
         </p>
         <Facts
           items={[

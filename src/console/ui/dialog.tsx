@@ -42,10 +42,15 @@ type ConfirmProps = {
   done: string
   /** A text that the operator must type to confirm. */
   confirmText?: string
+  /** The text of the first button where its place says the rest. */
+  shortLabel?: string
+  /** The action can be undone, so its buttons are not red. */
+  isReversible?: boolean
 }
 
-/** A button for a destructive action, which asks for confirmation first. */
-export function Confirm({ label, children, run, done, confirmText }: ConfirmProps) {
+/** A button for an action that asks for confirmation first. */
+export function Confirm(props: ConfirmProps) {
+  const { label, shortLabel = label, children, run, done, confirmText, isReversible } = props
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
   const confirm = async () => {
@@ -54,8 +59,13 @@ export function Confirm({ label, children, run, done, confirmText }: ConfirmProp
   }
   return (
     <>
-      <button type="button" class="danger" onClick={() => setOpen(true)}>
-        {label}
+      <button
+        type="button"
+        class={isReversible ? '' : 'danger'}
+        aria-label={label}
+        onClick={() => setOpen(true)}
+      >
+        {shortLabel}
       </button>
       {isOpen && (
         <Dialog title={label} onClose={() => setOpen(false)}>
@@ -74,7 +84,7 @@ export function Confirm({ label, children, run, done, confirmText }: ConfirmProp
               Cancel
             </button>
             <Action
-              kind="danger"
+              kind={isReversible ? 'primary' : 'danger'}
               disabled={confirmText !== undefined && text !== confirmText}
               done={done}
               run={confirm}

@@ -73,7 +73,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
-    const { sentence, purchases, plans, heldBy } = await assess(userId, 'production')
+    const { sentence, purchases, plans, heldBy, failure } = await assess(userId, 'production')
     const [best] = heldBy === null ? purchases : []
     const end = best?.effectiveEnd ?? null
     return {
@@ -84,6 +84,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       isActive: best?.active ?? false,
       willRenew: best?.willRenew ?? false,
       endsAt: iso(end),
+      /** The latest event that could not be applied; null for none. */
+      failedEvent: failure?.eventId ?? null,
     }
   }
 
@@ -112,23 +114,24 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const stored = all.filter((purchase) => environments.includes(purchase.environment))
     const purchases = assessWithPlans(stored, plans, now().getTime(), accessSettings)
     const { ids = [], heldBy = null } = customer ?? {}
+    const failure = await latestFailure(ids.length === 0 ? [userId] : ids, environment)
     const sentence = explainAccess({
       environment,
       isUnknown: customer === null,
       heldBy,
       purchases,
       hasOtherPurchases: all.length > stored.length,
-      failedAt: await latestFailure(ids.length === 0 ? [userId] : ids, environment),
+      failedAt: failure?.receivedAt ?? null,
       planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
     })
-    return { sentence, purchases, plans, ids, heldBy }
+    return { sentence, purchases, plans, ids, heldBy, failure }
   }
 
-  /** When the latest event of these users that could not be applied was received. */
+  /** The latest event of these users that could not be applied. */
   async function latestFailure(ids: string[], environment: Environment) {
-    const { id, appUserId, environment: stated, receivedAt } = billingEvents
+    const { id, eventId, appUserId, environment: stated, receivedAt } = billingEvents
     const [row] = await db.read
-      .select({ receivedAt })
+      .select({ eventId, receivedAt })
       .from(billingEvents)
       .where(
         and(
@@ -139,7 +142,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       )
       .orderBy(desc(id))
       .limit(1)
-    return row?.receivedAt ?? null
+    return row ?? null
   }
 
   async function purchasesOf(customerId: string) {
