@@ -4,7 +4,8 @@ import { isRule } from './rule-words.ts'
 export type Difference = { path: string; before: unknown; after: unknown }
 
 /**
- * The differences between two JSON values by path, such as `ios.latestVersion` or `0.name.de`. A
+ * The differences between two JSON values by path, such as `ios.latestVersion` or
+ * `pro_year.name.de`. A
  * rule is compared as a whole, because its conditions are understood only together.
  */
 export function differencesBetween(earlier: unknown, later: unknown, path = ''): Difference[] {
@@ -48,12 +49,21 @@ function membersOf(earlier: unknown, later: unknown, path: string) {
   const after = later ?? emptyRulesLike(earlier)
   if (!isTree(before) || !isTree(after)) return null
   if (Array.isArray(before) !== Array.isArray(after)) return null
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => ({
+  const items = itemNames(before)
+  const areSameItems = items.length > 0 && items.join('\n') === itemNames(after).join('\n')
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name, at) => ({
     name,
-    path: path === '' ? name : `${path}.${name}`,
+    path: [...(path === '' ? [] : [path]), areSameItems ? items[at] : name].join('.'),
     before: ownValue(before, name),
     after: ownValue(after, name),
   }))
+}
+
+/** The names of the items of a list, such as codes of plans; empty if one has no name. */
+function itemNames(list: Record<string, unknown>): string[] {
+  if (!Array.isArray(list)) return []
+  const names = list.map((item) => item?.code ?? Object.values(item?.question ?? {})[0])
+  return names.every((name) => typeof name === 'string') ? names : []
 }
 
 /** An empty list for a list of rules, and an empty object for several lists by key. */

@@ -21,14 +21,14 @@ browserTest('a second editor sees the published changes and keeps their own', as
   await press(mine, 'Publish 2 changes')
   const conflict = mine.getByRole('dialog', { name: 'olga published while you were editing' })
   expect(await textOf(conflict.locator('.changes'))).toBe(
-    'termsUrl: https://example.com/terms → https://example.com/terms/2',
+    'Terms URL: https://example.com/terms → https://example.com/terms/2',
   )
   expect(await readApp(SETTINGS)).toMatchObject({ underMaintenance: false })
   await press(mine, 'Reapply my changes')
   const changes = mine.getByRole('dialog', { name: 'Publish these changes' }).locator('.changes li')
   expect((await Promise.all((await changes.all()).map(textOf))).toSorted()).toEqual([
-    'privacyUrl: https://example.com/privacy → https://example.com/privacy/2',
-    'underMaintenance: no → yes',
+    'Privacy URL: https://example.com/privacy → https://example.com/privacy/2',
+    'Under maintenance: no → yes',
   ])
   await press(mine, 'Publish 2 changes')
   await mine.getByText('Published.').waitFor()
@@ -79,7 +79,7 @@ browserTest('rolls back to an old version', async () => {
   expect(await textOf(newest)).toContain(`Version ${version + 2}`)
   expect(await newest.locator('.badge.good').count()).toBe(1)
   expect(await page.locator('.list .badge.good').count()).toBe(1)
-  expect(await textOf(newest.locator('.changes'))).toContain('supportEmail: help@example.com')
+  expect(await textOf(newest.locator('.changes'))).toContain('Support email: help@example.com')
   await context.close()
 })
 
@@ -96,7 +96,7 @@ browserTest('undoes the change of one version and keeps later ones', async () =>
   const dialog = page.getByRole('dialog')
   await dialog.locator('.changes').waitFor()
   expect(await textOf(dialog.locator('.changes'))).toBe(
-    `supportEmail: wrong@example.com → ${content.supportEmail}`,
+    `Support email: wrong@example.com → ${content.supportEmail}`,
   )
   await dialog.getByRole('button', { name: 'Undo version' }).click()
   await page.getByText(`Undid version ${version + 1}.`).waitFor()
@@ -118,7 +118,7 @@ browserTest('undoes one of the changes of a version', async () => {
   await page.getByRole('link', { name: 'History' }).click()
   await press(page, `Undo version ${version + 1}`)
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('checkbox', { name: 'termsUrl' }).uncheck()
+  await dialog.getByRole('checkbox', { name: 'Terms URL' }).uncheck()
   await dialog.getByRole('button', { name: 'Undo version' }).click()
   await page.getByText(`Undid version ${version + 1}.`).waitFor()
   expect(await readApp(SETTINGS)).toMatchObject({

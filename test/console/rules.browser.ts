@@ -69,8 +69,8 @@ browserTest('publishes a minimum version for 20% of people in Germany', async ()
   const changes = page.getByRole('dialog', { name: 'Publish these changes' }).locator('.changes li')
   await changes.first().waitFor()
   expect(await Promise.all((await changes.all()).map(textOf))).toEqual([
-    'ios.latestVersion: 1.0.0 → 3.2',
-    'ios.supportedVersion, rule 1: set to 3.2 in Germany for 20% of users',
+    'iOS latest version: 1.0.0 → 3.2',
+    'iOS supported version, rule 1: set to 3.2 in Germany for 20% of users',
   ])
   await press(page, 'Publish 2 changes')
   await page.getByText('Published.').waitFor()

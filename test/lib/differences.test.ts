@@ -15,6 +15,15 @@ test.each([
     [['ios.version', '1', '2']],
   ],
   [[{ name: { de: 'x' } }], [{ name: { de: 'y' } }], [['0.name.de', 'x', 'y']]],
+  [[{ code: 'pro', price: 1 }], [{ code: 'pro', price: 2 }], [['pro.price', 1, 2]]],
+  [
+    [{ code: 'a' }, { code: 'b' }],
+    [{ code: 'b' }, { code: 'a' }],
+    [
+      ['0.code', 'a', 'b'],
+      ['1.code', 'b', 'a'],
+    ],
+  ],
   [[1, 2], [1], [['1', 2, null]]],
   [{ a: { b: 1 } }, { a: 'text' }, [['a', { b: 1 }, 'text']]],
   [{ a: [] }, { a: {} }, [['a', [], {}]]],

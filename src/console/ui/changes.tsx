@@ -1,6 +1,6 @@
 import type { Difference } from '../../lib/differences.ts'
 import { describePath } from '../../lib/rule-words.ts'
-import { isIsoTime, value } from '../format.ts'
+import { isIsoTime, value, words } from '../format.ts'
 import { Time } from './parts.tsx'
 
 /** A choice of changes: the paths of those left out. */
@@ -13,7 +13,7 @@ export function Changes({ changes, choice }: { changes: Difference[]; choice?: C
       {changes.map(({ path, before, after }) => (
         <li key={path}>
           {choice && <Include path={path} choice={choice} />}
-          <strong>{describePath(path)}</strong>:{' '}
+          <strong>{labelOf(path)}</strong>:{' '}
           {before === null ? (
             'set to'
           ) : (
@@ -36,11 +36,17 @@ function Include({ path, choice: { leftOut, onChange } }: { path: string; choice
   return (
     <input
       type="checkbox"
-      aria-label={describePath(path)}
+      aria-label={labelOf(path)}
       checked={!leftOut.includes(path)}
       onChange={(event) => onChange(event.currentTarget.checked ? others : [...others, path])}
     />
   )
+}
+
+/** `iOS supported version, rule 1`. Paths with codes of plans or questions remain as they are. */
+function labelOf(path: string): string {
+  const described = describePath(path)
+  return /^[a-z.]+(, rule \d+)?$/i.test(described) ? words(described) : described
 }
 
 function Value({ of }: { of: unknown }) {

@@ -31,7 +31,7 @@ const KINDS: [string, Kind][] = [
       path: '/api/user/pricing_plans/v1',
       counter: null,
       edit: ([free, ...rest], mark) => [{ ...free, paymentProductId: mark }, ...rest],
-      changed: '0.paymentProductId',
+      changed: 'free.paymentProductId',
       spoil: ([free, ...rest]) => [{ ...free, price: -1 }, ...rest],
     },
   ],
@@ -41,7 +41,7 @@ const KINDS: [string, Kind][] = [
       path: '/api/user/faqs/v1',
       counter: 'faqs',
       edit: ([first, ...rest], mark) => [{ ...first, category: mark }, ...rest],
-      changed: '0.category',
+      changed: 'How do I cancel my subscription?.category',
       spoil: ([first, ...rest]) => [{ ...first, category: 7 }, ...rest],
     },
   ],
@@ -199,8 +199,11 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
 type ListedVersion = { version: number; note: string; differences: object[] }
 
 // biome-ignore lint/suspicious/noExplicitAny: a value of any shape
+/** Edits change the first item of a list. */
 function valueAt(content: any, path: string): unknown {
-  return path.split('.').reduce((value, name) => value[name], content)
+  return path
+    .split('.')
+    .reduce((value, name) => (Array.isArray(value) ? value[0] : value[name]), content)
 }
 
 async function publish(browser: OperatorBrowser, kind: string, edit: Kind['edit'], mark: string) {
