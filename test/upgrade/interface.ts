@@ -1,0 +1,135 @@
+import { join } from 'node:path'
+import { createTestApp } from '../support/app.ts'
+
+export type Json = { [name: string]: unknown }
+/** Apps send requests and read responses: a new required field breaks the former, a missing one the latter. */
+type Side = 'request' | 'response'
+
+const FILE = join(import.meta.dir, 'data', 'interface.json.zst')
+const DOCUMENTS = ['/docs/json', '/docs/server/json']
+const METHODS = /^(get|put|post|patch|delete)$/
+
+/** Today's OpenAPI documents, with the references resolved. */
+export async function readInterface(): Promise<Json> {
+  await using app = await createTestApp()
+  const documents: Json = {}
+  for (const path of DOCUMENTS) {
+    const { json } = await app.ask('GET', path)
+    documents[path] = resolve(json.paths, json)
+  }
+  return documents
+}
+
+/** The documents of the last release. */
+export async function readReleased(): Promise<Json> {
+  return JSON.parse(Bun.zstdDecompressSync(await Bun.file(FILE).bytes()).toString())
+}
+
+/** Where `now` lacks what `before` has, or requires more. */
+export function findRemovals(before: Json, now: Json): string[] {
+  return Object.entries(before).flatMap(([document, paths]) =>
+    Object.entries(paths as Json).flatMap(([path, operations]) =>
+      Object.entries(operations as Json)
+        .filter(([method]) => METHODS.test(method))
+        .flatMap(([method, operation]) => {
+          const place = `${method.toUpperCase()} ${path}`
+          const today = at(now, document, path, method)
+          if (today === undefined) return [`${place} is missing`]
+          return findInOperation(operation as Json, today, place)
+        }),
+    ),
+  )
+}
+
+function findInOperation(before: Json, now: Json, place: string): string[] {
+  const removals = findInParameters(before, now, place)
+  for (const [type, { schema }] of contentsOf(before['requestBody'])) {
+    const today = at(now, 'requestBody', 'content', type, 'schema')
+    removals.push(...findInSchema(schema, today, `${place} body`, 'request'))
+  }
+  for (const [status, reply] of Object.entries((before['responses'] ?? {}) as Json)) {
+    if (at(now, 'responses', status) === undefined) removals.push(`${place} ${status} is missing`)
+    for (const [type, { schema }] of contentsOf(reply)) {
+      const today = at(now, 'responses', status, 'content', type, 'schema')
+      removals.push(...findInSchema(schema, today, `${place} ${status}`, 'response'))
+    }
+  }
+  return removals
+}
+
+function findInParameters(before: Json, now: Json, place: string): string[] {
+  const [earlier, today] = [before, now].map(({ parameters }) => (parameters ?? []) as Json[])
+  const find = (list: Json[] = [], one: Json) =>
+    list.find((other) => other['name'] === one['name'] && other['in'] === one['in'])
+  const missing = earlier?.filter((one) => !find(today, one)) ?? []
+  const demanded =
+    today?.filter((one) => one['required'] && !find(earlier, one)?.['required']) ?? []
+  return [
+    ...missing.map(({ name }) => `${place} no longer accepts ${name}`),
+    ...demanded.map(({ name }) => `${place} requires ${name}`),
+  ]
+}
+
+function findInSchema(before: unknown, now: unknown, place: string, side: Side): string[] {
+  if (!isTree(before)) return []
+  if (!isTree(now)) return [`${place} is missing`]
+  const removals: string[] = []
+  for (const [name, schema] of Object.entries((before['properties'] ?? {}) as Json)) {
+    removals.push(...findInSchema(schema, at(now, 'properties', name), `${place}.${name}`, side))
+  }
+  removals.push(...findInSchema(before['items'], now['items'], `${place}[]`, side))
+  const [few, many] = side === 'request' ? [now, before] : [before, now]
+  for (const name of listIn(few, 'required')) {
+    if (!listIn(many, 'required').includes(name)) {
+      removals.push(`${place}.${name} is ${side === 'request' ? 'required' : 'optional'}`)
+    }
+  }
+  for (const value of listIn(before, 'enum')) {
+    if (isTree(now) && now['enum'] && !listIn(now, 'enum').includes(value))
+      removals.push(`${place} is never ${JSON.stringify(value)}`)
+  }
+  if (before['type'] !== undefined && now['type'] !== undefined && before['type'] !== now['type']) {
+    removals.push(`${place} is ${now['type']} instead of ${before['type']}`)
+  }
+  for (const kind of ['anyOf', 'oneOf', 'allOf']) {
+    for (const [index, variant] of listIn(before, kind).entries()) {
+      const fits = listIn(now, kind).map((one) => findInSchema(variant, one, place, side))
+      if (!fits.some((found) => found.length === 0))
+        removals.push(...(fits[index] ?? [`${place} lacks a variant`]))
+    }
+  }
+  return removals
+}
+
+function contentsOf(part: unknown): [string, { schema?: unknown }][] {
+  return Object.entries((isTree(part) ? (part['content'] ?? {}) : {}) as { [type: string]: Json })
+}
+
+/** Replaces the references to components by what they name. No schema of ours contains itself. */
+function resolve(value: unknown, root: Json): unknown {
+  if (Array.isArray(value)) return value.map((one) => resolve(one, root))
+  if (!isTree(value)) return value
+  const { $ref } = value
+  if (typeof $ref === 'string') return resolve(at(root, ...$ref.slice(2).split('/')), root)
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolve(one, root)]))
+}
+
+/** What is at a path; undefined for nothing. */
+export function at(tree: unknown, ...path: string[]): Json | undefined {
+  return path.reduce<unknown>((found, name) => (isTree(found) ? found[name] : undefined), tree) as
+    | Json
+    | undefined
+}
+
+function listIn(tree: Json, name: string): unknown[] {
+  return (tree[name] ?? []) as unknown[]
+}
+
+function isTree(value: unknown): value is Json {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+// `bun test/upgrade/interface.ts` stores today's documents as those of the release.
+if (import.meta.main) {
+  await Bun.write(FILE, Bun.zstdCompressSync(JSON.stringify(await readInterface()), { level: 19 }))
+}
