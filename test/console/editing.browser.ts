@@ -26,6 +26,7 @@ browserTest('a second editor sees the published changes and keeps their own', as
   expect(await readApp(SETTINGS)).toMatchObject({ underMaintenance: false })
   await press(mine, 'Reapply my changes')
   const changes = mine.getByRole('dialog', { name: 'Publish these changes' }).locator('.changes li')
+  await changes.first().waitFor()
   expect((await Promise.all((await changes.all()).map(textOf))).toSorted()).toEqual([
     'Privacy URL: https://example.com/privacy → https://example.com/privacy/2',
     'Under maintenance: no → yes',
