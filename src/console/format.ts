@@ -45,6 +45,11 @@ export function number(value: number): string {
   return NUMBER.format(value)
 }
 
+/** An exchange rate, to seven digits. */
+export function rate(value: number): string {
+  return value.toLocaleString(undefined, { maximumSignificantDigits: 7 })
+}
+
 /** The server stops counting at 1,000. */
 export function upTo1000(count: number): string {
   return count >= 1000 ? '1,000+' : String(count)
@@ -135,4 +140,11 @@ export function words(name: string): string {
     .map((word) => SPECIAL_CASE[word.toLowerCase()] ?? word.toLowerCase())
   const isProper = Object.values(SPECIAL_CASE).includes(first)
   return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ')
+}
+
+/** The English one of a text's translations, else the first. */
+export function inEnglish(text: unknown): string {
+  if (typeof text === 'string') return text
+  const texts = (text ?? {}) as Record<string, string>
+  return texts['en'] ?? Object.values(texts)[0] ?? ''
 }

@@ -17,6 +17,8 @@ type RecordsProps = {
   /** The verb for removing a record, such as `Archive`. */
   removeVerb: string
   nameOf: (record: Entry) => string
+  /** What the list shows beside the name. */
+  summaryOf?: (record: Entry) => string
   hidden?: string[]
   /** Further fields of a record. */
   more?: (record: Entry, path: string, onChange: (next: Entry) => void) => ComponentChildren
@@ -24,7 +26,18 @@ type RecordsProps = {
 
 /** A list of records that can be added, edited, reordered and removed. */
 export function Records(props: RecordsProps) {
-  const { records, onChange, schema, path, noun, removeVerb, nameOf, hidden = [], more } = props
+  const {
+    records,
+    onChange,
+    schema,
+    path,
+    noun,
+    removeVerb,
+    nameOf,
+    summaryOf,
+    hidden = [],
+    more,
+  } = props
   const [added, setAdded] = useState<string[]>([])
   const [open, setOpen] = useState<number | null>(null)
   const [invalid] = problemsAt(useProblems(), path)
@@ -59,6 +72,7 @@ export function Records(props: RecordsProps) {
           return (
             <li key={at}>
               <strong>{name}</strong>
+              {summaryOf && <span class="soft">{summaryOf(record)}</span>}
               {missing.length > 0 && <Badge tone="warn">Missing: {missing.join(', ')}</Badge>}
               <span class="actions">
                 <button

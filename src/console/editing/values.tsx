@@ -39,7 +39,7 @@ function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
   const tree = (value ?? {}) as Tree
   return Object.entries(tree).flatMap(([name, part]): Fact[] => {
     const partSchema = schema.properties?.[name] ?? {}
-    const label = prefix === '' ? words(name) : `${prefix}: ${name}`
+    const label = prefix === '' ? words(name) : `${prefix}: ${words(name)}`
     if (name.startsWith('_')) return []
     if (isLocalText(partSchema)) return textFacts(label, part)
     if (Array.isArray(part)) {

@@ -1,5 +1,6 @@
 import { Publishing } from '../editing/publishing.tsx'
 import { Records } from '../editing/records.tsx'
+import { inEnglish } from '../format.ts'
 
 type Faqs = Record<string, unknown>[]
 
@@ -19,10 +20,4 @@ export function FaqsScreen() {
       )}
     </Publishing>
   )
-}
-
-function inEnglish(text: unknown): string {
-  if (typeof text === 'string') return text
-  const texts = (text ?? {}) as Record<string, string>
-  return texts['en'] ?? Object.values(texts)[0] ?? ''
 }

@@ -3,6 +3,7 @@ import { read } from '../api.ts'
 import { CustomLimits } from '../editing/custom-limits.tsx'
 import { Publishing } from '../editing/publishing.tsx'
 import { Records } from '../editing/records.tsx'
+import { inEnglish } from '../format.ts'
 import { TextField } from '../ui/fields.tsx'
 import { Action, Card, List } from '../ui/parts.tsx'
 
@@ -33,6 +34,11 @@ export function PlansScreen() {
             <CustomLimits plan={plan} path={path} onChange={onChange} />
           )}
           nameOf={({ code }) => String(code ?? '')}
+          summaryOf={({ name, price, currency }) =>
+            [inEnglish(name), price, String(currency ?? '').toUpperCase()]
+              .filter(Boolean)
+              .join(' · ')
+          }
         />
       )}
     </Publishing>

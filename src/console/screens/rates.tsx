@@ -1,5 +1,6 @@
 import type { Rates as RatesService } from '../../features/rates/service.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
+import { rate } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Card, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
@@ -63,7 +64,7 @@ export function RatesScreen() {
                     kind: 'number',
                     sort: 'rate',
                     value: ([, rate]) => rate,
-                    cell: ([, rate]) => rate,
+                    cell: ([, value]) => rate(value),
                   },
                 ]}
               />

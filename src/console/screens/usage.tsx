@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Usage } from '../../features/usage/service.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
-import { number } from '../format.ts'
+import { number, words } from '../format.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { Badge, Card, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -27,7 +27,7 @@ export function UsageScreen() {
               <SelectField
                 label="Limit"
                 value={name}
-                options={names.map((one) => [one, one])}
+                options={names.map((one) => [one, words(one)])}
                 onChange={setLimit}
               />
             </div>
@@ -85,7 +85,7 @@ export function UserUsage({ id }: { id: string }) {
             keyOf={({ name }) => name}
             empty="This user has no plan."
             columns={[
-              { name: 'Limit', cell: ({ name }) => name },
+              { name: 'Limit', cell: ({ name }) => words(name) },
               {
                 name: 'Used',
                 kind: 'number',

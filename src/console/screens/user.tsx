@@ -260,7 +260,7 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
           ],
           [
             'Language, currency, time zone',
-            `${profile.locale}, ${profile.currency}, ${profile.timezone}`,
+            `${profile.locale}, ${profile.currency.toUpperCase()}, ${profile.timezone}`,
           ],
           ['Registered', <Time key="at" at={account.createdAt} />],
         ]}
