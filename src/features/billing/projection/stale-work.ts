@@ -18,7 +18,8 @@ type StaleWorkDeps = {
 
 /** How long one slice may block the event loop. */
 const SLICE_MS = 6
-const PURCHASES_PER_PAGE = 16
+/** How many purchases are reassigned before the clock is checked; one if the customer has many transfers. */
+const PURCHASES_PER_CHECK = 16
 const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 /**
@@ -150,6 +151,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
   /** `deadline` is compared with `performance.now()`. */
   async function reassignSome(tx: Tx, customerId: string, afterPurchase: string, deadline: number) {
     const cache = createLookupCache()
+    const perCheck = (await hasManyTransfers(tx, customerId)) ? 1 : PURCHASES_PER_CHECK
     for (let after = afterPurchase; ; ) {
       const rows = await tx
         .selectDistinct({ purchaseKey: purchaseOwners.purchaseKey })
@@ -158,13 +160,12 @@ export function createStaleWork(deps: StaleWorkDeps) {
           and(eq(purchaseOwners.customerId, customerId), gt(purchaseOwners.purchaseKey, after)),
         )
         .orderBy(asc(purchaseOwners.purchaseKey))
-        .limit(PURCHASES_PER_PAGE)
-      if (rows.length === 0) return false
-      for (const { purchaseKey } of rows) {
-        await reassignPurchase(tx, purchaseKey, cache)
-        after = purchaseKey
-        if (performance.now() > deadline) return keepForLater(tx, [customerId], after)
-      }
+        .limit(perCheck)
+      const last = rows.at(-1)
+      if (!last) return false
+      for (const { purchaseKey } of rows) await reassignPurchase(tx, purchaseKey, cache)
+      after = last.purchaseKey
+      if (performance.now() > deadline) return keepForLater(tx, [customerId], after)
     }
   }
 
