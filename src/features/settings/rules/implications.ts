@@ -1,6 +1,5 @@
 import { compareVersions } from '../../../lib/versions.ts'
 import type { Condition } from './conditions.ts'
-import { isVariantOf } from './matching.ts'
 
 type ConditionName = keyof Condition
 
@@ -18,8 +17,7 @@ const GUARANTEES: {
     [belowVersion, maxVersion].some(
       (highest) => highest !== undefined && compareVersions(highest, wanted) <= 0,
     ),
-  languages: ({ languages }, wanted) =>
-    languages?.every((tag) => wanted.some((language) => isVariantOf(tag, language))) ?? false,
+  languages: ({ languages }, wanted) => languages?.every(isVariantOfAny(wanted)) ?? false,
   countries: ({ countries }, wanted) => isSubset(countries, wanted),
   plans: ({ plans }, wanted) => isSubset(plans, wanted),
   percent: ({ percent }, wanted) => wanted === 100 || (percent !== undefined && percent <= wanted),
@@ -41,13 +39,12 @@ export function areExclusive(a: Condition, b: Condition): boolean {
     (a.platform !== undefined && b.platform !== undefined && a.platform !== b.platform) ||
     startsAfter(a, b) ||
     startsAfter(b, a) ||
-    areApart(a.countries, b.countries, (one, other) => one === other) ||
-    areApart(a.plans, b.plans, (one, other) => one === other) ||
-    areApart(
-      a.languages,
-      b.languages,
-      (one, other) => isVariantOf(one, other) || isVariantOf(other, one),
-    )
+    areApart(a.countries, b.countries) ||
+    areApart(a.plans, b.plans) ||
+    (a.languages !== undefined &&
+      b.languages !== undefined &&
+      !a.languages.some(isVariantOfAny(b.languages)) &&
+      !b.languages.some(isVariantOfAny(a.languages)))
   )
 }
 
@@ -59,15 +56,20 @@ function startsAfter({ minVersion }: Condition, { belowVersion, maxVersion }: Co
   )
 }
 
-function areApart(
-  a: string[] | undefined,
-  b: string[] | undefined,
-  overlap: (one: string, other: string) => boolean,
-): boolean {
+function areApart(a: string[] | undefined, b: string[] | undefined): boolean {
   if (a === undefined || b === undefined) return false
-  return !a.some((one) => b.some((other) => overlap(one, other)))
+  return new Set(a).isDisjointFrom(new Set(b))
 }
 
 function isSubset(members: string[] | undefined, all: string[]): boolean {
-  return members?.every((one) => all.includes(one)) ?? false
+  return members !== undefined && new Set(members).isSubsetOf(new Set(all))
+}
+
+/** Finds variants of the languages by their prefixes: long lists are compared often. */
+function isVariantOfAny(languages: string[]): (tag: string) => boolean {
+  const known = new Set(languages.map((language) => language.toLowerCase()))
+  return (tag) => {
+    const parts = tag.toLowerCase().split('-')
+    return parts.some((_, at) => known.has(parts.slice(0, at + 1).join('-')))
+  }
 }

@@ -117,7 +117,7 @@ function matchesLanguage([preferred]: string[], wanted: string[]): boolean {
 }
 
 /** Whether `pt-BR` is `pt-br` or `pt`. */
-export function isVariantOf(tag: string, language: string): boolean {
+function isVariantOf(tag: string, language: string): boolean {
   return `${tag.toLowerCase()}-`.startsWith(`${language.toLowerCase()}-`)
 }
 
