@@ -30,8 +30,11 @@ export type ExportCsv = ReturnType<typeof createCsvExport>
 const ROWS_PER_SLICE = 200
 /** Without it, Excel reads UTF-8 as the local code page. */
 const BYTE_ORDER_MARK = '\u{feff}'
-/** How spreadsheets recognise a formula. https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/
+/**
+ * Where a spreadsheet may see a formula: at the start, and where it might split the text into cells or rows.
+ * https://owasp.org/www-community/attacks/CSV_Injection
+ */
+const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/g
 /** Quoted, because spreadsheets of some languages separate cells with `;` or tabs. */
 const NEEDS_QUOTES = /[",;\t\r\n]/
 
@@ -109,7 +112,7 @@ function csvLine(values: unknown[]): string {
 
 function cellOf(value: unknown): string {
   const text = textOf(value)
-  const safe = typeof value !== 'number' && FORMULA.test(text) ? `'${text}` : text
+  const safe = typeof value === 'number' ? text : text.replaceAll(FORMULA, "'")
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
