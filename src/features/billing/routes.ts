@@ -72,6 +72,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         if (signingSecret !== null) verify(request, bytes, signingSecret)
         const delivery = readDelivery(readJson(bytes), bytes)
         if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
+        if (isOwnEvent(delivery.event)) throw malformed('Only Homeport records such events.')
         return receiveDelivery(billing, delivery)
       },
       {
@@ -132,4 +133,9 @@ export async function receiveDelivery(
     if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
     throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })
   }
+}
+
+/** Whether an event has a type or an id of those that Homeport records itself: grants, links, corrections. */
+function isOwnEvent({ type, id }: { type: string; id: string }): boolean {
+  return /^HOMEPORT_/.test(type) || /^(grant|revoke|claim|homeport):/.test(id)
 }

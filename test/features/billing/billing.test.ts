@@ -274,3 +274,16 @@ function deliver(app: TestApp, json: unknown) {
 async function events(app: TestApp) {
   return (await app.services.eventSearch.find({})).events
 }
+
+test.each([
+  ['type', { id: 'forged', type: 'HOMEPORT_ACCESS_GRANTED' }],
+  ['id', { id: 'revoke:01a20a23-28b4-763c-89cb-60ef49e1a2de', type: 'TEST' }],
+])(
+  'refuses a delivery with the %s of an event that only Homeport records',
+  async (_what, event) => {
+    await using app = await createTestApp()
+    const json = { event: { ...event, app_user_id: 'ann', event_timestamp_ms: 1 } }
+    const reply = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+    expect([reply.status, reply.json.message]).toEqual([400, 'Only Homeport records such events.'])
+  },
+)
