@@ -87,7 +87,8 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   async function authorize(request: Request, server: unknown, route: string): Promise<void> {
     if (visitors.has(request)) return
     const origin = originOf(request)
-    if (!SAFE_METHODS.has(request.method) && !isFromConsole(request, origin))
+    const isSafe = SAFE_METHODS.has(request.method)
+    if (isSafe ? isFromOtherSite(request) : !isFromConsole(request, origin))
       throw crossOriginRequest()
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const [access, proof] = declared.get(`${method} ${route}`) ?? []
@@ -124,6 +125,12 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   /** The origin of the page that sent a request: from its Origin header, else the console's own. */
   function originOf(request: Request): string {
     return request.headers.get('origin') ?? baseUrl ?? ownOriginOf(request)
+  }
+
+  /** Whether a page of another origin has made the browser read: an export is recorded even if the page cannot see it. */
+  function isFromOtherSite({ headers }: Request): boolean {
+    const site = headers.get('sec-fetch-site')
+    return site !== null && site !== 'same-origin' && site !== 'none'
   }
 
   function isFromConsole(request: Request, origin: string): boolean {
