@@ -108,3 +108,10 @@ function readerOf(body: ReadableStream<Uint8Array> | null) {
     }
   }
 }
+
+test.each(['same-site', 'cross-site'])('refuses reading from a %s page', async (site) => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const headers = { 'sec-fetch-site': site }
+  expect((await ann.ask('GET', 'audit', { headers })).status).toBe(403)
+})
