@@ -96,7 +96,8 @@ export async function publish(page: Page, note = '') {
   await review(page)
   await page.getByLabel('Note').fill(note)
   await press(page, /^Publish (change|\d+ changes)$/)
-  await page.getByText('Published.').waitFor()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByText('Published.').last().waitFor()
 }
 
 /** The card with a title. */

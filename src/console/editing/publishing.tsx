@@ -145,8 +145,8 @@ function Editor<T>(props: EditorWithBase<T>) {
       return setReviewing(false)
     }
     draft.forget()
-    setReviewing(false)
     await onPublished()
+    setReviewing(false)
     showMessage('Published.')
   }
   return (
