@@ -2,8 +2,14 @@ import { and, desc, eq } from 'drizzle-orm'
 import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
+import type { Accounts } from './accounts.ts'
 
-type NotesDeps = { db: UsersDb; now: () => Date; newId: () => string }
+type NotesDeps = {
+  db: UsersDb
+  accounts: Pick<Accounts, 'existsIn'>
+  now: () => Date
+  newId: () => string
+}
 
 export type Notes = ReturnType<typeof createNotes>
 
@@ -11,7 +17,7 @@ export const MAX_NOTE_LENGTH = 2_000
 const MAX_NOTES = 100
 
 /** Operators' notes on a user. Users see them only in the export of their data. */
-export function createNotes({ db, now, newId }: NotesDeps) {
+export function createNotes({ db, accounts, now, newId }: NotesDeps) {
   const { userNotes } = db.tables
   return { list, add, remove, move }
 
@@ -27,12 +33,13 @@ export function createNotes({ db, now, newId }: NotesDeps) {
     })
   }
 
-  /** Throws `conflict` once a user has 100 notes. */
+  /** Throws `not_found` for a user who was deleted meanwhile, and `conflict` once a user has 100 notes. */
   async function add(userId: string, text: string, author: string | null) {
     const trimmed = text.trim()
     if (trimmed === '') throw invalidField('text', 'must not be empty')
     const id = newId()
     await db.write(async (tx) => {
+      if (!(await accounts.existsIn(tx, userId))) throw notFound()
       if ((await tx.$count(userNotes, eq(userNotes.userId, userId))) >= MAX_NOTES) throw tooMany()
       await tx.insert(userNotes).values({ id, userId, text: trimmed, author, createdAt: now() })
     })
