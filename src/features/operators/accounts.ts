@@ -69,7 +69,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   async function remove(name: string) {
     await db.write(async (tx) => {
       const { id, role } = await findOrThrow(tx, name)
-      if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx)
+      if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx, id)
       await tx.delete(operators).where(eq(operators.id, id))
       await operatorCount.invalidate(tx)
     })
@@ -78,7 +78,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   async function changeRole(name: string, role: Role): Promise<Role> {
     return db.write(async (tx) => {
       const before = await findOrThrow(tx, name)
-      if (before.role === 'owner' && role !== 'owner') await requireOtherOwner(tx)
+      if (before.role === 'owner' && role !== 'owner') await requireOtherOwner(tx, before.id)
       await tx.update(operators).set({ role }).where(eq(operators.id, before.id))
       return before.role as Role
     })
@@ -162,10 +162,14 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return Boolean(operator?.passwordHash) || passkeys.length > 0
   }
 
-  async function requireOtherOwner(tx: Tx) {
+  /** Throws `conflict` unless an owner other than `id` can sign in. */
+  async function requireOtherOwner(tx: Tx, id: string) {
     const owners = await tx.select().from(operators).where(eq(operators.role, 'owner'))
-    if (owners.length > 1) return
-    throw new AppError('conflict', 'This is the last owner. Add another owner first.')
+    for (const owner of owners) if (owner.id !== id && (await isSetUp(tx, owner.id))) return
+    throw new AppError(
+      'conflict',
+      'No other owner can sign in. Add another owner, who must open the invitation first.',
+    )
   }
 
   async function findOrThrow(tx: Tx, name: string): Promise<OperatorRow> {
