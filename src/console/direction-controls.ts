@@ -3,6 +3,9 @@ import { options } from 'preact'
 /** Characters that change the order in which text is shown, and so can disguise a name. */
 const CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
+/** Texts that the browser shows, other than in text nodes. */
+const SHOWN_ATTRIBUTES = ['title', 'aria-label', 'placeholder']
+
 /** Shows these characters by their number, in every text of the console. */
 export function showDirectionControls() {
   const before = options.vnode
@@ -10,9 +13,21 @@ export function showDirectionControls() {
     // A text node has no type, and its text in place of properties.
     const node = vnode as unknown as { type: unknown; props: unknown }
     if (node.type === null && typeof node.props === 'string')
-      node.props = node.props.replace(CONTROLS, (control) => `[${nameOf(control)}]`)
+      node.props = withVisibleControls(node.props)
+    if (typeof node.type === 'string') showInAttributes(node.props as Record<string, unknown>)
     before?.(vnode)
   }
+}
+
+function showInAttributes(attributes: Record<string, unknown>) {
+  for (const name of SHOWN_ATTRIBUTES) {
+    const text = attributes[name]
+    if (typeof text === 'string') attributes[name] = withVisibleControls(text)
+  }
+}
+
+export function withVisibleControls(text: string): string {
+  return text.replace(CONTROLS, (control) => `[${nameOf(control)}]`)
 }
 
 /** The names of the controls in a text, such as `U+202E`. */

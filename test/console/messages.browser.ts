@@ -130,7 +130,7 @@ independentTest('makes characters visible that change the order of text', async 
   await world.ask('faqs/publish', { base: version, note: '', content: [...content, faq] })
   await show(page, 'faqs')
   await page.getByText('Invoice [U+202E]fdp.exe').waitFor()
-  await page.getByRole('button', { name: /^Edit Invoice/ }).click()
+  await press(page, 'Edit Invoice [U+202E]fdp.exe')
   const field = page.getByRole('group', { name: 'Question', exact: true }).getByLabel('en')
   expect(await field.inputValue()).toBe(REVERSED)
   await page.getByText('Contains U+202E').waitFor()

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { withVisibleControls } from '../direction-controls.ts'
 import { setupToken } from '../setup-link.ts'
 import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
@@ -12,7 +13,7 @@ export function Login({ state, onSignedIn }: LoginProps) {
   const [token, setToken] = useState(setupToken.value)
   useEffect(() => setupToken.subscribe((next) => next !== null && setToken(next)), [])
   useEffect(() => {
-    document.title = `${state.appName} console`
+    document.title = withVisibleControls(`${state.appName} console`)
   }, [])
   return (
     <main class="login">

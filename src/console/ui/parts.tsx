@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { withVisibleControls } from '../direction-controls.ts'
 import { ago, time, utc } from '../format.ts'
 import { isRestoring } from '../visits.ts'
 import { showMessage } from './messages.tsx'
@@ -11,7 +12,7 @@ export { describeError }
 export function Title({ children, actions }: { children: string; actions?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${children} · Console`
+    document.title = withVisibleControls(`${children} · Console`)
     if (!isRestoring()) heading.current?.focus()
   }, [children])
   return (
