@@ -80,6 +80,16 @@ test('purchases list finds those of no user, and those that a user has twice', a
   expect(await idsOf({ doubled: true })).toEqual(twice.map((one) => one.originalTransactionId))
 })
 
+test('a search for purchases ends when its client has gone', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  for (let at = 0; at < 3; at++) await deliver(app, store.buy({}).notification)
+  const { page } = app.services.stores.purchaseSearch
+  const options = { filter: 'unclaimed', limit: 1 } as const
+  expect((await page(options)).purchases).toHaveLength(1)
+  expect(await page({ ...options, signal: AbortSignal.abort() })).toMatchObject({ purchases: [] })
+})
+
 test('purchases list finds those about which the billing provider and the store disagree', async () => {
   await using world = await createWorld()
   const { app, store, userId } = world

@@ -46,10 +46,10 @@ const purchasesList = dataCommand({
   }),
   work: async (
     { stores: { purchaseSearch }, userIdOf }: Needs,
-    { user, ...options }: Parameters<Stores['purchaseSearch']['list']>[0] & { user: string | null },
+    { user, ...options }: Parameters<Stores['purchaseSearch']['page']>[0] & { user: string | null },
   ) =>
     user === null
-      ? purchaseSearch.list(options)
+      ? (await purchaseSearch.page(options)).purchases
       : purchaseSearch.listOf((await userIdOf(user)) ?? user, options.limit),
   print: (purchases) => purchases.map(formatPurchase).join('\n'),
 })
@@ -93,7 +93,7 @@ const purchasesGive = dataCommand({
   },
   print: ({ userId, purchases }) =>
     `${purchases.map(({ transactionId }) => transactionId).join(', ')} now belongs to ${userId}.`,
-  changes: ({ userId }, { reason }) => ({ userId, reason }),
+  changes: ({ userId }) => ({ userId }),
   target: (_outcome, { id }) => id,
 })
 
@@ -111,10 +111,7 @@ const purchasesTakeBack = dataCommand({
     purchases
       .map(({ transactionId, userId }) => `${transactionId} now belongs to ${userId ?? 'no user'}.`)
       .join('\n'),
-  changes: (purchases: FoundPurchase[], { reason }) => ({
-    userId: purchases[0]?.userId ?? null,
-    reason,
-  }),
+  changes: (purchases: FoundPurchase[]) => ({ userId: purchases[0]?.userId ?? null }),
   target: (_purchases, { id }) => id,
 })
 

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
+import { createSemaphore } from '../../../../lib/semaphore.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { isEffectivelyForever } from '../../access/access-sentence.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
@@ -57,11 +58,14 @@ type ListOptions = {
   limit: number
   /** Rows to examine; the command line waits for more than a page of the console. */
   maxScanned?: number
+  /** Ends the search early, when nobody waits for it any more. */
+  signal?: AbortSignal
 }
 
 export const PURCHASE_ORDERS = ['transaction', '-transaction'] as const
 
 const PAGE_SIZE = 500
+const MAX_WAITING = 20
 /** Examining this many purchases takes a few seconds. */
 const MAX_ROWS_SCANNED = 100_000
 
@@ -69,8 +73,9 @@ const MAX_ROWS_SCANNED = 100_000
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   const { db, transactions, claims, existingUsers, appStore, play, lenienceMs, now } = deps
   const { subscriptions, billingAliases } = db.tables
+  const searchInTurn = createSemaphore({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
   const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
-  return { find, findKnown, findOrThrow, listOf, list, page }
+  return { find, findKnown, findOrThrow, listOf, page }
 
   /**
    * The purchases with the given transaction id, an order id of Google's, or the SHA-256 of a purchase token. Apple
@@ -127,12 +132,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return Promise.all(rows.map(describe))
   }
 
-  /** At most `limit` purchases that match the filter. */
-  async function list(options: ListOptions) {
-    return (await page(options)).purchases
-  }
-
-  /** Like `list`. `next` is the `after` of the next page, null on the last one. */
+  /** At most `limit` purchases that match the filter. `next` is the `after` of the next page, null on the last one. */
   async function page({ filter = null, ...options }: ListOptions) {
     if (filter === 'unacknowledged' || filter === 'gone') {
       const found =
@@ -141,7 +141,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       const lines = known.flatMap(({ items }) => items.map(({ line }) => line))
       return { purchases: await withTransactions(lines), next: null }
     }
-    const { rows, next } = await scanActive({ ...options, filter })
+    const scan = () => scanActive({ ...options, filter })
+    const { rows, next } = filter === null ? await scan() : await searchInTurn(scan)
     return { purchases: await Promise.all(rows.map(describe)), next }
   }
 
@@ -153,6 +154,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     after,
     limit,
     maxScanned = MAX_ROWS_SCANNED,
+    signal,
   }: ListOptions & { filter: keyof typeof filters | null }) {
     const found: Row[] = []
     const prefix = `${environment.toUpperCase()}|`
@@ -161,7 +163,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const pageSize = filter === null ? Math.min(PAGE_SIZE, 2 * limit) : PAGE_SIZE
     let [from, to] = [prefix, `${prefix}~`]
     if (after !== undefined) [from, to] = isDescending ? [from, after] : [after, to]
-    for (let scanned = 0; scanned < maxScanned; ) {
+    for (let scanned = 0; scanned < maxScanned && !signal?.aborted; ) {
       const rows = await db.read
         .select()
         .from(subscriptions)
@@ -278,6 +280,10 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       goneAt: goneAt?.toISOString() ?? null,
     }
   }
+}
+
+function tooMany() {
+  return new AppError('unavailable', 'Other operators are searching. Try again in a few seconds.')
 }
 
 function isGoogleId(id: string): boolean {
