@@ -86,15 +86,15 @@ test('begins with a byte order mark, for Excel', async () => {
 test('lists that hold personal data are written to the audit log when they are exported', async () => {
   await using app = await createTestApp()
   const browser = await signInOperator(app, { name: 'olga' })
-  for (const list of ['events?type=RENEWAL', 'people', 'rates']) {
+  for (const list of ['events?type=RENEWAL&user=bob', 'people?q=bob', 'rates']) {
     const [path, query = ''] = list.split('?')
     expect((await browser.ask('GET', `${path}/export.csv?${query}`)).status).toBe(200)
   }
   const { entries } = await browser.read('audit?operator=olga')
   const exports = entries.filter(({ action }: { action: string }) => action.endsWith('export-csv'))
   expect(exports).toMatchObject([
-    { action: 'people.export-csv', after: {} },
-    { action: 'events.export-csv', after: { type: 'RENEWAL' } },
+    { action: 'people.export-csv', after: { q: '[search text]' } },
+    { action: 'events.export-csv', after: { type: 'RENEWAL', user: '[search text]' } },
   ])
 })
 

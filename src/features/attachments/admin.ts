@@ -69,8 +69,8 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
     .get(
       '/people/:id/files/:key/open',
       async ({ request, params: { id, key }, redirect }) => {
-        const { fileName, url } = await attachments.describe(id, key, baseUrlOf(request))
-        await record(request, { action: 'files.open', target: id, after: { key, fileName } })
+        const { url } = await attachments.describe(id, key, baseUrlOf(request))
+        await record(request, { action: 'files.open', target: id, after: { key } })
         return redirect(url, 303)
       },
       { params: FileParams, ...allow('operator', 'stepUp') },
@@ -78,10 +78,9 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
     .post(
       '/people/:id/files/:key/delete',
       async ({ request, params: { id, key } }) => {
-        const { fileName, size } = await attachments.describe(id, key, '')
+        const { size } = await attachments.describe(id, key, '')
         await attachments.remove(id, key)
-        const before = { key, fileName, size }
-        await record(request, { action: 'files.delete', target: id, before })
+        await record(request, { action: 'files.delete', target: id, before: { key, size } })
         return data(null)
       },
       { params: FileParams, ...allow('operator', 'stepUp') },

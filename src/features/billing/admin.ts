@@ -5,7 +5,7 @@ import { restoreDots } from '../../lib/path-segment.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
-import { slicesOf } from '../../platform/http/csv.ts'
+import { slicesOf, withoutSearchTexts } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import type { PlanLike } from './access/subscription.ts'
@@ -116,7 +116,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
       ({ request, body, server, set }) =>
         progressReply({ request, server, set, log }, async (onProgress, signal) => {
           const outcome = await reprocess(filterOf(body), onProgress, signal)
-          await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
+          const after = { ...withoutSearchTexts(body), ...outcome }
+          await record(request, { action: 'events.replay-many', after })
           return outcome
         }),
       { ...json(ReplayMany), ...allow('operator') },

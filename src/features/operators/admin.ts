@@ -10,7 +10,7 @@ import {
   sessionCookie,
   visitorOf,
 } from '../../platform/http/console-guard.ts'
-import { slicesOf } from '../../platform/http/csv.ts'
+import { slicesOf, withoutSearchTexts } from '../../platform/http/csv.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { requestInfo } from '../../platform/http/request-id.ts'
 import { OPERATORS_CSV } from './accounts.ts'
@@ -247,7 +247,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       async ({ request, query, set }) => {
         set.headers['content-disposition'] = 'attachment; filename="audit.json"'
         const { entries } = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
-        await record(request, { action: 'audit.export', after: query })
+        await record(request, { action: 'audit.export', after: withoutSearchTexts(query) })
         return entries
       },
       { query: AuditQuery, ...allow('operator', 'stepUp') },

@@ -136,10 +136,8 @@ export function userAdmin(deps: UsersAdminDeps) {
     .post(
       '/:id/sessions/:session/end',
       async ({ request, params: { id, session } }) => {
-        const ended = (await devices.list(id, '')).find(({ _id }) => _id === session)
         await devices.end(id, session)
-        const before = { device: ended?.device ?? '', lastUsedAt: ended?.lastUsedAt ?? '' }
-        await record(request, { action: 'user.end-session', target: id, before })
+        await record(request, { action: 'user.end-session', target: id, before: { session } })
         return data(null)
       },
       { params: SessionParams, ...allow('operator') },

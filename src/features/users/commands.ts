@@ -135,9 +135,8 @@ const userInvite = dataCommand({
     return { invited: email }
   },
   print: ({ invited }) => `The invitation to ${invited} is on its way. It works for 7 days.`,
-  // Not the address, which the log must not contain.
+  // Not the address, which the logs must not contain.
   changes: () => ({}),
-  target: ({ invited }) => invited,
 })
 
 const userVerify = dataCommand({

@@ -28,6 +28,8 @@ export type CsvList<Row> = {
 export type ExportCsv = ReturnType<typeof createCsvExport>
 
 const ROWS_PER_SLICE = 200
+/** Filters that may hold an e-mail address, a name or an id of a user. */
+const SEARCH_TEXTS = new Set(['q', 'id', 'user', 'target'])
 /** Without it, Excel reads UTF-8 as the local code page. */
 const BYTE_ORDER_MARK = '\u{feff}'
 /**
@@ -52,7 +54,8 @@ export function createCsvExport({ record, now, log }: CsvDeps) {
     let slice = await readSlice(undefined)
     if (isPersonal) {
       const action = `${name}.export-csv`
-      await record(request, { action, ...(target && { target }), after: { ...query } })
+      const after = withoutSearchTexts(query)
+      await record(request, { action, ...(target && { target }), after })
     }
     disableIdleTimeout(request, server as Server<unknown> | null)
     const encoder = new TextEncoder()
@@ -103,6 +106,14 @@ export function slicesOf<Key extends string, Page extends PageOf<Key>>(
     const page = await list({ after, limit: ROWS_PER_SLICE })
     return { rows: page[key], next: page.next }
   }
+}
+
+/** A filter for the audit log, which must not keep the data of a deleted user. */
+export function withoutSearchTexts(filter: object): Record<string, unknown> {
+  const entries = Object.entries(filter)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, SEARCH_TEXTS.has(name) ? '[search text]' : value]),
+  )
 }
 
 /** A line of a CSV file with its end. Texts that a spreadsheet would run as a formula get a `'` in front. */

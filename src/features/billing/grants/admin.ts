@@ -34,8 +34,8 @@ export function grantsAdmin({ grants, record }: GrantsAdminDeps) {
           by,
           until: until === null ? null : new Date(until),
         })
-        const { id, entitlementId, endsAt, reason } = grant
-        const after = { grant: id, entitlementId, endsAt, reason }
+        const { id, entitlementId, endsAt } = grant
+        const after = { grant: id, entitlementId, endsAt }
         await record(request, { action: 'access.grant', target: userId, after })
         return data(grant)
       },
@@ -45,7 +45,7 @@ export function grantsAdmin({ grants, record }: GrantsAdminDeps) {
       '/:id/grants/:grant/revoke',
       async ({ request, params: { id: userId, grant: id }, body: { reason } }) => {
         const grant = await grants.revoke(userId, id, { by: operatorOf(request).name, reason })
-        const after = { grant: id, entitlementId: grant.entitlementId, reason }
+        const after = { grant: id, entitlementId: grant.entitlementId }
         await record(request, { action: 'access.revoke', target: userId, after })
         return data(grant)
       },

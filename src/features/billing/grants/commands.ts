@@ -47,12 +47,7 @@ const accessGrant = dataCommand({
     return { userId, grant, access: await timeline.explain(userId, 'production') }
   },
   print: ({ grant, access }) => `${grant.id}\n${access}`,
-  changes: ({ grant: { id, entitlementId, endsAt, reason } }) => ({
-    grant: id,
-    entitlementId,
-    endsAt,
-    reason,
-  }),
+  changes: ({ grant: { id, entitlementId, endsAt } }) => ({ grant: id, entitlementId, endsAt }),
   target: ({ userId }) => userId,
 })
 
@@ -72,11 +67,7 @@ const accessRevoke = dataCommand({
     return { userId, grant, access: await timeline.explain(userId, 'production') }
   },
   print: ({ access }) => access,
-  changes: ({ grant }, { reason }) => ({
-    grant: grant.id,
-    entitlementId: grant.entitlementId,
-    reason,
-  }),
+  changes: ({ grant: { id, entitlementId } }) => ({ grant: id, entitlementId }),
   target: ({ userId }) => userId,
 })
 

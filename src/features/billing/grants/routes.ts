@@ -36,8 +36,8 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
       async ({ params: { id: userId }, body: { until, ...wanted }, request }) => {
         const end = until === null ? null : new Date(until)
         const grant = await grants.give({ ...wanted, userId, until: end, by: nameOf(request) })
-        const { id, entitlementId, endsAt, reason } = grant
-        const after = { grant: id, entitlementId, endsAt, reason }
+        const { id, entitlementId, endsAt } = grant
+        const after = { grant: id, entitlementId, endsAt }
         await recordByKey(request, { action: 'access.grant', target: userId, after })
         return data(grant)
       },
@@ -60,7 +60,7 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
       async ({ params: { id: userId, grantId }, query, request }) => {
         const reason = query.reason ?? DEFAULT_REASON
         const grant = await grants.revoke(userId, grantId, { by: nameOf(request), reason })
-        const after = { grant: grantId, entitlementId: grant.entitlementId, reason }
+        const after = { grant: grantId, entitlementId: grant.entitlementId }
         await recordByKey(request, { action: 'access.revoke', target: userId, after })
         return data(grant)
       },
