@@ -6,7 +6,7 @@ import type { Tone } from './ui/parts.tsx'
 type Origin = {
   source: 'store' | 'provider' | 'granted'
   isClaimed: boolean
-  link: { by: string } | null
+  link: { id: string; by: string } | null
 }
 
 /** Active, although payment has failed. */

@@ -122,7 +122,9 @@ function PurchaseCards({ purchase, reload }: CardProps) {
                 reload={reload}
               />
             )}
-            {link !== null && <UndoLink transactionId={transactionId} reload={reload} />}
+            {link !== null && (
+              <UndoLink transactionId={transactionId} link={link} reload={reload} />
+            )}
           </div>
         )}
       </Card>

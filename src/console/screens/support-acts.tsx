@@ -174,10 +174,13 @@ export function GivePurchase(props: {
   )
 }
 
+type UndoLinkProps = { transactionId: string; link: { id: string }; reload: Reload }
+
 /** Undoes a link in one step: the reason is the undo itself. */
-export function UndoLink({ transactionId, reload }: { transactionId: string; reload: Reload }) {
+export function UndoLink({ transactionId, link, reload }: UndoLinkProps) {
   const undo = async () => {
-    await send(`purchases/${encodeSegment(transactionId)}/take-back`, { reason: 'Link undone' })
+    const request = { reason: 'Link undone', link: link.id }
+    await send(`purchases/${encodeSegment(transactionId)}/take-back`, request)
     await reload()
   }
   return (

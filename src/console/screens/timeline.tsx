@@ -179,7 +179,7 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
       )}
       {canEdit.value && link !== null && (
         <div class="actions">
-          <UndoLink transactionId={transactionId} reload={reload} />
+          <UndoLink transactionId={transactionId} link={link} reload={reload} />
         </div>
       )}
       <List items={shown}>{(event) => <PurchaseEvent key={event.eventId} event={event} />}</List>

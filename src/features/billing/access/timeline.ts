@@ -23,7 +23,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   /** The app user id that the purchase's latest claim names; null for none. */
   claimantOf: (purchaseKey: string) => Promise<string | null>
   /** Who linked the purchase to its user; null if support did not, or the user has submitted it since. */
-  linkOf: (purchaseKey: string) => Promise<(Support & { at: string }) | null>
+  linkOf: (purchaseKey: string) => Promise<(Support & { id: string; at: string }) | null>
   now: () => Date
 }
 

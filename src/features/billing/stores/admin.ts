@@ -31,6 +31,11 @@ const TestBody = closedObject({
   environment: oneOf(ENVIRONMENTS, { description: 'production or the sandbox' }),
 })
 const ReasonBody = closedObject({ reason: t.String({ maxLength: MAX_REASON_LENGTH }) })
+/** `link`: the id of the link to undo. */
+const TakeBackBody = closedObject({
+  ...ReasonBody.properties,
+  link: t.String({ maxLength: 400 }),
+})
 /** `user`: an id or an e-mail address. */
 const GiveBody = closedObject({ user: t.String({ maxLength: 320 }), ...ReasonBody.properties })
 
@@ -70,7 +75,8 @@ export function storeAdmin(deps: StoreAdminDeps) {
       '/purchases',
       async ({ request, server, query }) => {
         if (query.id !== undefined) disableIdleTimeout(request, server)
-        const { purchases, next } = await listPurchases({ ...query, limit: PAGE_SIZE })
+        const { signal } = request
+        const { purchases, next } = await listPurchases({ ...query, limit: PAGE_SIZE, signal })
         return data({ purchases: await withOwners(purchases), next })
       },
       { query: PurchasesQuery, ...allow('reader') },
@@ -78,9 +84,10 @@ export function storeAdmin(deps: StoreAdminDeps) {
     .get(
       '/purchases/export.csv',
       (context) => {
-        const { query } = context
+        const { query, request } = context
+        const { signal } = request
         const read = slicesOf('purchases', async (page) => {
-          const { purchases, next } = await listPurchases({ ...query, ...page })
+          const { purchases, next } = await listPurchases({ ...query, ...page, signal })
           const names = await namesOf(purchases.map(({ userId }) => userId))
           const named = purchases.map((one) => ({ ...one, name: names[one.userId ?? ''] }))
           return { purchases: named, next }
@@ -111,7 +118,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
           action: 'purchases.give',
           target: id,
           before: { userId: before?.userId ?? null },
-          after: { userId, reason },
+          after: { userId },
         })
         return data(await withOwners(await purchaseSearch.find(id)))
       },
@@ -119,20 +126,20 @@ export function storeAdmin(deps: StoreAdminDeps) {
     )
     .post(
       '/purchases/:id/take-back',
-      async ({ request, params, body: { reason } }) => {
+      async ({ request, params, body: { reason, link } }) => {
         const id = restoreDots(params.id)
         const [before] = await purchaseSearch.find(id)
-        await actions.takeBack(id, { by: operatorOf(request).name, reason })
+        await actions.takeBack(id, { by: operatorOf(request).name, reason }, link)
         const purchases = await purchaseSearch.find(id)
         await record(request, {
           action: 'purchases.take-back',
           target: id,
           before: { userId: before?.userId ?? null },
-          after: { userId: purchases[0]?.userId ?? null, reason },
+          after: { userId: purchases[0]?.userId ?? null },
         })
         return data(await withOwners(purchases))
       },
-      { params: IdParam, ...json(ReasonBody), ...allow('operator', 'stepUp') },
+      { params: IdParam, ...json(TakeBackBody), ...allow('operator', 'stepUp') },
     )
 
   /** The purchases of a user or with an id, or a page of those that match the filter. */
@@ -158,6 +165,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
 type PurchasesPage = Omit<typeof PurchasesQuery.static, 'after'> & {
   after?: string | undefined
   limit: number
+  signal: AbortSignal
 }
 
 /** The columns of an exported list. */

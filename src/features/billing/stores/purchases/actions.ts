@@ -76,8 +76,6 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
   /** Moves a purchase to a user. Throws 404 for an unknown user too, and 409 for one that cannot be moved. */
   async function give(id: string, userId: string, given: Support) {
     const support = checkSupport(given)
-    const [user] = await existingUsers(db.read, [userId])
-    if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
     const found = await search.findOrThrow(id)
     for (const { purchaseKey, source } of found) {
       if (source === 'granted')
@@ -86,23 +84,33 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
         throw new AppError('conflict', 'A purchase without a transaction id cannot be moved.')
     }
     await db.write(async (tx) => {
+      const [user] = await existingUsers(tx, [userId])
+      if (user === undefined) throw new AppError('not_found', `There is no user ${userId}.`)
       for (const { purchaseKey } of found) await claims.give(tx, userId, purchaseKey, support)
     })
   }
 
-  /** Undoes the latest `give`. Throws 409 if there is none, or the user has submitted the purchase since. */
-  async function takeBack(id: string, given: Support) {
+  /**
+   * Undoes the latest `give`, or only the one with the id `link`. Throws 409 if there is none, someone else has undone
+   * it, or the user has submitted the purchase since.
+   */
+  async function takeBack(id: string, given: Support, link?: string) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id)
     const undone = await db.write(async (tx) => {
       const results = []
       for (const { purchaseKey } of found) {
-        results.push(await claims.takeBack(tx, purchaseKey, support))
+        results.push(await claims.takeBack(tx, purchaseKey, support, link))
       }
       return results
     })
     if (!undone.includes(true)) {
-      throw new AppError('conflict', 'There is no link by support to undo.')
+      throw new AppError(
+        'conflict',
+        link === undefined
+          ? 'There is no link by support to undo.'
+          : 'Someone has already undone this link, or the purchase has moved since. Reload the page.',
+      )
     }
   }
 

@@ -106,12 +106,17 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /**
-   * Undoes the latest claim if it was made by `give`: the purchase belongs to the customer that would have it without
-   * the claim. Returns whether there was one.
+   * Undoes the latest claim if it was made by `give`, and by the event `link` if that is given: the purchase belongs to
+   * the customer that would have it without the claim. Returns whether there was one.
    */
-  async function takeBack(tx: Tx, purchaseKey: string, support: Support): Promise<boolean> {
+  async function takeBack(
+    tx: Tx,
+    purchaseKey: string,
+    support: Support,
+    link?: string,
+  ): Promise<boolean> {
     const [latest] = await claimsOf(tx, purchaseKey)
-    if (!latest?.support) return false
+    if (!latest?.support || (link !== undefined && link !== latest.eventId)) return false
     await record(tx, CLAIM_WITHDRAWN, purchaseKey, { withdrawn_claim: latest.eventId, support })
     const purchase = await purchaseOf(tx, purchaseKey)
     if (purchase?.store === 'APP_STORE') await checks.checkClaim(tx, purchaseKey, now())
@@ -162,11 +167,11 @@ export function createClaims(deps: ClaimsDeps) {
     return row ? purchaseIn(row.state as StoredPurchase) : null
   }
 
-  /** Who has linked a purchase to its user by `give`, when and why; null if the user has submitted it since. */
+  /** Who has linked a purchase to its user by `give`, when and why; null if the user has submitted it since. `id`: of the event. */
   async function linkOf(purchaseKey: string) {
     const [latest] = await claimsOf(db.read, purchaseKey)
     if (!latest?.support) return null
-    return { ...latest.support, at: new Date(latest.orderedAt).toISOString() }
+    return { id: latest.eventId, ...latest.support, at: new Date(latest.orderedAt).toISOString() }
   }
 
   /** The claims of a purchase that were not withdrawn, the latest first. */
