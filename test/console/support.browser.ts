@@ -65,6 +65,7 @@ browserTest('links an anonymous purchase by its latest order, and undoes it', as
   await page.getByRole('button', { name: 'Link a purchase' }).click()
   await page.getByLabel('Transaction or order').fill(`${order.toLowerCase()}..0`)
   await page.getByLabel('Reason').fill('sent the receipt')
+  await page.getByText('belongs to no user now').waitFor()
   await page.getByRole('button', { name: 'Link purchase' }).click()
   await page.getByText('Purchase linked.').waitFor()
   const card = page.locator('.card', { hasText: order })

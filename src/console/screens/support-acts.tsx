@@ -6,7 +6,7 @@ import { send } from '../api.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
-import { useRemote } from '../ui/remote.tsx'
+import { Loaded, useRemote } from '../ui/remote.tsx'
 
 export type Reload = () => Promise<void>
 
@@ -104,9 +104,12 @@ export function Act(props: ActProps) {
   )
 }
 
+type HeldPurchase = { productId: string | null; owner: { email: string | null } | null }
+
 /** Links a purchase to the user of the page. */
 export function LinkPurchase({ userId, reload }: { userId: string; reload: Reload }) {
   const [id, setId] = useState('')
+  const [entered, setEntered] = useState('')
   const link = async (reason: string) => {
     await give(id.trim(), userId, reason)
     await reload()
@@ -131,8 +134,31 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
         spellcheck={false}
         maxLength={300}
         onChange={setId}
+        onBlur={() => setEntered(id.trim())}
       />
+      {entered !== '' && <Holder key={entered} id={entered} />}
     </Act>
+  )
+}
+
+/** Says which purchase has an id, and who has it now. */
+function Holder({ id }: { id: string }) {
+  const found = useRemote<{ purchases: HeldPurchase[] }>(`purchases?id=${encodeURIComponent(id)}`)
+  return (
+    <Loaded from={found}>
+      {({ purchases }) => (
+        <p role="status">
+          {purchases.length === 0
+            ? 'There is no such purchase.'
+            : purchases.map(({ productId, owner }) => (
+                <span key={productId}>
+                  {productId ?? 'The purchase'} belongs to{' '}
+                  {owner === null ? 'no user' : (owner.email ?? 'a guest')} now.{' '}
+                </span>
+              ))}
+        </p>
+      )}
+    </Loaded>
   )
 }
 
