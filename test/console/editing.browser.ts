@@ -19,7 +19,7 @@ browserTest('a second editor sees the published changes and keeps their own', as
   await mine.getByLabel('Privacy url').fill('https://example.com/privacy/2')
   await review(mine)
   await press(mine, 'Publish 2 changes')
-  const conflict = mine.getByRole('dialog', { name: 'olga published while you were editing' })
+  const conflict = mine.getByRole('dialog', { name: 'You published in another tab' })
   expect(await textOf(conflict.locator('.changes'))).toBe(
     'Terms URL: https://example.com/terms → https://example.com/terms/2',
   )
@@ -52,6 +52,7 @@ browserTest('reapplies an edit to the right question after a reorder', async () 
   await press(mine, `Edit ${first}`)
   await mine.getByRole('group', { name: 'Answer' }).getByLabel('en').fill('Ask the store.')
   await review(mine)
+  await mine.getByText(`${first} › Answer (English)`).waitFor()
   await press(mine, 'Publish change')
   await press(mine, 'Reapply my changes')
   await press(mine, /^Publish/)

@@ -97,7 +97,7 @@ function Control(props: ControlProps) {
 
 function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
   const label = words(name)
-  const hint = schema.description
+  const hint = schema.description?.replaceAll('`', '')
   if (schema.type === 'boolean') {
     const statement = hint?.replace(/^whether /, '')
     return <Checkbox label={label} hint={statement} checked={value === true} onChange={onChange} />

@@ -149,6 +149,10 @@ function Editor<T>(props: EditorWithBase<T>) {
     setReviewing(false)
     showMessage('Published.')
   }
+  const discard = () => {
+    setError(null)
+    setEdit(initial)
+  }
   return (
     <Problems error={error}>
       <DraftOffers draft={draft} onRestore={restore} />
@@ -166,7 +170,7 @@ function Editor<T>(props: EditorWithBase<T>) {
             {draft.isKept ? ', kept in this browser' : ', too large to keep in this browser'}
           </span>
         )}
-        <button type="button" disabled={!hasChanges} onClick={() => setEdit(initial)}>
+        <button type="button" disabled={!hasChanges} onClick={discard}>
           Discard changes
         </button>
         <button

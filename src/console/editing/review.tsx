@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { me } from '../operator.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Action } from '../ui/parts.tsx'
@@ -58,7 +59,14 @@ type ConflictProps = {
 /** Shows what another operator has published since the draft was started. */
 export function Conflict({ author, base, newest, onReapply, onClose }: ConflictProps) {
   return (
-    <Dialog title={`${author} published while you were editing`} onClose={onClose}>
+    <Dialog
+      title={
+        author === me.value?.name
+          ? 'You published in another tab'
+          : `${author} published while you were editing`
+      }
+      onClose={onClose}
+    >
       <p>
         Version {newest.version} is live. You started from version {base.version}, and your changes
         are not published yet. Changes in the live version:

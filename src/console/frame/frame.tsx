@@ -64,7 +64,7 @@ export function Frame() {
             key={searched}
             defaultValue={searched}
             aria-label="Find users"
-            placeholder="Find users"
+            placeholder="E-mail, name, id or receipt"
             autocomplete="off"
           />
         </form>

@@ -1,7 +1,7 @@
 import { send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Action, Badge, Card, Copy, Time, Title } from '../ui/parts.tsx'
+import { Badge, Card, Copy, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
@@ -18,6 +18,11 @@ const USES: [use: string, title: string, description: string][] = [
   ],
   ['sig', 'Token keys', 'These keys sign access tokens. Users stay signed in after a rotation.'],
 ]
+
+const ROTATION: Record<string, string> = {
+  enc: 'The new key takes effect in a day, and the old one is accepted for 30 more days. Apps that pin thumbprints need the new one in an update before that.',
+  sig: 'The new key takes effect in a day. Users stay signed in.',
+}
 
 export function KeysScreen() {
   const keys = useRemote<Keys>('keys')
@@ -59,12 +64,14 @@ export function KeysScreen() {
                     )}
                     {canEdit.value && (
                       <>
-                        <Action
+                        <Confirm
+                          label={`Rotate ${title.toLowerCase()}`}
                           run={rotate(use, false)}
                           done="New key published. It takes effect in a day."
+                          isReversible
                         >
-                          Rotate
-                        </Action>
+                          <p>{ROTATION[use]}</p>
+                        </Confirm>
                         <Confirm
                           label="Rotate now and revoke all other keys"
                           run={rotate(use, true)}

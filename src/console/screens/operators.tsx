@@ -137,7 +137,7 @@ export function OperatorsScreen() {
 
 function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promise<void> }) {
   const [name, setName] = useState('')
-  const [role, setRole] = useState('operator')
+  const [role, setRole] = useState('reader')
   const invite = async () => {
     await onInvite(name.trim(), role)
     setName('')

@@ -33,7 +33,13 @@ export function RatesScreen() {
                   ['Last successful refresh', <TimeAgo key="refreshed" at={data.succeededAt} />],
                   [
                     'Last attempt',
-                    data.last ? attempt(data.last) : 'None since the server started',
+                    data.last ? (
+                      <span key="attempt">
+                        {attempt(data.last)}, <TimeAgo at={data.last.at} />
+                      </span>
+                    ) : (
+                      'None since the server started'
+                    ),
                   ],
                   ['Base currency', data.baseCode],
                 ]}

@@ -205,7 +205,8 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
         <Time at={at} />
         {isLate && (
           <>
-            , received on <Time at={receivedAt} />
+            , received only on <Time at={receivedAt} />: until then, access followed the earlier
+            events
           </>
         )}
       </span>

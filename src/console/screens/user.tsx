@@ -205,7 +205,8 @@ function Account({ details, reload }: AccountProps) {
         <Card title="Delete account">
           <p class="soft">
             This permanently deletes the profile, files, sessions and all other personal data.
-            Billing events are kept without personal data.
+            Billing events are kept without personal data. The export does not contain the files
+            themselves: download them from the tab Files first if the user wants them.
           </p>
           <div class="actions">
             <Confirm

@@ -2,6 +2,9 @@ import { useId, useRef } from 'preact/hooks'
 import { countryName, languageName } from '../../lib/rule-words.ts'
 import { Field } from '../ui/fields.tsx'
 
+/** A shorter text may be a code that does not exist. */
+const MIN_BEGINNING = 3
+
 /** Codes with their names, such as `DE` for Germany. */
 type CodeNames = { nameOf: (code: string) => string; codes: () => string[] }
 
@@ -53,7 +56,7 @@ export function CodesField(props: CodesProps) {
   }
   return (
     <div class="field">
-      <Field label={label} warning={warning} path={path}>
+      <Field label={label} warning={unknownIn(codes, names) ?? warning} path={path}>
         <input
           ref={input}
           list={id}
@@ -92,16 +95,30 @@ export function CodesField(props: CodesProps) {
   )
 }
 
-/** The codes in a text such as `Germany, at`. An unknown word stays, and the server refuses it with a message. */
+/**
+ * The codes in a text such as `Germany, at`, also for the beginning of a single name. An unknown word stays: the field
+ * warns of it, and the server refuses it.
+ */
 export function codesIn(text: string, { nameOf, codes }: CodeNames): string[] {
   return text
     .split(',')
     .map((word) => word.trim())
     .filter(Boolean)
     .map((word) => {
-      const isMeant = (name: string) => name.toLowerCase() === word.toLowerCase()
-      return codes().find((code) => isMeant(code) || isMeant(nameOf(code))) ?? word
+      const typed = word.toLowerCase()
+      const isMeant = (name: string) => name.toLowerCase() === typed
+      const meant = codes().find((code) => isMeant(code) || isMeant(nameOf(code)))
+      if (meant !== undefined || typed.length < MIN_BEGINNING) return meant ?? word
+      const similar = codes().filter((code) => nameOf(code).toLowerCase().startsWith(typed))
+      return similar.length === 1 && similar[0] !== undefined ? similar[0] : word
     })
+}
+
+/** What is wrong with the codes; undefined for nothing. */
+function unknownIn(chosen: string[], { nameOf, codes }: CodeNames): string | undefined {
+  const unknown = chosen.filter((code) => nameOf(code) === code && !codes().includes(code))
+  if (unknown.length === 0) return undefined
+  return `Unknown: ${unknown.join(', ')}. Remove it, and choose from the list.`
 }
 
 /** Whether a tag has not been replaced by another one, as that of the GDR has. */

@@ -1,5 +1,5 @@
 import type { Difference } from '../../lib/differences.ts'
-import { describePath } from '../../lib/rule-words.ts'
+import { describePath, languageName } from '../../lib/rule-words.ts'
 import { isIsoTime, value, words } from '../format.ts'
 import { Time } from './parts.tsx'
 
@@ -43,8 +43,11 @@ function Include({ path, choice: { leftOut, onChange } }: { path: string; choice
   )
 }
 
-/** `iOS supported version, rule 1`. Paths with codes of plans or questions remain as they are. */
+/** `iOS supported version, rule 1`; `pro_year › Badge (German)` for a text of a plan or a question. */
 function labelOf(path: string): string {
+  const [, item, field, language = ''] = /^(.+)\.([a-z]+)\.([a-z]{2,3}(?:-\w+)*)$/i.exec(path) ?? []
+  if (item && field && languageName(language) !== language)
+    return `${item} › ${words(field)} (${languageName(language)})`
   const described = describePath(path)
   return /^[a-z.]+(, rule \d+)?$/i.test(described) ? words(described) : described
 }

@@ -14,6 +14,8 @@ type MetricsAdminDeps = {
 }
 
 const MAX_HOURS = 720
+/** With fewer requests, the slowest of them says little about its endpoint. */
+const MIN_REQUESTS = 10
 const Hours = t.Optional(t.Numeric({ minimum: 1, maximum: MAX_HOURS }))
 const On = t.Optional(t.Literal('on'))
 const EndpointsQuery = closedObject({ hours: Hours })
@@ -71,7 +73,8 @@ async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number
       return { provider: name, received: count, conflicting: soft, failed: hard, ...delays }
     },
   )
-  return { since, slowest: endpoints.find(isCalledByApps) ?? null, endpoints, outgoing, incoming }
+  const slowest = endpoints.find((one) => isCalledByApps(one) && one.count >= MIN_REQUESTS) ?? null
+  return { since, slowest, endpoints, outgoing, incoming }
 }
 
 export type SlowRequests = ReturnType<typeof slowestRequests>
