@@ -36,6 +36,7 @@ const FOR_DEVELOPERS = [
   'There are no rates for ….',
   'This page does not exist.',
   'There is no purchase ….',
+  'Other operators are searching. Try again in a few seconds.',
   'There is no variant of that width.',
   'This message was already received.',
   'This path does not support ….',
