@@ -52,6 +52,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                   <span class="soft">
                     {one.author ?? 'Command line'}, <Time at={one.publishedAt} />
                   </span>
+                  <UndoneBy versions={versions} version={one.version} />
                   {canEdit.value && (
                     <span class="actions">
                       {one.version > 1 && (
@@ -101,6 +102,16 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   )
 }
 
+/** Names the later version that has undone one, by its default note. */
+function UndoneBy({ versions, version }: { versions: Publication[]; version: number }) {
+  const undo = versions.find(({ note }) => note === undoNote(version))
+  return undo ? <span class="soft">Undone by version {undo.version}</span> : null
+}
+
+function undoNote(version: number): string {
+  return `Undo version ${version}`
+}
+
 type UndoProps = {
   kind: string
   live: number
@@ -117,7 +128,7 @@ function UndoVersion({ kind, live, version, note, setNote, publish }: UndoProps)
   const undo = async () => {
     const [current, without] = await Promise.all([readVersion(kind, live), readNew()])
     const content = applyDifferences(current, without, (path) => !leftOut.includes(path))
-    const body = { base: live, note: note || `Undo version ${version}`, content }
+    const body = { base: live, note: note || undoNote(version), content }
     await publish(() => send(`${kind}/publish`, body))
   }
   return (

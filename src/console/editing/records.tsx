@@ -19,7 +19,8 @@ type RecordsProps = {
   nameOf: (record: Entry) => string
   /** What the list shows beside the name. */
   summaryOf?: (record: Entry) => string
-  hidden?: string[]
+  /** Fields of a record that are not shown. */
+  hidden?: (record: Entry) => string[]
   /** Further fields of a record. */
   more?: (record: Entry, path: string, onChange: (next: Entry) => void) => ComponentChildren
 }
@@ -35,7 +36,7 @@ export function Records(props: RecordsProps) {
     removeVerb,
     nameOf,
     summaryOf,
-    hidden = [],
+    hidden = () => [],
     more,
   } = props
   const [added, setAdded] = useState<string[]>([])
@@ -93,7 +94,7 @@ export function Records(props: RecordsProps) {
                     schema={schema}
                     path={`${path}.${at}`}
                     value={record}
-                    hidden={hidden}
+                    hidden={hidden(record)}
                     languages={languages}
                     onChange={(next) => onChange(records.with(at, next))}
                   />

@@ -14,17 +14,17 @@ type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   access: string | null
   person: AccountSummary | null
 }
-type ReplayResult = { outcome: string; error: string | null; access: string | null }
+type ReplayResult = { outcome: string; error: string | null }
 
 /** One billing event with its payload and effect. */
 export function EventScreen({ id }: { id: string }) {
   const path = `events/${encodeSegment(id)}`
   const event = useRemote<BillingEvent>(path)
   const replay = async () => {
-    const { outcome, error, access } = await send<ReplayResult>(`${path}/replay`)
+    const { outcome, error } = await send<ReplayResult>(`${path}/replay`)
     await event.reload()
     if (outcome === 'failed') throw failure(`It failed again: ${error}`)
-    showMessage(`Replayed. ${access ?? ''}`)
+    showMessage('Replayed.')
   }
   return (
     <Loaded from={event}>

@@ -4,6 +4,13 @@ import { inEnglish } from '../format.ts'
 
 type Faqs = Record<string, unknown>[]
 
+/** The texts in other languages than English. */
+function translationsOf(text: unknown): string {
+  if (typeof text !== 'object' || text === null) return ''
+  const others = Object.entries(text).filter(([language]) => language !== 'en')
+  return others.map(([, translation]) => translation).join(' · ')
+}
+
 export function FaqsScreen() {
   return (
     <Publishing<Faqs> kind="faqs" title="FAQs" nameOf={({ question }) => inEnglish(question)}>
@@ -16,6 +23,7 @@ export function FaqsScreen() {
           noun="question"
           removeVerb="Remove"
           nameOf={({ question }) => inEnglish(question)}
+          summaryOf={({ question }) => translationsOf(question)}
         />
       )}
     </Publishing>

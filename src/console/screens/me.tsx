@@ -36,7 +36,10 @@ export function MeScreen() {
             />
           </Card>
           <Card title="Passkeys">
-            <List items={me.passkeys} empty="No passkeys.">
+            <List
+              items={me.passkeys}
+              empty="No passkeys. With one, you sign in without password and code."
+            >
               {({ id, name, host, lastUsedAt }) => (
                 <li key={id}>
                   <span>{name}</span>

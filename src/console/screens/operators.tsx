@@ -43,7 +43,7 @@ export function OperatorsScreen() {
         <Card title="Invitation link">
           <p>
             Send this link to the operator. It works once, within 30 minutes, and is not shown
-            again.
+            again. If it expires, reset their sign-in for a new one.
           </p>
           <pre>{link}</pre>
           <div class="actions">

@@ -13,6 +13,11 @@ type PreviewReply = {
   plans: { code: string; name: string; price: number; currency: string }[]
 }
 
+/** The code of a published plan never changes: purchases and rules name it. */
+function hiddenIn(plan: Record<string, unknown>): string[] {
+  return ['_id', 'limits', 'limitPeriods', ...(plan['_id'] ? ['code'] : [])]
+}
+
 export function PlansScreen() {
   return (
     <Publishing<Plans>
@@ -29,7 +34,7 @@ export function PlansScreen() {
           path="plans"
           noun="plan"
           removeVerb="Archive"
-          hidden={['_id', 'limits', 'limitPeriods']}
+          hidden={hiddenIn}
           more={(plan, path, onChange) => (
             <CustomLimits plan={plan} path={path} onChange={onChange} />
           )}

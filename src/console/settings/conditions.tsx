@@ -9,6 +9,9 @@ export type When = StoredSettings['features'][string]['rules'][number]['when']
 
 type ConditionsProps = { when: When; path: string; onChange: (when: When) => void }
 
+/** Rules of settings that only one platform reads. */
+const OF_ONE_PLATFORM = /^settings\.rules\.(ios|android)\./
+
 /** Edits the conditions of a rule. */
 export function Conditions({ when, path, onChange }: ConditionsProps) {
   const { countryHeader } = useContext(SurroundingsContext)
@@ -31,13 +34,15 @@ export function Conditions({ when, path, onChange }: ConditionsProps) {
   )
   return (
     <div class="grid">
-      <SelectField
-        label="Platform"
-        path={`${path}.platform`}
-        value={when.platform ?? ''}
-        options={[['', 'Any platform'], ...Object.entries(PLATFORM_NAMES)]}
-        onChange={(platform) => set('platform', platform || undefined)}
-      />
+      {(when.platform !== undefined || !OF_ONE_PLATFORM.test(path)) && (
+        <SelectField
+          label="Platform"
+          path={`${path}.platform`}
+          value={when.platform ?? ''}
+          options={[['', 'Any platform'], ...Object.entries(PLATFORM_NAMES)]}
+          onChange={(platform) => set('platform', platform || undefined)}
+        />
+      )}
       {version('minVersion', 'From version')}
       {version('belowVersion', 'Below version')}
       {hasMaxVersion && version('maxVersion', 'Up to version')}

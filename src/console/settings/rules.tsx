@@ -45,7 +45,7 @@ export function RulesEditor({ label, path, rules, defaultValue, onChange }: Rule
     update(
       [...rules, { when: {}, value: initialValue(defaultValue) }],
       rules.length,
-      'li:last-child select',
+      'li:last-child :is(select, input)',
     )
   const move = (from: number, to: number) => {
     const moved = rules.toSpliced(from, 1).toSpliced(to, 0, rules[from] as Rule)

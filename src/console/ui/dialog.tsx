@@ -17,7 +17,12 @@ export function Dialog({ title, onClose, children, isRequired = false }: DialogP
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
+    const focused = document.activeElement
     element.current?.showModal()
+    // The browser does so only when the dialog is closed, not when it is removed.
+    return () => {
+      if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
+    }
   }, [])
   return (
     <dialog

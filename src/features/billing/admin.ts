@@ -106,8 +106,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
           before: { outcome: before.outcome },
           after: { outcome: after?.outcome },
         })
-        const access = await timeline.explainForEvent(before)
-        return data({ outcome: after?.outcome, error: after?.error ?? null, access })
+        return data({ outcome: after?.outcome, error: after?.error ?? null })
       },
       { params: IdParam, ...allow('operator') },
     )
