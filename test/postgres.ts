@@ -6,11 +6,12 @@ await using server = await startPostgres({ synchronous_commit: 'off' })
 const args = process.argv.slice(2)
 const flags = args.filter((word) => word.startsWith('--'))
 const requested = args.filter((word) => !word.startsWith('--'))
-// The tests in `instances` run alone.
-const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances')
-const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)].map(
-  (path) => `./test/${path}`,
-)
+/** They use no database, or only by routes that other tests call. The tests in `instances` run alone. */
+const LEFT_OUT = /^(apps|bench|client|instances|lib|soak|upgrade\/released-client)/
+const others = readdirSync(import.meta.dir).filter((name) => !LEFT_OUT.test(name))
+const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)]
+  .filter((path) => !LEFT_OUT.test(path))
+  .map((path) => `./test/${path}`)
 const everything = [
   { paths: others.map((name) => `test/${name}`), parallel: 3 },
   // The slow tests start executables, which need the cores too.
