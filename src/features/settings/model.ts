@@ -18,9 +18,9 @@ const build = (description: string, example: number) =>
 const Platform = closedObject(
   {
     latestVersion: version('the newest version in the store; older apps offer the update', '2.4.0'),
-    latestBuildNumber: build('its build number', 240),
+    latestBuildNumber: build('its build number; compared only in apps of the same version', 240),
     supportedVersion: version('the oldest supported version; older apps must be updated', '2.0.0'),
-    supportedBuildNumber: build('its build number', 200),
+    supportedBuildNumber: build('its build number; compared only in apps of the same version', 200),
   },
   'AppVersions',
   'the versions of the app on one platform',
