@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs'
 import { startPostgres } from './support/postgres-server.ts'
 
 /** Runs the tests on a temporary PostgreSQL server. Tests that do not apply to PostgreSQL are skipped with a reason. */
@@ -6,17 +5,27 @@ await using server = await startPostgres({ synchronous_commit: 'off' })
 const args = process.argv.slice(2)
 const flags = args.filter((word) => word.startsWith('--'))
 const requested = args.filter((word) => !word.startsWith('--'))
-/** They use no database, or only by routes that other tests call. The tests in `instances` run alone. */
-const LEFT_OUT = /^(apps|bench|client|instances|lib|soak|upgrade\/released-client)/
-const others = readdirSync(import.meta.dir).filter((name) => !LEFT_OUT.test(name))
-const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)]
-  .filter((path) => !LEFT_OUT.test(path))
-  .map((path) => `./test/${path}`)
+/** They use no database, or only by routes that other tests call. */
+const LEFT_OUT = [
+  /^(apps|bench|client|console|fault|lib|platform\/http|soak)\//,
+  /^(architecture|config)\.test/,
+  /^upgrade\/released-client/,
+  /^cli\/(acme-limits|backup-target|backup-trust|client-command|command-line|release|tls)\.slow/,
+  /^features\/attachments\/(heic|s3-files|variants)\.slow/,
+  /^platform\/limits\/password-queue\.slow/,
+]
+const files = [...new Bun.Glob('**/*.{test,slow}.ts').scanSync(import.meta.dir)]
+  .filter((path) => !LEFT_OUT.some((pattern) => pattern.test(path)))
+  .toSorted()
+const pathsOf = (which: (path: string) => boolean) =>
+  files.filter(which).map((path) => `./test/${path}`)
+const isSlow = (path: string) => path.endsWith('.slow.ts')
+const runsAlone = (path: string) => path.startsWith('instances/')
 const everything = [
-  { paths: others.map((name) => `test/${name}`), parallel: 3 },
+  { paths: pathsOf((path) => !isSlow(path) && !runsAlone(path)), parallel: 3 },
   // The slow tests start executables, which need the cores too.
-  { paths: slow, parallel: 2 },
-  { paths: ['test/instances'], parallel: 1 },
+  { paths: pathsOf(isSlow), parallel: 2 },
+  { paths: pathsOf(runsAlone), parallel: 1 },
 ]
 const passes = requested.length > 0 ? [{ paths: requested, parallel: 3 }] : everything
 let current: Bun.Subprocess | null = null
