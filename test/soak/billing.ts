@@ -78,6 +78,7 @@ export function createBilling(client: Client, users: Users) {
       problems.push(`${event.id} is new, but was called a duplicate`)
     if (events.has(event.id)) problems.push(`${event.id} was sent twice by this program`)
     events.add(event.id)
+    users.expectedWebhooks.add(`subscription.changed ${event.app_user_id}`)
     lastEvent = event
   }
 

@@ -29,7 +29,7 @@ const UNAVAILABLE = [0, 429, 503, 507]
 export function createClient(url: string) {
   const problems: string[] = []
   const stats = { failures: 0, lastFailureAt: 0, lastFailure: '' }
-  return { problems, stats, ask, askWithRetries }
+  return { url, problems, stats, ask, askWithRetries }
 
   async function ask({ method, path, token, json, body, headers }: Request): Promise<Reply> {
     const isAbsolute = path.startsWith('http')

@@ -85,7 +85,7 @@ export function faultsOf(world: World, billing: Billing) {
   async function takeProvidersDown() {
     world.rates.isDown = true
     billing.goDown()
-    const { exitCode } = await world.run('rates', 'refresh')
+    const { exitCode } = await world.run(['rates', 'refresh'])
     await Bun.sleep(LONG_DURATION)
     world.rates.isDown = false
     billing.goUp()
@@ -132,7 +132,7 @@ export function faultsOf(world: World, billing: Billing) {
   }
 
   async function runOrThrow(...args: string[]) {
-    const { exitCode, stderr } = await world.run(...args)
+    const { exitCode, stderr } = await world.run(args)
     if (exitCode !== 0) throw new Error(`homeport ${args.join(' ')} on ${engine}: ${stderr.trim()}`)
   }
 }

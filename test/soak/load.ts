@@ -1,9 +1,22 @@
+import type { AppServer } from './app-server.ts'
 import type { Billing } from './billing.ts'
 import type { Client } from './client.ts'
 import type { Files } from './files.ts'
+import type { Streams } from './streams.ts'
+import type { SupportPerson } from './support-person.ts'
 import type { User, Users } from './users.ts'
 
 export type Load = Awaited<ReturnType<typeof startLoad>>
+
+type Parts = {
+  client: Client
+  users: Users
+  billing: Billing
+  files: Files
+  appServer: AppServer
+  streams: Streams
+  supportPerson: SupportPerson
+}
 
 type Action = { kind: string; share: number; run: (user: User) => Promise<unknown> }
 
@@ -16,10 +29,10 @@ const SETTINGS = '/api/user/app_settings/v1'
  * thing at a time. Times, in ms, count from when an action was due until it was done, including retries.
  */
 export async function startLoad(
-  parts: { client: Client; users: Users; billing: Billing; files: Files },
+  parts: Parts,
   { rate, users: count }: { rate: number; users: number },
 ) {
-  const { client, users, billing, files } = parts
+  const { client, users, billing, files, appServer, streams, supportPerson } = parts
   const { problems } = client
   const actions: Action[] = [
     { kind: 'settings', share: 26, run: readSettings },
@@ -37,6 +50,10 @@ export async function startLoad(
     { kind: 'picture', share: 1.2, run: files.uploadPicture },
     { kind: 'file', share: 3, run: files.read },
     { kind: 'file deleted', share: 2.8, run: files.remove },
+    { kind: 'use of a limit', share: 5, run: appServer.use },
+    { kind: 'usage', share: 2, run: appServer.readUsage },
+    { kind: 'change heard', share: 2, run: streams.renameAndHear },
+    { kind: 'console', share: 2, run: supportPerson.readScreen },
   ]
   const totalShare = actions.reduce((sum, { share }) => sum + share, 0)
   const times = new Map<string, number[]>(actions.map(({ kind }) => [kind, []]))

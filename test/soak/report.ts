@@ -24,8 +24,14 @@ export function report(outcome: Outcome): string {
 }
 
 function comparisonRows({ comparisons }: Outcome) {
-  const { events, users, files, filesOnDisk } = comparisons
-  const rows = { events, users, files, 'files on disk, compared with rows': filesOnDisk }
+  const { events, users, files, filesOnDisk, webhooks } = comparisons
+  const rows = {
+    events,
+    users,
+    files,
+    'files on disk, compared with rows': filesOnDisk,
+    webhooks,
+  }
   return Object.entries(rows).map(([name, { acknowledged, lost, duplicates, unknown }]) => [
     name,
     acknowledged,

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { residentMemory } from '../bench/servers.ts'
+import { startAppServer } from './app-server.ts'
 import { createBilling } from './billing.ts'
 import { createClient } from './client.ts'
 import { type Fault, faultsOf } from './faults.ts'
@@ -7,6 +8,8 @@ import { createFiles } from './files.ts'
 import { verifyAcknowledged } from './ledger.ts'
 import { startLoad } from './load.ts'
 import type { Sample } from './slopes.ts'
+import { createStreams } from './streams.ts'
+import { startSupportPerson } from './support-person.ts'
 import { createUsers } from './users.ts'
 import { type Engine, openWorld, type World } from './world.ts'
 
@@ -44,9 +47,13 @@ export async function runSoak(options: SoakOptions) {
   const users = createUsers(client)
   const billing = createBilling(client, users)
   const files = await createFiles(client, users)
+  using appServer = await startAppServer(world, client, users)
+  const streams = createStreams(client, users)
+  const supportPerson = await startSupportPerson(world, client)
   const { faults, missing } = faultsOf(world, billing)
   for (const text of missing) logProgress(`skipped: ${text}`)
-  const load = await startLoad({ client, users, billing, files }, { rate, users: count })
+  const parts = { client, users, billing, files, appServer, streams, supportPerson }
+  const load = await startLoad(parts, { rate, users: count })
   const startedAt = performance.now()
   const sampling = startSampling(world, startedAt)
   const chosen = faults.filter(({ name }) => options.only?.includes(name) ?? true)
@@ -62,15 +69,16 @@ export async function runSoak(options: SoakOptions) {
   await load.stop()
   const elapsed = (performance.now() - startedAt) / MINUTE
   const samples = sampling.stop()
+  await streams.closeAll()
   logProgress('the load is over; verifying all acknowledged writes')
-  const comparisons = await verifyAcknowledged(world, load.allUsers, { client, users, billing })
+  const comparisons = await verifyAcknowledged(world, load.allUsers, parts)
   const errors = await world.countLoggedErrors()
   const isClean =
     client.problems.length === 0 &&
     Object.values(comparisons).every(
       ({ lost, duplicates }) => lost.length === 0 && duplicates === 0,
     ) &&
-    [comparisons.events, comparisons.users, comparisons.files].every(
+    [comparisons.events, comparisons.users, comparisons.files, comparisons.webhooks].every(
       ({ unknown }) => unknown.length === 0,
     )
   const { stats, times } = load

@@ -24,6 +24,7 @@ test.skipIf(isOnPostgres)(
     expect(outcome.isClean).toBe(true)
     expect(outcome.faultResults.map(({ name }) => name)).toContain('kill -9')
     expect(outcome.comparisons.events.acknowledged).toBeGreaterThan(10)
+    expect(outcome.comparisons.webhooks.acknowledged).toBeGreaterThan(8)
     expect(report(outcome)).toContain('The ledger is clean.')
   },
   60_000,

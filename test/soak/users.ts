@@ -10,6 +10,8 @@ export type User = {
   name: string
   /** The subscription state that the billing provider has sent. */
   purchase: { events: number; expiresAt: number | null; willRenew: boolean }
+  /** Uses of the limit. */
+  used: number
   /** By key: the SHA-256 of the bytes, or null if the server converts them. */
   files: Map<string, string | null>
 }
@@ -20,13 +22,25 @@ const PROFILE = '/api/user/profile/v1'
 
 /**
  * Users who register, sign in, change their names and delete their accounts. `emails` holds the
- * addresses of existing users.
+ * addresses of existing users; `expectedWebhooks` what the app's server must hear of all users: the type and the user's id.
  */
 export function createUsers(client: Client) {
   const { problems, askWithRetries } = client
   const emails = new Set<string>()
+  const expectedWebhooks = new Set<string>()
   let registered = 0
-  return { emails, register, signIn, refresh, readProfile, rename, deleteAccount, askAs, succeeded }
+  return {
+    emails,
+    expectedWebhooks,
+    register,
+    signIn,
+    refresh,
+    readProfile,
+    rename,
+    deleteAccount,
+    askAs,
+    succeeded,
+  }
 
   async function register(): Promise<User | null> {
     const email = `user-${++registered}-${crypto.randomUUID().slice(0, 8)}@example.com`
@@ -37,6 +51,7 @@ export function createUsers(client: Client) {
     if (!succeeded(sessionReply, 'a registration')) return null
     emails.add(email)
     const { user, accessToken, refreshToken } = sessionReply.json.response
+    expectedWebhooks.add(`user.created ${user._id}`)
     return {
       id: user._id,
       email,
@@ -44,6 +59,7 @@ export function createUsers(client: Client) {
       refreshToken,
       name: '',
       purchase: { events: 0, expiresAt: null, willRenew: false },
+      used: 0,
       files: new Map(),
     }
   }
@@ -72,14 +88,19 @@ export function createUsers(client: Client) {
     const name = `name ${crypto.randomUUID()}`
     const json = { profile: { name } }
     const reply = await askAs(user, { method: 'PATCH', path: PROFILE, json })
-    if (succeeded(reply, 'a change of name')) user.name = name
+    if (!succeeded(reply, 'a change of name')) return
+    user.name = name
+    expectedWebhooks.add(`user.updated ${user.id}`)
   }
 
   /** The token is invalid if an earlier attempt took effect. */
   async function deleteAccount(user: User) {
     const reply = await askWithRetries({ method: 'DELETE', path: PROFILE, token: user.token })
     const isGone = reply.isRepeated && reply.status === 401
-    if (isGone || succeeded(reply, 'a deletion')) emails.delete(user.email)
+    if (isGone || succeeded(reply, 'a deletion')) {
+      emails.delete(user.email)
+      expectedWebhooks.add(`user.deleted ${user.id}`)
+    }
     const again = await login(user.email)
     if (again.status !== 401) problems.push(`${user.email} was deleted but can sign in`)
   }

@@ -49,6 +49,7 @@ export async function openWorld(engine: Engine) {
     RATES_PROVIDER: 'ecb',
     RATES_URL: feed.url,
     MIN_FREE_BYTES: String(16 * MB),
+    WEBHOOKS_ALLOW_PRIVATE: 'on',
     ...(postgres
       ? { DATABASE_URL: postgres.url, SECRET_KEY: 'the secret key of this soak only' }
       : {}),
@@ -67,7 +68,7 @@ export async function openWorld(engine: Engine) {
     start,
     stop,
     pid: () => server.process.pid,
-    run: (...args: string[]) => homeport.run(args, environment),
+    run: (args: string[], input?: string) => homeport.run(args, environment, input),
     query,
     lock,
     storedFiles,

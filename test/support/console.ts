@@ -3,8 +3,7 @@ import type { BrowserContextOptions } from 'playwright-core'
 import { CHROMIUM } from './browser.ts'
 import { type ConsoleBrowser, openBrowser } from './console-browser.ts'
 import { buildExecutable, installExecutable } from './executable.ts'
-import { cookieIn } from './operator.ts'
-import { createPasskey } from './passkey.ts'
+import { sendToConsole, setUpOperator } from './operator.ts'
 
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
@@ -128,29 +127,14 @@ export async function startConsole({ args = [], environment = {} }: StartOptions
 
   /** Adds an operator with a passkey and returns the session's cookie. */
   async function signUp(name: string): Promise<{ cookie: string }> {
-    const token = (await linkFor(name)).split('=').at(-1)
-    const { passkey } = (await ask('login/link', { token })).response
-    const credential = createPasskey(url).register(passkey)
-    const reply = await send('login/set-up', { token, passkey: credential, passkeyName: 'Laptop' })
-    return { cookie: cookieIn(reply.headers.get('set-cookie')) }
+    const token = (await linkFor(name)).split('=').at(-1) ?? ''
+    return { cookie: await setUpOperator(url, token) }
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
   async function ask(path: string, json?: unknown, headers = {}): Promise<any> {
-    const reply = await send(path, json, headers)
+    const reply = await sendToConsole(url, path, json, headers)
     if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${await reply.text()}`)
     return reply.json()
-  }
-
-  function send(path: string, json: unknown, headers: Record<string, string> = {}) {
-    return fetch(`${url}/console/api/${path}`, {
-      ...(json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) }),
-      headers: {
-        'content-type': 'application/json',
-        'sec-fetch-site': 'same-origin',
-        origin: url,
-        ...headers,
-      },
-    })
   }
 }

@@ -1,5 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Ask, TestApp } from './app.ts'
+import { createPasskey } from './passkey.ts'
 
 const PASSWORD = 'a long enough secret'
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
@@ -45,6 +46,35 @@ export async function signInOperator(
     if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
     return json.response
   }
+}
+
+/** Sets up an operator of a running server with a passkey and returns the session's cookie. */
+export async function setUpOperator(url: string, token: string): Promise<string> {
+  const offered = await sendToConsole(url, 'login/link', { token })
+  if (offered.status !== 200) throw new Error(await offered.text())
+  const { response } = (await offered.json()) as { response: { passkey: { challenge: string } } }
+  const passkey = createPasskey(url).register(response.passkey)
+  const choice = { token, passkey, passkeyName: 'Laptop' }
+  const reply = await sendToConsole(url, 'login/set-up', choice)
+  return cookieIn(reply.headers.get('set-cookie'))
+}
+
+/** Sends a request as the console's page does; a POST if there is a body. */
+export function sendToConsole(
+  url: string,
+  path: string,
+  json?: unknown,
+  headers: Record<string, string> = {},
+) {
+  return fetch(`${url}/console/api/${path}`, {
+    ...(json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) }),
+    headers: {
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+      origin: url,
+      ...headers,
+    },
+  })
 }
 
 /** The `name=value` pair that a browser sends back. */

@@ -1,5 +1,6 @@
 import type { installExecutable, Server } from './executable.ts'
 
+type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Use = { userId: string; idempotencyKey: string }
 
 const LIMIT = 'exports'
@@ -11,13 +12,10 @@ const CLIENTS = 8
  * Uses a limit while the server is killed `kills` times. A client repeats a request until it is answered, as a server of
  * the app would. Returns the number of uses and what the counters say.
  */
-export async function useThroughKills(
-  homeport: Awaited<ReturnType<typeof installExecutable>>,
-  kills: number,
-) {
+export async function useThroughKills(homeport: Homeport, kills: number) {
   const environment = { RATE_LIMITS: 'off' }
   let server = await homeport.start(environment)
-  await publishLimit(homeport)
+  await publishLimit((args, input) => homeport.run(args, {}, input), LIMIT, MAX)
   const scope = 'users:write,usage:read,usage:write'
   const { stdout } = await homeport.run(['api-keys', 'create', 'kills', '--scope', scope, '--json'])
   const token = JSON.parse(stdout).secret as string
@@ -69,13 +67,19 @@ export async function useThroughKills(
   }
 }
 
-async function publishLimit(homeport: Awaited<ReturnType<typeof installExecutable>>) {
-  const { stdout } = await homeport.run(['plans', 'export'])
+/** Gives every plan the limit `name`, which never resets, by commands that `run` runs. */
+export async function publishLimit(
+  run: (args: string[], input?: string) => ReturnType<Homeport['run']>,
+  name: string,
+  max: number,
+) {
+  const { stdout } = await run(['plans', 'export'])
   const plans = (JSON.parse(stdout) as object[]).map((plan) => ({
     ...plan,
-    limits: { [LIMIT]: MAX },
+    limits: { [name]: max },
+    limitPeriods: { [name]: 'total' },
   }))
-  const imported = await homeport.run(['plans', 'import', '-'], {}, JSON.stringify(plans))
+  const imported = await run(['plans', 'import', '-'], JSON.stringify(plans))
   if (imported.exitCode !== 0) throw new Error(imported.stderr)
 }
 

@@ -1,0 +1,59 @@
+import { openStream } from '../support/event-stream.ts'
+import type { Client } from './client.ts'
+import type { User, Users } from './users.ts'
+
+export type Streams = ReturnType<typeof createStreams>
+
+type Stream = Awaited<ReturnType<typeof openStream>>
+
+/** How long an app may miss a change, in ms. */
+const TIMEOUT = 120_000
+
+/** Apps that keep their stream of changes open and continue it when it ends. */
+export function createStreams(client: Client, users: Users) {
+  const open = new Map<User, Stream>()
+  return { renameAndHear, closeAll }
+
+  /** Renames the user, and waits until the stream says that the profile has changed. */
+  async function renameAndHear(user: User) {
+    const startedAt = performance.now()
+    let stream = await reopen(user)
+    let count = stream?.events.length ?? 0
+    await users.rename(user)
+    while (!(await hears(stream, count))) {
+      if (performance.now() - startedAt > TIMEOUT) {
+        client.problems.push(`${user.email} did not hear of a new name: ${stream?.names()}`)
+        return
+      }
+      await Bun.sleep(500)
+      stream = await reopen(user)
+      count = 0
+    }
+  }
+
+  async function closeAll() {
+    await Promise.all([...open.values()].map((stream) => stream.close()))
+  }
+
+  /** Continues the user's stream after its last event; null while the server cannot be reached. */
+  async function reopen(user: User): Promise<Stream | null> {
+    const last = open.get(user)
+    await last?.close()
+    const lastEventId = last?.lastId() ?? null
+    const stream = await openStream(fetch, user.token, { lastEventId, base: client.url }).catch(
+      () => null,
+    )
+    if (stream?.status === 401) await users.refresh(user)
+    if (stream?.status !== 200) return null
+    const isReady = await stream.next('ready').catch(() => null)
+    if (!isReady) return null
+    open.set(user, stream)
+    return stream
+  }
+
+  /** Whether there is an event about the profile after the first `count` ones. */
+  async function hears(stream: Stream | null, count: number): Promise<boolean> {
+    const event = await stream?.next('profile', count).catch(() => null)
+    return event != null
+  }
+}
