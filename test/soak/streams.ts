@@ -8,6 +8,8 @@ type Stream = Awaited<ReturnType<typeof openStream>>
 
 /** How long an app may miss a change, in ms. */
 const TIMEOUT = 120_000
+/** How many apps stay connected; the one connected longest leaves when another comes. */
+const MAX_OPEN = 50
 
 /** Apps that keep their stream of changes open and continue it when it ends. */
 export function createStreams(client: Client, users: Users) {
@@ -47,8 +49,16 @@ export function createStreams(client: Client, users: Users) {
     if (stream?.status !== 200) return null
     const isReady = await stream.next('ready').catch(() => null)
     if (!isReady) return null
+    open.delete(user)
     open.set(user, stream)
+    const [longest, ...others] = open.keys()
+    if (longest && others.length >= MAX_OPEN) await close(longest)
     return stream
+  }
+
+  async function close(user: User) {
+    await open.get(user)?.close()
+    open.delete(user)
   }
 
   /** Whether there is an event about the profile after the first `count` ones. */

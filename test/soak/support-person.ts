@@ -10,7 +10,7 @@ const SCREENS = [
   'metrics/endpoints',
   'metrics/slowest',
   'people',
-  'people?status=active&platform=ios',
+  'people?status=paying&platform=ios',
   'people?q=USER',
   'people/USER',
   'people/USER/timeline',
