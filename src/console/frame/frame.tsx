@@ -64,7 +64,8 @@ export function Frame() {
             key={searched}
             defaultValue={searched}
             aria-label="Find users"
-            placeholder="E-mail, name, id or receipt"
+            placeholder="Search people"
+            title="E-mail, name, id or receipt"
             autocomplete="off"
           />
         </form>

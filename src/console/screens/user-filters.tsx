@@ -57,7 +57,6 @@ export function UserFilters() {
   const { country = '' } = filter
   return (
     <>
-      <Views filter={filter} />
       <Filters count={Object.keys(filter).length}>
         {choice(
           'status',
@@ -84,6 +83,7 @@ export function UserFilters() {
         {day('createdFrom', 'Registered from')}
         {day('createdTo', 'Registered until')}
       </Filters>
+      <Views filter={filter} />
     </>
   )
 }
