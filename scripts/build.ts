@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
@@ -54,6 +55,9 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     },
   })
   if (!result.success) throw new Error(result.logs.join('\n'))
+  // The executable contains them.
+  const maps = result.outputs.filter(({ kind }) => kind === 'sourcemap')
+  await Promise.all(maps.map(({ path }) => rm(path)))
 }
 
 /**

@@ -48,7 +48,6 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
     if ((await hashOfFile(join(SECOND_BUILD, file))) !== sum)
       throw new Error(`two builds of ${file} differ`)
   }
-  await rm(`${outfile}.map`)
   const spdxFile = `${file}.spdx.json`
   const spdx = spdxOf(file, version, date, packages)
   await Bun.write(join(FOLDER, spdxFile), JSON.stringify(spdx, null, 2))

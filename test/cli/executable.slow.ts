@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { isOnPostgres } from '../support/databases.ts'
@@ -9,6 +9,11 @@ import { phonePhoto } from '../support/pictures.ts'
 import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
+
+test('the build leaves no source maps beside the executable', async () => {
+  const folder = join(import.meta.dir, '..', '..', 'dist', 'test')
+  expect((await readdir(folder)).filter((name) => name.endsWith('.map'))).toEqual([])
+})
 
 test('the executable serves the main endpoints from an otherwise empty directory', async () => {
   await using homeport = await installExecutable()
