@@ -198,8 +198,8 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
 
 type ListedVersion = { version: number; note: string; differences: object[] }
 
-// biome-ignore lint/suspicious/noExplicitAny: a value of any shape
 /** Edits change the first item of a list. */
+// biome-ignore lint/suspicious/noExplicitAny: a value of any shape
 function valueAt(content: any, path: string): unknown {
   return path
     .split('.')
