@@ -28,7 +28,8 @@ export async function readPages(): Promise<[name: string, text: string][]> {
 
 function relink(link: string, label: string, page = '', anchor = ''): string {
   if (page === '') return link
-  return PAGES.includes(page) ? `[${label}](${nameOf(page)}${anchor})` : label
+  const text = label === page ? nameOf(page) : label
+  return PAGES.includes(page) ? `[${text}](${nameOf(page)}${anchor})` : label
 }
 
 function nameOf(page: string): string {

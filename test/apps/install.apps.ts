@@ -43,7 +43,7 @@ afterAll(() => stop())
 test(
   'Vite bundles the client and loads the cryptography lazily',
   async () => {
-    const app = await makeApp('vite', 'vite@7')
+    const app = await makeApp('vite', 'vite@8')
     await writeFile(join(app, 'index.html'), '<script type="module" src="main.js"></script>')
     await writeFile(join(app, 'main.js'), MAIN)
     run(app, 'npx', 'vite', 'build', '--target', 'esnext')
@@ -102,19 +102,28 @@ test(
 test(
   'Expo exports an app with the client to bytecode for Hermes',
   async () => {
-    const app = await makeApp('expo', 'expo@55', 'react@19.2.0', 'react-native@0.83')
-    const settings = { expo: { name: 'app', slug: 'app', platforms: ['android'] } }
+    const app = await makeApp(
+      'expo',
+      'expo@55',
+      'expo-secure-store@55',
+      'react@19.2.0',
+      'react-native@0.83',
+    )
+    const settings = {
+      expo: { name: 'app', slug: 'app', version: '1.0.0', platforms: ['android'] },
+    }
     await writeFile(join(app, 'app.json'), JSON.stringify(settings))
     await writeFile(join(app, 'package.json'), JSON.stringify({ private: true, main: 'index.js' }))
     const lines = [
       `import { registerRootComponent } from 'expo'`,
       `import { createElement } from 'react'`,
       `import { Text } from 'react-native'`,
-      `import { createClient } from 'homeport-client'`,
-      `const api = createClient({ baseUrl: 'http://127.0.0.1:9' })`,
+      `import { api } from './api'`,
       `registerRootComponent(() => createElement(Text, null, typeof api.login))`,
     ]
     await writeFile(join(app, 'index.js'), lines.join('\n'))
+    for (const name of ['api.ts', 'session-storage.ts'])
+      await writeFile(join(app, name), await readExample(name))
     run(app, 'npx', 'expo', 'export', '--platform', 'android')
     const [bytecode = ''] = await Array.fromAsync(new Bun.Glob('dist/**/*.hbc').scan(app))
     expect(await Bun.file(join(app, bytecode)).text()).toContain('/api/auth/login/v1')
