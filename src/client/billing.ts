@@ -71,12 +71,14 @@ export type BillingExport = {
 /** A purchase that a store has confirmed to the app. */
 export type SubmittedPurchase = AppStorePurchase | PlayStorePurchase
 
+/** A purchase from the App Store. */
 export type AppStorePurchase = {
   store: 'app_store'
   /** The transaction as StoreKit signed it: `jwsRepresentation` of the verification result. */
   signedTransaction: string
 }
 
+/** A purchase from Google Play. */
 export type PlayStorePurchase = {
   store: 'play_store'
   packageName: string

@@ -43,6 +43,7 @@ export type * from './usage.ts'
 export type * from './user-data.ts'
 export type * from './users.ts'
 
+/** The options of `createClient`; only `baseUrl` is required. */
 export type ClientOptions = {
   /** The server's address, such as `https://api.example.com`. */
   baseUrl: string
@@ -62,8 +63,9 @@ export type ClientOptions = {
   timeout?: number
   /** Called when the server has ended the session. */
   onSignedOut?: () => void
-  /** These replace the platform's `fetch` and clock, for tests. `now`: ms since 1970. */
+  /** Replaces the platform's `fetch`, for example in tests. */
   fetch?: Fetch
+  /** Replaces the platform's clock in tests. Returns ms since 1970. */
   now?: () => number
 }
 

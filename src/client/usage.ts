@@ -17,6 +17,7 @@ export type LimitUsage = {
 /** What the user has used, as part of a data export. `since`: a month, or the first day of the last period. */
 export type UsageExport = { usage: { name: string; since: string; used: number }[] }
 
+/** Usage of the plan's limits. */
 export type UsageFunctions = {
   /** Returns every limit of the user's plan, and what is used of it in the current period. */
   readUsage: (options?: CallOptions) => Promise<LimitUsage[]>

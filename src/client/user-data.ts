@@ -60,6 +60,7 @@ export type Change = {
   kind: 'subscription' | 'profile' | 'data' | 'settings' | (string & {})
 }
 
+/** The stream of changes. */
 export type ChangeFunctions = {
   /**
    * Calls `listener` with each kind once at the start, and then whenever something of a kind may have changed on the

@@ -52,9 +52,11 @@ export type Duration = Partial<Record<'days' | 'hours' | 'minutes' | 'seconds' |
 
 /** Homeport in memory, for the tests of an app. */
 export type FakeServer = {
-  /** Pass these three to `createClient`. */
+  /** The `baseUrl` for `createClient`. */
   url: string
+  /** The `fetch` for `createClient`. */
   fetch: (url: string, init?: RequestInit) => Promise<Response>
+  /** The virtual clock for `createClient`, in ms since 1970. */
   now: () => number
   /** Moves the virtual clock: tokens, sessions, links and purchases expire. */
   advance: (duration: Duration) => void

@@ -36,7 +36,10 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
     const origin = sent.slice(0, MAX_ORIGIN_LENGTH)
     if (method !== 'OPTIONS' || !ORIGIN_FORMAT.test(origin) || refused.get(origin)) return
     refused.set(origin, true)
-    log.warn({ origin }, 'a web client was refused: its origin is not in CORS_ORIGINS')
+    log.warn(
+      { origin },
+      'a web client was refused: add its origin to CORS_ORIGINS, then restart the server',
+    )
   }
 }
 

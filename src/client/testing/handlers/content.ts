@@ -9,6 +9,7 @@ export type Content = {
   settings?: { [Name in keyof AppSettings]?: Partial<AppSettings[Name]> }
   /** Plans by their codes; by default `free` and `pro`. */
   plans?: (Partial<PricingPlan> & { code: string })[]
+  /** Questions and answers; by default none. */
   faqs?: (Partial<Faq> & Pick<Faq, 'question' | 'answer'>)[]
   /** Null: the server has no rates yet, which apps see as `unavailable`. */
   rates?: Partial<CurrencyRates> | null
