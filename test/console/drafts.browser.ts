@@ -123,6 +123,29 @@ independentTest('offers a draft again after leaving the screen, without asking',
   await context.close()
 })
 
+independentTest('restores discarded changes with Undo until the next edit', async () => {
+  const { page, context } = await world.open({ viewport: { width: 375, height: 812 } })
+  const terms = page.getByLabel('Terms url')
+  await show(page, 'settings')
+  await terms.fill('https://example.com/discarded')
+  const [discard, publish] = await Promise.all(
+    ['Discard changes', 'Review and publish'].map((name) =>
+      page.getByRole('button', { name }).boundingBox(),
+    ),
+  )
+  expect((publish?.x ?? 0) - (discard?.x ?? 0) - (discard?.width ?? 0)).toBeGreaterThan(20)
+  await press(page, 'Discard changes')
+  expect(await terms.inputValue()).not.toContain('discarded')
+  await press(page, 'Undo')
+  expect(await terms.inputValue()).toBe('https://example.com/discarded')
+  await page.getByText('1 unpublished change, kept in this browser').waitFor()
+  await press(page, 'Discard changes')
+  await page.getByRole('button', { name: 'Undo' }).waitFor()
+  await terms.fill('https://example.com/new')
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
+  await context.close()
+})
+
 independentTest('two tabs keep a draft each', async () => {
   const { page: first, newPage, context } = await world.open()
   const second = await newPage()

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { differencesBetween } from '../../lib/differences.ts'
 import { ApiError, read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
-import { showMessage } from '../ui/messages.tsx'
+import { offerUndo, showMessage } from '../ui/messages.tsx'
 import { Failure, Tabs, Title } from '../ui/parts.tsx'
 import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -149,9 +149,16 @@ function Editor<T>(props: EditorWithBase<T>) {
     setReviewing(false)
     showMessage('Published.')
   }
+  const closeUndo = useRef(() => {})
+  // An edit after discarding starts a new draft, which an undo would overwrite.
+  useEffect(() => {
+    if (hasChanges) closeUndo.current()
+  }, [hasChanges])
+  useEffect(() => () => closeUndo.current(), [])
   const discard = () => {
     setError(null)
     setEdit(initial)
+    closeUndo.current = offerUndo('Changes discarded.', () => setEdit(edit))
   }
   return (
     <Problems error={error}>
@@ -170,7 +177,7 @@ function Editor<T>(props: EditorWithBase<T>) {
             {draft.isKept ? ', kept in this browser' : ', too large to keep in this browser'}
           </span>
         )}
-        <button type="button" disabled={!hasChanges} onClick={discard}>
+        <button type="button" class="discard" disabled={!hasChanges} onClick={discard}>
           Discard changes
         </button>
         <button

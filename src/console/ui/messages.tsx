@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-type Message = { id: number; text: string; tone: 'good' | 'bad' }
+type Message = { id: number; text: string; tone: 'good' | 'bad'; undo?: () => void }
 
 const messages = signal<Message[]>([])
 const SHOWN_MS = 6_000
@@ -16,6 +16,13 @@ export function showMessage(text: string, tone: 'good' | 'bad' = 'good') {
   if (tone === 'good') setTimeout(() => close(id), SHOWN_MS)
 }
 
+/** Shows a message with a button that undoes what was done, until it is dismissed. Returns a function that dismisses it. */
+export function offerUndo(text: string, undo: () => void): () => void {
+  const id = nextId++
+  messages.value = [...messages.value.slice(-3), { id, text, tone: 'good', undo }]
+  return () => close(id)
+}
+
 /** Dismisses the errors of the previous screen. */
 export function dismissErrors() {
   messages.value = messages.value.filter(({ tone }) => tone === 'good')
@@ -29,9 +36,21 @@ export function dismissMessages() {
 export function Messages() {
   return (
     <div class="messages" role="status" aria-live="polite">
-      {messages.value.map(({ id, text, tone }) => (
+      {messages.value.map(({ id, text, tone, undo }) => (
         <div key={id} class={`message ${tone}`}>
           <span>{text}</span>
+          {undo && (
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                close(id)
+                undo()
+              }}
+            >
+              Undo
+            </button>
+          )}
           <button type="button" class="quiet" aria-label="Dismiss" onClick={() => close(id)}>
             ×
           </button>
