@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts'
 import { describeConditions, isRule } from '../lib/rule-words.ts'
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 const UTC = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
@@ -21,6 +22,11 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 /** A time in the browser's time zone. */
 export function time(iso: string): string {
   return TIME.format(new Date(iso))
+}
+
+/** The day of a time in the browser's time zone. */
+export function day(iso: string): string {
+  return DAY.format(new Date(iso))
 }
 
 /** `14:32` for a time today, with the date for any other. */

@@ -111,7 +111,7 @@ test('shows a user’s access at a glance', async () => {
   const reader = await signInOperator(app, { role: 'reader' })
   expect(await reader.read(`people/${user._id}`)).toMatchObject({
     access: {
-      sentence: expect.stringMatching(/^Access is on with the plan pro_month: /),
+      sentence: expect.stringMatching(/^Pro, monthly\. Renews on /),
       status: 'paying',
       plan: 'pro_month',
       store: 'APP_STORE',

@@ -34,12 +34,15 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
           {!email && <Badge>Guest</Badge>}
           <Badge tone={tone}>{status}</Badge>
         </p>
-        <p class={`sentence ${access.failedEvent ? 'warn' : access.isActive ? tone : 'off'}`}>
-          <Sentence>{access.sentence}</Sentence>{' '}
-          {access.failedEvent && (
-            <a href={linkTo(`events/${encodeSegment(access.failedEvent)}`)}>Open the event</a>
-          )}
+        <p class={`sentence ${access.isActive ? tone : 'off'}`}>
+          <Sentence>{access.sentence}</Sentence>
         </p>
+        {access.failedEvent && (
+          <p class="notice warn">
+            <Sentence>{access.failedEvent.text}</Sentence>
+            <a href={linkTo(`events/${encodeSegment(access.failedEvent.id)}`)}>Open the event</a>
+          </p>
+        )}
         <Facts
           items={[
             ...purchaseFacts(access),
@@ -54,19 +57,12 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
 
 type HeaderProps = { details: UserDetails }
 
-function purchaseFacts({
-  status,
-  plan,
-  store,
-  isActive,
-  willRenew,
-  endsAt,
-}: AccessSummary): Fact[] {
+/** The sentence above them names the plan and the day. */
+function purchaseFacts({ status, store, isActive, willRenew, endsAt }: AccessSummary): Fact[] {
   if (status === 'none') return []
   const renews = willRenew && status !== 'billing_issue'
   const end = isActive ? (renews ? 'Renews' : 'Ends') : 'Ended'
   return [
-    ...(isActive ? [['Plan', plan ?? 'No plan'] as Fact] : []),
     ...(status === 'granted' ? [] : [['Store', storeName(store)] as Fact]),
     [end, endsAt === null ? 'Never' : <Time key="end" at={endsAt} />],
   ]

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { withVisibleControls } from '../direction-controls.ts'
-import { ago, time, utc } from '../format.ts'
+import { ago, day, time, utc } from '../format.ts'
 import { isRestoring } from '../visits.ts'
 import { showMessage } from './messages.tsx'
 import { describeError, useProblems } from './problems.tsx'
@@ -90,15 +90,24 @@ export function Time({ at }: { at: string | null }) {
   )
 }
 
+/** A day in the browser's time zone; the tooltip is the exact time, locally and in UTC. */
+function Day({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={`${time(at)} (${utc(at)})`}>
+      {day(at)}
+    </time>
+  )
+}
+
 const SERVER_TIME = /(\d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC)/
 
-/** A sentence of the server with its times, such as `6 July 2026, 14:00 UTC`, in the browser's time zone. */
+/** A sentence of the server with its times, such as `6 July 2026, 14:00 UTC`, as days in the browser's time zone. */
 export function Sentence({ children }: { children: string }) {
   return (
     <>
       {children.split(SERVER_TIME).map((part, at) => {
         const ms = SERVER_TIME.test(part) ? Date.parse(part.replace(',', '')) : Number.NaN
-        return Number.isNaN(ms) ? part : <Time key={at} at={new Date(ms).toISOString()} />
+        return Number.isNaN(ms) ? part : <Day key={at} at={new Date(ms).toISOString()} />
       })}
     </>
   )

@@ -11,10 +11,17 @@ type AccessFacts = {
   purchases: PurchaseAccess[]
   /** Whether the other environment has purchases. */
   hasOtherPurchases: boolean
-  /** When the latest event that could not be applied was received; null for none. */
-  failedAt?: Date | null
-  /** The code of a purchase's plan; null if its product belongs to no plan. */
-  planOf: (purchase: PurchaseAccess) => string | null
+  /** The plan of a purchase; null if its product belongs to no plan. */
+  planOf: (purchase: PurchaseAccess) => NamedPlan | null
+}
+
+type NamedPlan = { code: string; name: string; duration: string }
+
+const ADVERBS: Record<string, string> = {
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+  year: 'yearly',
 }
 
 const STORES: Record<string, string> = {
@@ -28,108 +35,100 @@ const STORES: Record<string, string> = {
   PADDLE: 'Paddle',
 }
 
-/** Explains in one sentence why access is on or off. Times are UTC. */
+/** The plan and why its access goes on or has ended, such as `Pro, monthly. Renews on 6 July 2026, 14:00 UTC.` */
 export function explainAccess(facts: AccessFacts): string {
-  const sentence = explainPurchases(facts)
-  if (!facts.failedAt) return sentence
-  const received = formatTime(facts.failedAt.getTime())
-  return `${sentence} An event received on ${received} could not be applied and is not considered.`
-}
-
-function explainPurchases(facts: AccessFacts): string {
   const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, planOf } = facts
-  if (isUnknown) return 'Access is off: we have no purchase for this account.'
+  if (isUnknown) return 'We have no purchase for this account.'
   if (heldBy !== null) {
-    return `Access is off: the purchases now belong to ${heldBy}, according to the customer’s latest event.`
+    return `The purchases now belong to ${heldBy}, according to the customer’s latest event.`
   }
   const [best] = purchases
   if (best === undefined) {
-    if (!hasOtherPurchases)
-      return 'Access is off: we have events for this account, but no purchase.'
+    if (!hasOtherPurchases) return 'We have events for this account, but no purchase.'
     const other = environment === 'production' ? 'test' : 'production'
-    return `Access is off: this account has ${other} purchases only.`
+    return `This account has ${other} purchases only.`
   }
-  if (!best.active) return `Access is off: ${describeEnded(best)}.`
   const plan = planOf(best)
-  const missingPlan = plan === null ? describeMissingPlan(best) : ''
+  const title = plan === null ? describeProduct(best) : describePlan(plan, best)
+  if (!best.active) return `${title}. ${describeEnded(best)}.`
   const also = purchases.find((one) => one !== best && one.active && one.grant !== null)
-  const further = also === undefined ? '' : ` Also, ${describeGrant(also)}.`
-  return `Access is on${planSuffix(plan)}: ${describeAccess(best)}${missingPlan}.${further}`
+  return [
+    `${title}. ${describeActive(best)}.`,
+    ...(plan === null ? [describeMissingPlan(best)] : []),
+    ...(also ? [`Also ${also.entitlementIds.join(', ')}, ${describeGrant(also)}.`] : []),
+  ].join(' ')
+}
+
+/** Says that an event is missing from the access, which it may change. */
+export function describeFailure(receivedAt: Date): string {
+  return `An event received on ${formatTime(receivedAt.getTime())} could not be applied and is not considered.`
+}
+
+/** `Pro, monthly`; granted access has no billing period. */
+function describePlan({ code, name, duration }: NamedPlan, { grant }: PurchaseAccess): string {
+  const adverb = grant === null ? ADVERBS[duration] : undefined
+  const isNamed = adverb !== undefined && name.toLowerCase().includes(adverb)
+  return [name || code, ...(adverb && !isNamed ? [adverb] : [])].join(', ')
+}
+
+function describeProduct({ productId, store, grant, entitlementIds }: PurchaseAccess): string {
+  if (grant !== null) return entitlementIds.join(', ')
+  const from = store === null ? '' : ` from ${STORES[store] ?? store}`
+  return `${productId ?? 'Unknown product'}${from}`
 }
 
 function describeMissingPlan({ grant }: PurchaseAccess): string {
-  // After the operator's reason, a subordinate clause would seem to belong to it.
-  return grant === null
-    ? ', but no plan on sale includes this product'
-    : '. No plan on sale includes this entitlement'
+  return `No plan on sale includes this ${grant === null ? 'product' : 'entitlement'}.`
 }
 
-function describeAccess(purchase: PurchaseAccess): string {
-  if (purchase.grant !== null) return describeGrant(purchase)
-  return `${describeProduct(purchase)} ${describeActive(purchase)}`
-}
-
-/** `pro is granted by ann until 3 May 2027, 00:00 UTC: beta tester`. */
-function describeGrant({ grant, entitlementIds, effectiveEnd }: PurchaseAccess): string {
+/** `granted by ann until 3 May 2027, 00:00 UTC: beta tester`. */
+function describeGrant({ grant, effectiveEnd }: PurchaseAccess): string {
   const end =
     effectiveEnd === null || isEffectivelyForever(effectiveEnd)
       ? 'without an end'
       : `until ${formatTime(effectiveEnd)}`
-  return `${entitlementIds.join(', ')} is granted by ${grant?.by} ${end}: ${grant?.reason}`
-}
-
-function describeEnded(purchase: PurchaseAccess): string {
-  const { grant, entitlementIds, effectiveEnd } = purchase
-  if (grant === null) return `${describeProduct(purchase)} ${describeInactive(purchase)}`
-  const granted = `${entitlementIds.join(', ')}, granted by ${grant.by} (${grant.reason})`
-  return grant.revokedBy === undefined
-    ? `${granted}, ended on ${formatTime(effectiveEnd)}`
-    : `${granted}, was revoked by ${grant.revokedBy} on ${formatTime(effectiveEnd)}`
-}
-
-function planSuffix(plan: string | null): string {
-  return plan === null ? '' : ` with the plan ${plan}`
-}
-
-function describeProduct({ productId, store }: PurchaseAccess): string {
-  const from = store === null ? '' : ` from ${STORES[store] ?? store}`
-  return `${productId ?? 'a purchase'}${from}`
+  return `granted by ${grant?.by} ${end}: ${grant?.reason}`
 }
 
 function describeActive(purchase: PurchaseAccess): string {
   const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = purchase
-  if (effectiveEnd === null || isEffectivelyForever(effectiveEnd)) return 'never expires'
+  if (purchase.grant !== null) return describeGrant(purchase).replace(/^g/, 'G')
+  if (effectiveEnd === null || isEffectivelyForever(effectiveEnd)) return 'Never expires'
   const end = formatTime(effectiveEnd)
-  if (status === 'in_grace_period') {
-    return `is in its grace period until ${formatTime(graceExpiresAt)}, because payment failed`
-  }
+  if (status === 'in_grace_period')
+    return `Payment failed; in the grace period until ${formatTime(graceExpiresAt)}`
   if (status === 'in_billing_retry')
-    return `is paid until ${end}, but payment for the next period failed`
+    return `Paid until ${end}, but payment for the next period failed`
   if (purchase.isTemporary)
-    return `is granted until ${end}, because the store could not confirm the purchase`
-  const kind = status === 'trialing' ? 'is in its trial' : 'is paid'
-  if (willRenew) return `${kind} until ${end} and will renew`
+    return `Access until ${end} only, because the store could not confirm the purchase`
+  const isTrial = status === 'trialing'
+  if (willRenew) return isTrial ? `In trial until ${end}, then renews` : `Renews on ${end}`
   const since =
-    unsubscribeDetectedAt === null ? '' : ` (cancelled on ${formatTime(unsubscribeDetectedAt)})`
-  return `${kind} until ${end} and will not renew${since}`
+    unsubscribeDetectedAt === null ? '' : `; cancelled on ${formatTime(unsubscribeDetectedAt)}`
+  return `${isTrial ? 'Trial ends' : 'Ends'} on ${end}${since}`
 }
 
-function describeInactive(purchase: PurchaseAccess): string {
+function describeEnded(purchase: PurchaseAccess): string {
   const { status, refundedAt, pausedAt, autoResumeAt, effectiveEnd, cancelReason } = purchase
-  if (status === 'refunded') return `was refunded on ${formatTime(refundedAt)}`
-  if (status === 'paused') {
-    const resumes = autoResumeAt === null ? '' : ` and resumes on ${formatTime(autoResumeAt)}`
-    return `was paused on ${formatTime(pausedAt)}${resumes}`
-  }
+  const { grant, unsubscribeDetectedAt } = purchase
   const end = formatTime(effectiveEnd)
-  if (purchase.billingIssueDetectedAt !== null || cancelReason === 'BILLING_ERROR') {
-    return `ended on ${end} because payment failed`
+  if (grant !== null) {
+    const granted = `Granted by ${grant.by} (${grant.reason})`
+    return grant.revokedBy === undefined
+      ? `${granted}; ended on ${end}`
+      : `${granted}; revoked by ${grant.revokedBy} on ${end}`
   }
-  if (purchase.unsubscribeDetectedAt !== null) {
-    return `ended on ${end} after it was cancelled on ${formatTime(purchase.unsubscribeDetectedAt)}`
+  if (status === 'refunded') return `Refunded on ${formatTime(refundedAt)}`
+  if (status === 'paused') {
+    const resumes = autoResumeAt === null ? '' : `; resumes on ${formatTime(autoResumeAt)}`
+    return `Paused on ${formatTime(pausedAt)}${resumes}`
   }
-  if (purchase.endedAt !== null) return `ended on ${end}`
-  return `was paid until ${end}, and we received no renewal`
+  if (purchase.billingIssueDetectedAt !== null || cancelReason === 'BILLING_ERROR')
+    return `Ended on ${end} because payment failed`
+  if (unsubscribeDetectedAt !== null)
+    return `Ended on ${end}; cancelled on ${formatTime(unsubscribeDetectedAt)}`
+  if (purchase.endedAt !== null) return `Ended on ${end}`
+  return `Paid until ${end}; no renewal received`
 }
 
 /** A five-digit year means never. */

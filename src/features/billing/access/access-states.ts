@@ -228,7 +228,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
         heldBy,
         purchases,
         hasOtherPurchases: own.length < all.length,
-        planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
+        planOf: (purchase) => planOf(purchase, plans) ?? null,
       })
     return { userId, environment, previous, current, explain }
   }

@@ -11,7 +11,11 @@ import type { Holders } from './holders.ts'
 import { type PurchasablePlan, planGivenBy } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
-export type PlanLike = PurchasablePlan & { price: number; duration: string } & StandardLimits
+export type PlanLike = PurchasablePlan & {
+  name: string
+  price: number
+  duration: string
+} & StandardLimits
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb

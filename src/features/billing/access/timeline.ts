@@ -9,7 +9,7 @@ import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
 import { accessStatusOf } from './access-search.ts'
-import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
+import { describeFailure, explainAccess, isEffectivelyForever } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { planOf } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
@@ -60,15 +60,15 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   const { billingEvents, subscriptions, transferIds } = db.tables
   return { read, explain, explainForEvent, summarize }
 
-  /** Why access is on or off now, in one sentence. */
+  /** The current access in a few words, and whether an event is missing from it. */
   async function explain(userId: string, environment: Environment): Promise<string> {
-    return (await assess(userId, environment)).sentence
+    return (await assess(userId, environment)).explanation
   }
 
-  /** Explains the access of the user that an event names; null if it names none. */
+  /** Explains the access of the user that an event names; null if it names none. The event itself may have failed. */
   async function explainForEvent(event: { appUserId: string | null; environment: string | null }) {
     const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
-    return event.appUserId === null ? null : explain(event.appUserId, environment)
+    return event.appUserId === null ? null : (await assess(event.appUserId, environment)).sentence
   }
 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
@@ -85,19 +85,19 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       willRenew: best?.willRenew ?? false,
       endsAt: iso(end),
       /** The latest event that could not be applied; null for none. */
-      failedEvent: failure?.eventId ?? null,
+      failedEvent: failure && { id: failure.eventId, text: describeFailure(failure.receivedAt) },
     }
   }
 
   async function read(userId: string, environment: Environment) {
-    const { sentence, purchases, ids, heldBy } = await assess(userId, environment)
+    const { explanation, purchases, ids, heldBy } = await assess(userId, environment)
     const shown = []
     for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
       shown.push(await describe(purchase, purchases, ids))
     }
     return {
       environment,
-      sentence,
+      sentence: explanation,
       ids,
       heldBy,
       lines: shown,
@@ -121,10 +121,10 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       heldBy,
       purchases,
       hasOtherPurchases: all.length > stored.length,
-      failedAt: failure?.receivedAt ?? null,
-      planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
+      planOf: (purchase) => planOf(purchase, plans) ?? null,
     })
-    return { sentence, purchases, plans, ids, heldBy, failure }
+    const explanation = failure ? `${sentence} ${describeFailure(failure.receivedAt)}` : sentence
+    return { sentence, explanation, purchases, plans, ids, heldBy, failure }
   }
 
   /** The latest event of these users that could not be applied. */

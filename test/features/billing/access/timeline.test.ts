@@ -177,7 +177,7 @@ test('shows a transfer in the timelines of both users', async () => {
   const transfer = { eventId: 'moved', at: iso(10), from: [ANN], to: [BOB] }
   const [oldOwner, newOwner] = [await read(app, ANN), await read(app, BOB)]
   expect(oldOwner).toMatchObject({ lines: [], transfers: [transfer] })
-  expect(oldOwner.sentence).toBe('Access is off: we have events for this account, but no purchase.')
+  expect(oldOwner.sentence).toBe('We have events for this account, but no purchase.')
   expect(newOwner).toMatchObject({ ids: [BOB], lines: [{ active: true }], transfers: [transfer] })
   expect((await read(app, 'another user')).transfers).toEqual([])
 })
