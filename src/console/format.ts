@@ -114,6 +114,8 @@ export function value(input: unknown): string {
   if (typeof input === 'string') return input || '(empty)'
   if (typeof input === 'boolean') return input ? 'yes' : 'no'
   if (isRule(input)) return `${value(input.value)} ${describeConditions(input)}`
+  if (Array.isArray(input) && input.every((item) => typeof item === 'string'))
+    return input.join(', ') || '–'
   return isFeature(input) ? feature(input) : JSON.stringify(input)
 }
 

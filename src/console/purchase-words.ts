@@ -1,5 +1,6 @@
 import type { AccessStatus } from '../lib/access-status.ts'
 import { PLATFORM_NAMES } from '../lib/app-platforms.ts'
+import { fieldWords } from './billing-words.ts'
 import { countryName, words } from './format.ts'
 import type { Tone } from './ui/parts.tsx'
 
@@ -12,15 +13,10 @@ type Origin = {
 /** Active, although payment has failed. */
 const AT_RISK = new Set(['in_billing_retry', 'in_grace_period'])
 
-const STORES: Record<string, string> = {
-  APP_STORE: 'App Store',
-  MAC_APP_STORE: 'Mac App Store',
-  PLAY_STORE: 'Play Store',
-  RC_BILLING: 'Web billing',
-}
-
 export function storeName(store: string | null): string {
-  return store === null ? 'Unknown store' : (STORES[store] ?? words(store))
+  if (store === null) return 'Unknown store'
+  const name = fieldWords('store', store)
+  return name === store ? words(store) : String(name)
 }
 
 /** The store that operators can ask about a purchase. */
@@ -44,12 +40,12 @@ export function sourceName({ source, store }: Origin & { store: string | null })
   return source === 'provider' ? 'Billing provider' : `Direct from ${storeName(store)}`
 }
 
-/** How the purchase got its owner. */
-export function claimName({ source, isClaimed, link }: Origin): string {
+/** How the purchase got its owner; null if the provider has assigned it, as is usual. */
+export function claimName({ source, isClaimed, link }: Origin): string | null {
   if (source === 'granted') return 'no purchase'
   if (link !== null) return `linked by ${link.by}`
   if (isClaimed) return 'claimed by the user'
-  return source === 'store' ? 'assigned at purchase, not yet claimed' : 'assigned by the provider'
+  return source === 'store' ? 'assigned at purchase, not yet claimed' : null
 }
 
 /** What a status is called, and its color. Access that has ended is no fault, so it is not red. */

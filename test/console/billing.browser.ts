@@ -23,7 +23,7 @@ browserTest('a failed event has not changed access', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOfAnn())
   await waitUntilLoaded(page)
-  expect(await textOf(page.locator('.sentence'))).toContain('and will renew')
+  expect(await textOf(page.locator('.sentence'))).toContain('. Renews on')
   const event = await textOf(cancellation(page))
   expect(event).toContain('failed')
   expect(event).toContain('Not applied')
@@ -37,15 +37,15 @@ browserTest('replays a failed event found from the overview', async () => {
   expect(await textOf(tile)).toContain('1')
   await tile.click()
   await page.locator('main tbody td:first-child a').click()
-  await page.getByRole('heading', { name: 'CANCELLATION' }).waitFor()
+  await page.getByRole('heading', { name: 'Cancelled' }).waitFor()
   expect(await textOf(page.getByRole('alert'))).toStartWith('This event could not be applied')
   await page.getByRole('button', { name: 'Replay event' }).click()
   await page.locator('.badge', { hasText: 'applied' }).waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
-  expect(await textOf(page.locator('.sentence'))).toContain('will not renew (cancelled on')
+  expect(await textOf(page.locator('.sentence'))).toContain('; cancelled on')
   await page.goto(await subscriptionOfAnn())
   await waitUntilLoaded(page)
-  expect(await textOf(page.locator('.sentence'))).toContain('will not renew (cancelled on')
+  expect(await textOf(page.locator('.sentence'))).toContain('; cancelled on')
   const event = await textOf(cancellation(page))
   expect(event).not.toContain('failed')
   expect(event).toMatch(/Will renew: yes →\s+no/)
@@ -61,10 +61,10 @@ independentTest('opens an event whose id is two dots', async () => {
   await postJson(world.console.server, path, body, WEBHOOK_TOKEN)
   const { page, context } = await world.open()
   await page.goto('/console/events?type=TEST')
-  await page.locator('main tbody a', { hasText: 'TEST' }).first().click()
-  await page.getByRole('heading', { name: 'TEST' }).waitFor()
+  await page.locator('main tbody a', { hasText: 'Test' }).first().click()
+  await page.getByRole('heading', { name: 'Test' }).waitFor()
   await page.reload()
-  await page.getByRole('heading', { name: 'TEST' }).waitFor()
+  await page.getByRole('heading', { name: 'Test' }).waitFor()
   await context.close()
 })
 
@@ -96,12 +96,12 @@ independentTest('keeps filters in the address across reloads', async () => {
     'INITIAL_PURCHASE',
     'production',
   ])
-  expect([...(await types())]).toEqual(['INITIAL_PURCHASE'])
+  expect([...(await types())]).toEqual(['First purchase'])
   await page.goBack()
   await page.waitForURL('**/events?type=INITIAL_PURCHASE')
   expect(await environment.inputValue()).toBe('')
   await page.goBack()
-  await page.getByRole('link', { name: 'RENEWAL' }).waitFor()
+  await page.getByRole('link', { name: 'Renewed' }).waitFor()
   expect(await type.inputValue()).toBe('')
   await context.close()
 })
@@ -168,7 +168,7 @@ async function subscriptionOfAnn(): Promise<string> {
 }
 
 function cancellation(page: Page) {
-  return page.locator('.list > li', { hasText: 'CANCELLATION' })
+  return page.locator('.list > li', { hasText: 'Cancelled' })
 }
 
 async function deliverMany(type: string, count: number) {

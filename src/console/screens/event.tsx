@@ -2,6 +2,7 @@ import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
+import { eventName } from '../billing-words.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
@@ -31,28 +32,28 @@ export function EventScreen({ id }: { id: string }) {
       {(data) => (
         <>
           <Title actions={canEdit.value && <Action run={replay}>Replay event</Action>}>
-            {data.type}
+            {eventName(data.type)}
           </Title>
-          {data.error && (
-            <div class="sentence bad" role="alert">
-              This event could not be applied, so access has not changed. Replay it. If it fails
-              again, send this error and the payload to a developer.
-              <pre>{data.error}</pre>
-            </div>
-          )}
-          {data.access && (
-            <p class="sentence">
-              {data.person && (
-                <>
-                  <a href={linkTo(`people/${data.person.id}/subscription`)}>
-                    {data.person.name || data.person.email || 'Guest'}
-                  </a>
-                  :{' '}
-                </>
-              )}
-              <Sentence>{data.access}</Sentence>
-            </p>
-          )}
+          <div class="glance">
+            {data.error && (
+              <p class="sentence bad" role="alert">
+                This event could not be applied: {data.error}
+              </p>
+            )}
+            {data.access && (
+              <p class="sentence">
+                {data.person && (
+                  <>
+                    <a href={linkTo(`people/${data.person.id}/subscription`)}>
+                      {data.person.name || data.person.email || 'Guest'}
+                    </a>
+                    :{' '}
+                  </>
+                )}
+                <Sentence>{data.access}</Sentence>
+              </p>
+            )}
+          </div>
           <Card>
             <Facts items={factsOf(data)} />
           </Card>
@@ -77,6 +78,7 @@ function factsOf(event: BillingEvent): Fact[] {
   const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
+    ['Type', <code key="type">{event.type}</code>],
     ['Event id', <code key="id">{eventId}</code>],
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
     ['App user id', user ?? 'None'],

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
+import { EVENT_TYPES, eventName } from '../billing-words.ts'
 import { money, number, plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { storeName } from '../purchase-words.ts'
@@ -19,27 +20,6 @@ type Names = Record<string, string>
 type EventsPage = { events: FoundEvent[]; names: Names; scannedBackTo: string | null }
 type Filter = Record<string, string>
 
-/** The documented types; the billing provider may send others. */
-const TYPES = [
-  'INITIAL_PURCHASE',
-  'RENEWAL',
-  'CANCELLATION',
-  'UNCANCELLATION',
-  'EXPIRATION',
-  'BILLING_ISSUE',
-  'PRODUCT_CHANGE',
-  'REFUND',
-  'REFUND_REVERSED',
-  'SUBSCRIPTION_PAUSED',
-  'SUBSCRIPTION_EXTENDED',
-  'NON_RENEWING_PURCHASE',
-  'TEMPORARY_ENTITLEMENT_GRANT',
-  'TRANSFER',
-  'SUBSCRIBER_ALIAS',
-  'PURCHASE_REDEEMED',
-  'HOMEPORT_RECONCILED',
-  'TEST',
-]
 const FILTERS = ['type', 'outcome', 'environment', 'user', 'conflicting', 'clockIsOff']
 const REFRESH_MS = 5_000
 
@@ -108,7 +88,9 @@ function namedEvents({ events, names }: EventsPage): NamedEvent[] {
 const COLUMNS: Column<NamedEvent>[] = [
   {
     name: 'Type',
-    cell: ({ eventId, type }) => <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{type}</a>,
+    cell: ({ eventId, type }) => (
+      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{eventName(type)}</a>
+    ),
   },
   {
     name: 'User',
@@ -161,7 +143,10 @@ function EventFilters({ filter }: { filter: Filter }) {
       <SelectField
         label={label}
         value={value}
-        options={[['', 'Any'], ...all.map((option): [string, string] => [option, option])]}
+        options={[
+          ['', 'Any'],
+          ...all.map((option): [string, string] => [option, eventName(option)]),
+        ]}
         onChange={(chosen) => set(name, chosen)}
       />
     )
@@ -175,7 +160,7 @@ function EventFilters({ filter }: { filter: Filter }) {
   )
   return (
     <Filters count={Object.keys(filter).length}>
-      {choice('type', 'Type', TYPES)}
+      {choice('type', 'Type', Object.keys(EVENT_TYPES))}
       {choice('outcome', 'Outcome', ['applied', 'ignored', 'failed'])}
       {choice('environment', 'Environment', ['production', 'sandbox'])}
       <Field label="App user id">

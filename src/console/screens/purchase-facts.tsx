@@ -1,6 +1,7 @@
 import type { Stores } from '../../features/billing/stores/stores.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import type { Json, ReplyOf } from '../api.ts'
+import { fieldWords } from '../billing-words.ts'
 import { value, words } from '../format.ts'
 import { Badge, Card, CopyLine, Empty, type Fact, Facts, Time, TimeAgo } from '../ui/parts.tsx'
 
@@ -97,7 +98,7 @@ function fieldText(name: string, field: unknown) {
     const { by, reason } = field as NonNullable<State['grant']>
     return `by ${by}: ${reason}`
   }
-  return Array.isArray(field) ? field.join(', ') : value(field)
+  return value(fieldWords(name, field))
 }
 
 function StateTime({ at }: { at: number }) {

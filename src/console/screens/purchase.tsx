@@ -75,13 +75,19 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
   )
 }
 
+/** Who has a purchase; null if it belongs to no user. */
+export function ownerName({ userId, owner }: FoundPurchase): string | null {
+  return userId && (owner?.name || owner?.email || guestName(userId))
+}
+
 /** A link to the user who has a purchase. */
-export function Owner({ purchase: { userId, owner, environment } }: { purchase: FoundPurchase }) {
+function Owner({ purchase }: { purchase: FoundPurchase }) {
+  const { userId, environment } = purchase
   if (userId === null) return <>no user</>
   const path = `people/${encodeSegment(userId)}/subscription`
   return (
     <a href={linkTo(path, environment === 'sandbox' ? { environment } : {})} title={userId}>
-      {owner?.name || owner?.email || guestName(userId)}
+      {ownerName(purchase)}
     </a>
   )
 }
@@ -129,9 +135,10 @@ function PurchaseCards({ purchase, reload }: CardProps) {
         )}
       </Card>
       {store === 'PLAY_STORE' && <AtGoogle atGoogle={atGoogle} />}
-      <Card title="Stored state">
+      <details class="card">
+        <summary>Raw data</summary>
         <Facts items={stateFacts(state)} />
-      </Card>
+      </details>
     </>
   )
 }
@@ -139,6 +146,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
 function factsOf(purchase: FoundPurchase): Fact[] {
   const { transactionId, environment, store, status, startedAt, endsAt, willRenew } = purchase
   const { active, userId } = purchase
+  const claim = userId === null ? null : claimName(purchase)
   return [
     ['Status', <Badge key="status" tone={toneOf(purchase)} children={statusName(status)} />],
     ['Environment', environment],
@@ -148,7 +156,7 @@ function factsOf(purchase: FoundPurchase): Fact[] {
       'Owner',
       <>
         <Owner purchase={purchase} />
-        {userId !== null && <>, {claimName(purchase)}</>}
+        {claim && <>, {claim}</>}
       </>,
     ],
     ...linkFacts(purchase),

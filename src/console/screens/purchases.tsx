@@ -5,7 +5,7 @@ import { Field, SelectField } from '../ui/fields.tsx'
 import { Action, Badge, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
-import { NoPurchase, Owner, PurchaseScreen } from './purchase.tsx'
+import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
 import type { FoundPurchase } from './purchase-facts.tsx'
 
 type Filter = Record<string, string>
@@ -58,8 +58,9 @@ function Filters({ filter }: { filter: Filter }) {
   const id = filter['id'] ?? ''
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <Field label="Transaction, order or user" hint="As on the receipt; an e-mail; an app user id">
+      <Field label="Receipt number, e-mail or user id">
         <input
+          type="search"
           key={id}
           defaultValue={id}
           autocomplete="off"
@@ -133,17 +134,7 @@ const TRANSACTION: Column<Row> = {
   cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
 }
 const COLUMNS: Column<Row>[] = [
-  {
-    name: 'Product',
-    cell: ({ transactionId, productId }) => (
-      <a href={linkTo(`purchases/${encodeSegment(transactionId)}`)}>
-        {productId ?? 'Unknown product'}
-      </a>
-    ),
-  },
-  TRANSACTION,
   { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
-  { name: 'Source', cell: (row) => sourceName(row) },
   {
     name: 'Status',
     cell: (row) => (
@@ -154,6 +145,9 @@ const COLUMNS: Column<Row>[] = [
       </>
     ),
   },
+  { name: 'Product', cell: ({ productId }) => productId ?? 'Unknown product' },
+  TRANSACTION,
+  { name: 'Source', cell: (row) => sourceName(row) },
   { name: 'Ends', cell: ({ endsAt }) => (endsAt === null ? 'no end' : <Time at={endsAt} />) },
 ]
 /** Purchases that Google reports have another order. */
@@ -161,11 +155,15 @@ const SORTABLE = COLUMNS.map((column) =>
   column === TRANSACTION ? { ...column, sort: 'transaction' } : column,
 )
 
+/** The owner, as the link to the purchase: customers of the same product are told apart by it. */
 function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
+  const claim = purchase.userId === null ? null : claimName(purchase)
   return (
     <>
-      <Owner purchase={purchase} />
-      {purchase.userId !== null && <div class="soft">{claimName(purchase)}</div>}
+      <a href={linkTo(`purchases/${encodeSegment(purchase.transactionId)}`)}>
+        {ownerName(purchase) ?? 'Anonymous'}
+      </a>
+      {claim && <div class="soft">{claim}</div>}
     </>
   )
 }

@@ -4,6 +4,7 @@ import type { Difference } from '../../lib/differences.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
+import { eventName, fieldWords } from '../billing-words.ts'
 import { plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { claimName, sourceName, statusName, storeName, toneOf } from '../purchase-words.ts'
@@ -156,7 +157,7 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
         </span>
       </p>
       <p class="soft">
-        Source: {sourceName(purchase)}; {claimName(purchase)}
+        Source: {[sourceName(purchase), claimName(purchase)].filter(Boolean).join('; ')}
       </p>
       {grant !== null && <p>{supportText(grant)}</p>}
       {link !== null && (
@@ -199,7 +200,7 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
   const isFailed = outcome === 'failed'
   return (
     <li>
-      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{type}</a>
+      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{eventName(type)}</a>
       {isFailed && <Badge tone="bad">failed</Badge>}
       <span class="soft">
         <Time at={at} />
@@ -225,13 +226,18 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
             {isFailed && 'Not applied: '}
             {summarize(changes)}
           </summary>
-          <Changes changes={changes.map((one) => ({ ...one, path: words(one.path) }))} />
+          <Changes changes={changes.map(inWords)} />
         </details>
       ) : (
         <span class="soft">No changes</span>
       )}
     </li>
   )
+}
+
+/** A change with the names and values of its field in words. */
+function inWords({ path, before, after }: Difference): Difference {
+  return { path: words(path), before: fieldWords(path, before), after: fieldWords(path, after) }
 }
 
 /** `by ann: beta tester`. */

@@ -39,7 +39,9 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         </p>
         {access.failedEvent && (
           <p class="notice warn">
-            <Sentence>{access.failedEvent.text}</Sentence>
+            <span>
+              <Sentence>{access.failedEvent.text}</Sentence>
+            </span>
             <a href={linkTo(`events/${encodeSegment(access.failedEvent.id)}`)}>Open the event</a>
           </p>
         )}
