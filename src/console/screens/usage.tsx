@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks'
 import type { Usage } from '../../features/usage/service.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
-import { number, words } from '../format.ts'
+import { number } from '../format.ts'
+import { limitName } from '../plan-words.ts'
 import { SelectField } from '../ui/fields.tsx'
-import { Badge, Card, Time, Title } from '../ui/parts.tsx'
+import { Badge, Card, List, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 import { UserLink } from '../ui/user-link.tsx'
@@ -27,7 +28,7 @@ export function UsageScreen() {
               <SelectField
                 label="Limit"
                 value={name}
-                options={names.map((one) => [one, words(one)])}
+                options={names.map((one) => [one, limitName(one)])}
                 onChange={setLimit}
               />
             </div>
@@ -79,37 +80,36 @@ export function UserUsage({ id }: { id: string }) {
     <Card title="Usage">
       <Loaded from={usage}>
         {(limits) => (
-          <Table
-            caption="Usage"
-            rows={limits}
-            keyOf={({ name }) => name}
-            empty="This user has no plan."
-            columns={[
-              { name: 'Limit', cell: ({ name }) => words(name) },
-              {
-                name: 'Used',
-                kind: 'number',
-                cell: ({ used, limit }) =>
-                  limit === null
-                    ? `${number(used)}, unlimited`
-                    : `${number(used)} of ${number(limit)}`,
-              },
-              {
-                name: 'State',
-                cell: ({ used, limit }) =>
-                  limit !== null && used >= limit && limit > 0 ? (
-                    <Badge tone="warn">limit reached</Badge>
-                  ) : null,
-              },
-              {
-                name: 'Period',
-                cell: ({ period }) => (period === 'total' ? 'in total' : `per ${period}`),
-              },
-              { name: 'Resets', cell: ({ resetsAt }) => resetsAt && <Time at={resetsAt} /> },
-            ]}
-          />
+          <List items={limits} empty="This user has no plan.">
+            {(limit) => <LimitUsage key={limit.name} usage={limit} />}
+          </List>
         )}
       </Loaded>
     </Card>
+  )
+}
+
+function LimitUsage({ usage }: { usage: UserUsage[number] }) {
+  const { name, used, limit, period, resetsAt } = usage
+  const label = limitName(name)
+  return (
+    <li>
+      <span>
+        {label}: {number(used)}
+        {limit === null ? ', unlimited' : ` of ${number(limit)}`}
+        {period !== 'total' && ` per ${period}`}
+      </span>
+      {resetsAt && (
+        <span class="soft">
+          Resets <Time at={resetsAt} />
+        </span>
+      )}
+      {limit !== null && limit > 0 && (
+        <>
+          {used >= limit && <Badge tone="warn">limit reached</Badge>}
+          <meter aria-label={label} value={used} max={limit} />
+        </>
+      )}
+    </li>
   )
 }
