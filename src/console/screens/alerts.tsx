@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Alerts } from '../../features/alerts/service.ts'
 import { type ReplyOf, send } from '../api.ts'
+import { bytes, number, plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { Checkbox, TextField } from '../ui/fields.tsx'
-import { Action, Badge, Card, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
+import { Action, Badge, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type AlertList = ReplyOf<Alerts['list']>
@@ -33,11 +34,20 @@ export function AlertsScreen() {
                 ? 'Alerts are sent once by e-mail and to webhooks, and once more when they are resolved.'
                 : 'ALERT_EMAIL is not set: alerts are sent to webhooks only.'}
             </p>
-            <Card title="Rules">
-              <List items={rules.toSorted(byUrgency)} empty="No rules.">
-                {(rule) => <RuleItem key={rule.name} rule={rule} reload={alerts.reload} />}
-              </List>
-            </Card>
+            <List
+              items={rules.filter(isUrgent).toSorted(byUrgency)}
+              empty="No alert is firing or pending."
+            >
+              {(rule) => <RuleItem key={rule.name} rule={rule} reload={alerts.reload} />}
+            </List>
+            {QUIET_STATES.map((state) => (
+              <QuietRules
+                key={state}
+                state={state}
+                rules={rules.filter((rule) => stateOf(rule)[0] === state)}
+                reload={alerts.reload}
+              />
+            ))}
           </>
         )}
       </Loaded>
@@ -45,20 +55,37 @@ export function AlertsScreen() {
   )
 }
 
+type QuietProps = { state: string; rules: RuleState[]; reload: () => Promise<void> }
+
+/** The rules in a state that needs no attention. */
+function QuietRules({ state, rules, reload }: QuietProps) {
+  if (rules.length === 0) return null
+  return (
+    <details class="card">
+      <summary>
+        {state} ({rules.length})
+      </summary>
+      <List items={rules}>
+        {(rule) => <RuleItem key={rule.name} rule={rule} reload={reload} />}
+      </List>
+    </details>
+  )
+}
+
 function RuleItem({ rule, reload }: { rule: RuleState; reload: () => Promise<void> }) {
   const [isEditing, setEditing] = useState(false)
   const { title, unit, value, threshold, firedAt, isMinimum, minutes } = rule
   const [state, tone] = stateOf(rule)
-  const measured = value === null ? '' : `Now ${`${rounded(value)} ${unit}`.trim()}. `
-  const limit = `${isMinimum ? 'below' : 'above'} ${threshold} ${unit}`.trim()
+  const measured = value === null ? '' : `Now ${amount(value, unit)}. `
+  const limit = `${isMinimum ? 'less' : 'more'} than ${amount(threshold, unit)}`
   return (
     <li>
       <div>
         <strong>{title}</strong> <Badge tone={tone}>{state}</Badge>
         <p class="soft">
-          {unit !== '' && `${measured}Alerts ${limit}`}
-          {unit === '' && 'Alerts when it happens'}
-          {minutes > 0 && ` for ${minutes} minutes`}.
+          {unit !== '' && `${measured}Alert when ${limit}`}
+          {unit === '' && 'Alert when it happens'}
+          {minutes > 0 && ` for ${plural(minutes, 'minute')}`}.
           {firedAt !== null && (
             <>
               {' '}
@@ -99,8 +126,8 @@ function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<voi
   const [isOn, setOn] = useState(rule.isOn)
   const [threshold, setThreshold] = useState(rule.isDefault ? '' : String(rule.threshold))
   const save = async () => {
-    const number = threshold.trim() === '' ? null : Number(threshold)
-    await send(`alerts/rules/${name}`, { isOn, threshold: number })
+    const wanted = threshold.trim() === '' ? null : Number(threshold)
+    await send(`alerts/rules/${name}`, { isOn, threshold: wanted })
     await onDone()
   }
   return (
@@ -109,7 +136,7 @@ function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<voi
       {unit !== '' && (
         <TextField
           label={`Threshold (${unit})`}
-          hint="empty: the default"
+          hint="Empty: the default"
           inputMode="decimal"
           value={threshold}
           onChange={setThreshold}
@@ -120,11 +147,22 @@ function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<voi
   )
 }
 
+const QUIET_STATES = ['OK', 'Not measured', 'Off']
+
+/** Firing or pending. */
+function isUrgent(rule: RuleState): boolean {
+  return !QUIET_STATES.includes(stateOf(rule)[0])
+}
+
 /** Firing alerts first. */
 function byUrgency(a: RuleState, b: RuleState): number {
   return Number(b.firedAt !== null) - Number(a.firedAt !== null)
 }
 
-function rounded(value: number): number {
-  return Math.round(value * 10) / 10
+/** `1 event`, `1.5 hours`, `2% of replies` or `82.1 GB free`. */
+function amount(value: number, unit: string): string {
+  if (unit === 'MB free') return `${bytes(value * 1e6)} free`
+  const rounded = Math.round(value * 10) / 10
+  const noun = rounded === 1 ? unit.replace(/^((?:failed )?[a-z-]+)s\b/, '$1') : unit
+  return `${number(rounded)}${unit.startsWith('%') ? '' : ' '}${noun}`
 }
