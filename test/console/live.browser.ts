@@ -38,7 +38,7 @@ independentTest('filters lines by text and level', async () => {
   await ask(FAQS)
   await lineOf(page, FAQS).first().waitFor()
   await page.getByLabel('Contains').fill('FAQS')
-  const shown = await page.locator('.line-log > div').allTextContents()
+  const shown = await page.locator('.line-log > details').allTextContents()
   expect(shown.length).toBeGreaterThan(0)
   expect(shown.filter((line) => !line.includes('faqs'))).toEqual([])
   await page.getByLabel('Level').selectOption('error')
@@ -83,5 +83,5 @@ function ask(path: string) {
 }
 
 function lineOf(page: Page, path: string) {
-  return page.locator('.line-log > div', { hasText: `GET ${path} ` })
+  return page.locator('.line-log > details', { hasText: `GET ${path} ` })
 }

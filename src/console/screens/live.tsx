@@ -8,17 +8,21 @@ import { Badge, Empty, Title } from '../ui/parts.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
 
+/** Open lines stay open while others arrive. */
+type KeyedLine = { key: number; line: Line }
+
+let nextKey = 0
 const MAX_LINES = 500
 const RETRY_MS = 2_000
 const DRAW_MS = 250
-/** To the millisecond, in the browser's time zone. */
+/** In the browser's time zone. An open line shows the milliseconds. */
 const CLOCK = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  fractionalSecondDigits: 3,
   hourCycle: 'h23',
 })
+const TONES: Record<string, string> = { debug: 'soft', info: 'good', warn: 'warn' }
 const LEVELS: [level: string, name: string][] = [
   ['', 'Any'],
   ['info', 'Info'],
@@ -34,7 +38,7 @@ export function LiveScreen() {
   const { lines, state } = useLiveLines(isPaused)
   const wanted = text.toLowerCase()
   const shown = lines.filter(
-    (line) =>
+    ({ line }) =>
       (level === '' || line.level === level) &&
       (wanted === '' || JSON.stringify(line).toLowerCase().includes(wanted)),
   )
@@ -42,9 +46,14 @@ export function LiveScreen() {
     <>
       <Title
         actions={
-          <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-            {isPaused ? 'Resume' : 'Pause'}
-          </button>
+          <>
+            <Badge tone={state === 'connected' && !isPaused ? 'good' : 'warn'}>
+              {isPaused ? 'paused' : state}
+            </Badge>
+            <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+              {isPaused ? 'Resume' : 'Pause'}
+            </button>
+          </>
         }
       >
         Live log
@@ -52,33 +61,37 @@ export function LiveScreen() {
       <Filters count={[text, level].filter(Boolean).length}>
         <TextField label="Contains" value={text} onChange={setText} />
         <SelectField label="Level" value={level} options={LEVELS} onChange={setLevel} />
-        <p>
-          <Badge tone={state === 'connected' && !isPaused ? 'good' : 'warn'}>
-            {isPaused ? 'paused' : state}
-          </Badge>
-        </p>
       </Filters>
       {shown.length === 0 && <Empty>No matching lines yet.</Empty>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
       <section class="card line-log" aria-label="Log lines" tabIndex={0}>
-        {shown.toReversed().map((line, at) => (
-          <div
-            key={at}
-            class={line.level === 'error' || line.level === 'fatal' ? 'bad' : line.level}
-          >
-            <time dateTime={line.time} title={utc(line.time)}>
-              {CLOCK.format(new Date(line.time))}
-            </time>{' '}
-            {textOf(line)}
-          </div>
+        {shown.toReversed().map(({ key, line }) => (
+          <LogLine key={key} line={line} />
         ))}
       </section>
     </>
   )
 }
 
+/** A line in short; a press shows all of it. */
+function LogLine({ line }: { line: Line }) {
+  const [isOpen, setOpen] = useState(false)
+  const { level, time } = line
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <time dateTime={time} title={utc(time)}>
+          {CLOCK.format(new Date(time))}
+        </time>{' '}
+        <b class={TONES[level] ?? 'bad'}>{level}</b> {textOf(line)}
+      </summary>
+      {isOpen && <pre>{JSON.stringify(line, null, 2)}</pre>}
+    </details>
+  )
+}
+
 function useLiveLines(isPaused: boolean) {
-  const [lines, setLines] = useState<Line[]>([])
+  const [lines, setLines] = useState<KeyedLine[]>([])
   const [state, setState] = useState('connecting')
   const [attempt, setAttempt] = useState(0)
   const [isHidden, setHidden] = useState(document.hidden)
@@ -90,7 +103,7 @@ function useLiveLines(isPaused: boolean) {
   useEffect(() => {
     if (isPaused || isHidden) return
     const source = new EventSource('/console/api/live')
-    let waiting: Line[] = []
+    let waiting: KeyedLine[] = []
     let retry: ReturnType<typeof setTimeout>
     const reconnect = async () => {
       // Asks to sign in if the session has ended.
@@ -108,7 +121,7 @@ function useLiveLines(isPaused: boolean) {
       // The browser stops reconnecting if a proxy replied instead of the server.
       if (source.readyState === EventSource.CLOSED) retry = setTimeout(reconnect, RETRY_MS)
     }
-    source.onmessage = ({ data }) => waiting.push(JSON.parse(data))
+    source.onmessage = ({ data }) => waiting.push({ key: nextKey++, line: JSON.parse(data) })
     const timer = setInterval(() => {
       if (waiting.length === 0) return
       const received = waiting
@@ -124,9 +137,7 @@ function useLiveLines(isPaused: boolean) {
   return { lines, state }
 }
 
-function textOf({ level, time: _time, msg, method, route, status, ms, ...rest }: Line): string {
-  const event = method ? `${method} ${route} ${status} ${ms} ms` : (msg ?? '')
-  const { requestId: _id, ...others } = rest
-  const more = Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : ''
-  return `${level} ${event}${more}`
+/** `GET /health 200 3 ms`, or the message. */
+function textOf({ msg, method, route, status, ms }: Line): string {
+  return method ? `${method} ${route} ${status} ${ms} ms` : String(msg ?? '')
 }
