@@ -6,9 +6,10 @@ import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { me } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Checkbox, TextField } from '../ui/fields.tsx'
-import { Action, Badge, Card, Copy, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { OneTimeSecret } from '../ui/secret.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
 type KeyList = ReplyOf<ApiKeys['list']>
@@ -45,14 +46,14 @@ export function ApiKeysScreen() {
         <a href="/docs/server">/docs/server</a>.
       </p>
       {created && (
-        <Card title={`Key ${created.name}`}>
-          <p>Copy the key now. It is not shown again.</p>
-          <pre>{created.secret}</pre>
-          <div class="actions">
-            <Copy text={created.secret} label="Copy key" />
-            <Action run={async () => setCreated(null)}>Hide key</Action>
-          </div>
-        </Card>
+        <OneTimeSecret
+          title={`Key ${created.name}`}
+          text={created.secret}
+          copyLabel="Copy key"
+          onHide={() => setCreated(null)}
+        >
+          Copy the key now. It is not shown again.
+        </OneTimeSecret>
       )}
       <Loaded from={keys}>
         {(list) => (

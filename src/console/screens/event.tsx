@@ -37,7 +37,7 @@ export function EventScreen({ id }: { id: string }) {
           <div class="glance">
             {data.error && (
               <p class="sentence bad" role="alert">
-                This event could not be applied: {data.error}
+                This event could not be applied, so access has not changed: {data.error}
               </p>
             )}
             {data.access && (

@@ -6,9 +6,10 @@ import { me, type Role } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, Card, Copy, Failure, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Failure, TimeAgo, Title } from '../ui/parts.tsx'
 import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { OneTimeSecret } from '../ui/secret.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
@@ -40,16 +41,15 @@ export function OperatorsScreen() {
       <Title>Operators</Title>
       {refusal !== '' && <Failure onDismiss={() => setRefusal('')}>{refusal}</Failure>}
       {link && (
-        <Card title="Invitation link">
-          <p>
-            Send this link to the operator. It works once, within 30 minutes, and is not shown
-            again. If it expires, reset their sign-in for a new one.
-          </p>
-          <pre>{link}</pre>
-          <div class="actions">
-            <Copy text={link} label="Copy link" />
-          </div>
-        </Card>
+        <OneTimeSecret
+          title="Invitation link"
+          text={link}
+          copyLabel="Copy link"
+          onHide={() => setLink('')}
+        >
+          Send this link to the operator. It works once, within 30 minutes, and is not shown again.
+          If it expires, reset their sign-in for a new one.
+        </OneTimeSecret>
       )}
       <Loaded from={operators}>
         {(list) => (

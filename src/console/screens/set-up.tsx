@@ -8,6 +8,7 @@ import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
 import { describeError } from '../ui/problems.tsx'
 import { Loading } from '../ui/remote.tsx'
+import { KeepActions } from '../ui/secret.tsx'
 
 type Offer = {
   name: string
@@ -179,7 +180,12 @@ function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () 
           <li key={code}>{code}</li>
         ))}
       </ul>
-      <button type="button" class="primary" onClick={onSignedIn}>
+      <KeepActions
+        text={codes.join('\n')}
+        copyLabel="Copy codes"
+        fileName="homeport-recovery-codes.txt"
+      />
+      <button type="button" onClick={onSignedIn}>
         I saved these codes
       </button>
     </>

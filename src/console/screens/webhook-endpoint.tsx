@@ -64,7 +64,7 @@ export function EndpointScreen({ id }: { id: string }) {
           <Title actions={canEdit.value && <Action run={test}>Send test event</Action>}>
             Webhook endpoint
           </Title>
-          {secret !== '' && <Secret secret={secret} />}
+          {secret !== '' && <Secret secret={secret} onHide={() => setSecret('')} />}
           <Card>
             <Facts items={factsOf(data)} />
             {canEdit.value && (

@@ -1,19 +1,16 @@
 import type { Endpoint as EndpointReply } from '../../features/webhooks/endpoints.ts'
 import type { Json } from '../api.ts'
-import { Badge, Card, Copy, TimeAgo, type Tone } from '../ui/parts.tsx'
+import { Badge, TimeAgo, type Tone } from '../ui/parts.tsx'
+import { OneTimeSecret } from '../ui/secret.tsx'
 
 export type Endpoint = Json<EndpointReply>
 
 /** A signing secret, which the server shows only once. */
-export function Secret({ secret }: { secret: string }) {
+export function Secret({ secret, onHide }: { secret: string; onHide: () => void }) {
   return (
-    <Card title="Signing secret">
-      <p>Enter this secret in your receiver now. It is not shown again.</p>
-      <pre>{secret}</pre>
-      <div class="actions">
-        <Copy text={secret} label="Copy secret" />
-      </div>
-    </Card>
+    <OneTimeSecret title="Signing secret" text={secret} copyLabel="Copy secret" onHide={onHide}>
+      Enter this secret in your receiver now. It is not shown again.
+    </OneTimeSecret>
   )
 }
 

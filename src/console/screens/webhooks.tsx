@@ -36,7 +36,7 @@ function EndpointList() {
   return (
     <>
       <Title>Webhooks</Title>
-      {secret !== '' && <Secret secret={secret} />}
+      {secret !== '' && <Secret secret={secret} onHide={() => setSecret('')} />}
       <Loaded from={webhooks}>
         {({ endpoints, types }) => (
           <>

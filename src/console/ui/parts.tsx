@@ -216,10 +216,12 @@ function keepFocus() {
   document.querySelector<HTMLElement>('main h1')?.focus()
 }
 
+type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }
+
 /** A button that copies text to the clipboard. */
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function Copy({ text, label = 'Copy', kind = 'quiet' }: CopyProps) {
   return (
-    <Action run={() => navigator.clipboard.writeText(text)} done="Copied." kind="quiet">
+    <Action run={() => navigator.clipboard.writeText(text)} done="Copied." kind={kind}>
       {label}
     </Action>
   )
