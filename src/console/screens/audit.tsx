@@ -1,6 +1,7 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
+import { actionName } from '../audit-words.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Field } from '../ui/fields.tsx'
@@ -92,8 +93,15 @@ function namedEntries({ entries, names }: AuditPage): Entry[] {
 }
 
 const COLUMNS: Column<Entry>[] = [
-  { name: 'Action', cell: ({ action }) => <strong>{action}</strong> },
-  { name: 'Target', cell: Target },
+  {
+    name: 'Action',
+    cell: (entry) => (
+      <>
+        <strong>{actionName(entry.action)}</strong> <Target {...entry} />{' '}
+        <code class="soft">{entry.action}</code>
+      </>
+    ),
+  },
   {
     name: 'Operator',
     cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
@@ -123,7 +131,7 @@ const SCREENS: [action: RegExp, path: string][] = [
 ]
 
 function Target({ action, target, names }: Entry) {
-  if (target === null) return null
+  if (target === null || target === '') return null
   const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
   if (screen === undefined || target in names) return <UserLink id={target} names={names} />
   return (
