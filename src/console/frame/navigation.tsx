@@ -58,7 +58,11 @@ export function Navigation({ current, isOpen }: NavigationProps) {
         </Fragment>
       ))}
       <a class="me" href={linkTo('me')}>
-        Signed in as {me.value?.name}
+        <span>
+          {me.value?.name}
+          <small class="soft">Account and sign out</small>
+        </span>
+        <span aria-hidden="true">›</span>
       </a>
     </nav>
   )
