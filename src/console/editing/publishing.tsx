@@ -7,7 +7,7 @@ import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { offerUndo, showMessage } from '../ui/messages.tsx'
 import { Failure, Tabs, Title } from '../ui/parts.tsx'
-import { describeError, Problems } from '../ui/problems.tsx'
+import { Problems, useProblems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import type { StoredDraft } from './drafts.ts'
 import type { Schema } from './form.tsx'
@@ -163,7 +163,7 @@ function Editor<T>(props: EditorWithBase<T>) {
   return (
     <Problems error={error}>
       <DraftOffers draft={draft} onRestore={restore} />
-      {error !== null && <Failure onDismiss={() => setError(null)}>{describeError(error)}</Failure>}
+      {error !== null && <Refusal onDismiss={() => setError(null)} />}
       {children({
         draft: edit.content,
         setDraft: (content) => setEdit({ ...edit, content }),
@@ -213,6 +213,18 @@ function Editor<T>(props: EditorWithBase<T>) {
         />
       )}
     </Problems>
+  )
+}
+
+/** Names the number of refused fields, and leads to the first. */
+function Refusal({ onDismiss }: { onDismiss: () => void }) {
+  const summary = useProblems()?.summary ?? ''
+  if (summary === '') return null
+  const showField = () => document.querySelector<HTMLElement>('main [aria-invalid=true]')?.focus()
+  return (
+    <Failure onDismiss={onDismiss} onShow={showField}>
+      {summary}
+    </Failure>
   )
 }
 

@@ -196,13 +196,23 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
   )
 }
 
-type FailureProps = { children: string; onDismiss: () => void }
+type FailureProps = {
+  children: string
+  onDismiss: () => void
+  /** Leads to the control that the error is about. */
+  onShow?: () => void
+}
 
 /** An error beside the control that caused it. */
-export function Failure({ children, onDismiss }: FailureProps) {
+export function Failure({ children, onDismiss, onShow }: FailureProps) {
   return (
     <span class="message bad" role="alert">
       <span>{children}</span>
+      {onShow && (
+        <button type="button" class="quiet" onClick={onShow}>
+          Show field
+        </button>
+      )}
       <button type="button" class="quiet" aria-label="Dismiss" onClick={onDismiss}>
         ×
       </button>

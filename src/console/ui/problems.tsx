@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api.ts'
+import { plural } from '../format.ts'
 
 type Problem = { path: string; message: string }
 
@@ -8,6 +9,8 @@ type Scope = {
   problems: Problem[]
   /** Marks the fields that an error names, and focuses the first. Resolves to the text that no field shows. */
   report: (error: unknown) => Promise<string>
+  /** Says how many fields are marked, and what no field shows; empty until an error is reported. */
+  summary: string
 }
 
 const ProblemsContext = createContext<Scope | null>(null)
@@ -21,6 +24,7 @@ type ProblemsProps = {
 /** A form whose fields show the errors that name them. */
 export function Problems({ error, children }: ProblemsProps) {
   const [problems, setProblems] = useState<Problem[]>([])
+  const [summary, setSummary] = useState('')
   const element = useRef<HTMLDivElement>(null)
   const report = async (failed: unknown) => {
     setProblems(failed instanceof ApiError ? failed.details : [])
@@ -31,7 +35,9 @@ export function Problems({ error, children }: ProblemsProps) {
     if (marked[0]) marked[0].focus()
     else element.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'center' })
     const shown = marked.flatMap(({ dataset }) => dataset['problems']?.split(' ') ?? [])
-    return describeError(failed, shown)
+    const text = describeError(failed, shown)
+    setSummary(marked.length === 0 ? text : summarize(marked.length, failed, shown))
+    return text
   }
   const forget = ({ target }: Event) => {
     const solved = (target as HTMLElement).dataset['problems']?.split(' ') ?? []
@@ -40,10 +46,13 @@ export function Problems({ error, children }: ProblemsProps) {
   }
   useEffect(() => {
     if (error) void report(error)
-    else setProblems([])
+    else {
+      setProblems([])
+      setSummary('')
+    }
   }, [error])
   return (
-    <ProblemsContext.Provider value={{ problems, report }}>
+    <ProblemsContext.Provider value={{ problems, report, summary }}>
       <div ref={element} class="problems" onInput={forget}>
         {children}
       </div>
@@ -63,12 +72,22 @@ export function problemsAt(scope: Scope | null, path: string | undefined, parent
   )
 }
 
+/** `2 fields need attention.`, and the details that no field shows. */
+function summarize(count: number, error: unknown, shown: string[]): string {
+  const fields = `${plural(count, 'field')} ${count === 1 ? 'needs' : 'need'} attention.`
+  return [fields, ...detailsOf(error, shown)].join(' ')
+}
+
+function detailsOf(error: unknown, shown: string[]): string[] {
+  if (!(error instanceof ApiError)) return []
+  return error.details
+    .filter(({ path, message }) => message !== 'step_up_required' && !shown.includes(path))
+    .map(({ path, message }) => `${path} ${message}`)
+}
+
 /** A message for an error of any kind, without the details whose paths are in `shown`. */
 export function describeError(error: unknown, shown: string[] = []): string {
   if (!(error instanceof ApiError)) return 'Something went wrong. Reload the page.'
-  const details = error.details
-    .filter(({ path, message }) => message !== 'step_up_required' && !shown.includes(path))
-    .map(({ path, message }) => `${path} ${message}`)
-  const text = [error.message, ...details].join(' ')
+  const text = [error.message, ...detailsOf(error, shown)].join(' ')
   return error.status >= 500 && error.requestId ? `${text} (request ${error.requestId})` : text
 }
