@@ -83,7 +83,7 @@ independentTest('leads from a slow request to its line in the live log', async (
   await fetch(world.console.url + path, { method: 'POST', headers, body })
   await page.goto('/console/metrics/slowest')
   await page.getByRole('link', { name: 'slow-one' }).click()
-  await page.locator('.line-log div', { hasText: `POST ${path} 20` }).waitFor()
+  await page.locator('.line-log details', { hasText: `POST ${path} 20` }).waitFor()
   expect(await page.getByLabel('Contains').inputValue()).toBe('slow-one')
   await context.close()
 })

@@ -10,6 +10,8 @@ export type ChartKind<Point> = {
   title: string
   series: (Look & { name: keyof Point; label: string })[]
   format: (value: number) => string
+  /** Whether the values count something. */
+  isCount?: boolean
 }
 
 type ChartProps<Point> = ChartKind<Point> & { steps: Steps<Point>; starts: Start[] }
@@ -18,7 +20,8 @@ const DARK = matchMedia('(prefers-color-scheme: dark)')
 const AGES: Record<Age, string> = { current: '', day: 'day before', week: 'week before' }
 
 /** A line chart. Pointing at it, or moving the slider below it, shows all values of a time in words. */
-export function Chart<Point>({ title, series, format, steps, starts }: ChartProps<Point>) {
+export function Chart<Point>(props: ChartProps<Point>) {
+  const { title, series, format, isCount = false, steps, starts } = props
   const element = useRef<HTMLDivElement>(null)
   const drawn = useRef<ReturnType<typeof drawLines> | null>(null)
   const width = useWidth(element)
@@ -44,6 +47,7 @@ export function Chart<Point>({ title, series, format, steps, starts }: ChartProp
         }
       }),
       format,
+      isCount,
       onPoint: setPointed,
     })
     drawn.current = chart
@@ -87,7 +91,6 @@ export function Chart<Point>({ title, series, format, steps, starts }: ChartProp
       <p class="shown">
         <Time at={new Date(from + at * stepMs).toISOString()} />: {shown}
       </p>
-      <p class="soft">{summaryOf(lines, format)}</p>
     </Card>
   )
 }

@@ -77,6 +77,7 @@ const CHARTS: ChartKind<EndpointPoint>[] = [
       { name: 'errors', label: 'failed (5xx)', tone: 'bad' },
     ],
     format: rate,
+    isCount: true,
   },
 ]
 

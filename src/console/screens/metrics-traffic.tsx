@@ -17,6 +17,7 @@ const CHARTS: ChartKind<TrafficPoint>[] = [
       { name: 'errors', label: 'failed (5xx)', tone: 'bad' },
     ],
     format: rate,
+    isCount: true,
   },
   {
     title: 'Response time',
@@ -30,11 +31,13 @@ const CHARTS: ChartKind<TrafficPoint>[] = [
     title: 'Billing events per minute',
     series: [{ name: 'events', label: 'events', tone: 'accent' }],
     format: rate,
+    isCount: true,
   },
   {
     title: 'Database writes per minute',
     series: [{ name: 'writes', label: 'writes', tone: 'accent' }],
     format: rate,
+    isCount: true,
   },
   {
     title: 'Memory',

@@ -1,4 +1,5 @@
 import uPlot from 'uplot'
+import { DAY_MS } from '../../lib/durations.ts'
 
 /** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
 type Tone = 'accent' | 'second' | 'warn' | 'bad'
@@ -20,19 +21,29 @@ type Drawing = {
   /** Times at which the server started, in seconds. */
   marks: { at: number; label: string }[]
   format: (value: number) => string
+  /** Whether the values count something, so that the axis has no fractions. */
+  isCount: boolean
   /** Called with the index of the time under the pointer. */
   onPoint: (at: number) => void
 }
 
 const HEIGHT = 220
 const AXIS_WIDTH = 70
+/** Wide enough for a label such as `10:15 AM` or `Nov 25`. */
+const TICK_WIDTH = 80
+const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat()
+const HOUR_OF_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const DASHES: Record<Age, number[]> = { current: [], day: [8, 5], week: [2, 4] }
 
 /** Draws a line chart in the colours of the page. `point` moves its cursor. */
 export function drawLines(element: HTMLElement, drawing: Drawing) {
-  const { width, times, lines, marks, format, onPoint } = drawing
+  const { width, times, lines, marks, format, isCount, onPoint } = drawing
   const style = getComputedStyle(element)
   const axis = colorOf('--soft')
+  const spanMs = ((times.at(-1) ?? 0) - (times[0] ?? 0)) * 1000
   const grid = { stroke: colorOf('--line'), width: 1 }
   const chart = new uPlot(
     {
@@ -42,8 +53,19 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: (_chart, _min, max) => [0, Math.max(max ?? 0, 1)] } },
       axes: [
-        { stroke: axis, grid },
-        { stroke: axis, grid, size: AXIS_WIDTH, values: (_chart, ticks) => ticks.map(format) },
+        {
+          stroke: axis,
+          grid,
+          space: TICK_WIDTH,
+          values: (_chart, ticks) => ticks.map((tick) => timeLabel(tick * 1000, spanMs)),
+        },
+        {
+          stroke: axis,
+          grid,
+          size: AXIS_WIDTH,
+          values: (_chart, ticks) => ticks.map(format),
+          ...(isCount && { incrs: WHOLE_STEPS }),
+        },
       ],
       series: [
         {},
@@ -99,4 +121,11 @@ export function drawLines(element: HTMLElement, drawing: Drawing) {
     probe.remove()
     return color
   }
+}
+
+/** The time of a day, or the day if the chart spans several and it begins there. */
+function timeLabel(ms: number, spanMs: number): string {
+  const at = new Date(ms)
+  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0
+  return (isMidnight && spanMs > DAY_MS / 2 ? DAY_OF_YEAR : HOUR_OF_DAY).format(at)
 }
