@@ -78,7 +78,7 @@ independentTest('a draft survives a restart of the server', async () => {
 independentTest('restores the draft of a closed tab, over a newer version too', async () => {
   const { page, newPage, context } = await world.open()
   await show(page, 'plans')
-  await press(page, 'Edit pro_month')
+  await press(page, 'Edit Pro (pro_month)')
   await text(page, 'Name').fill('Pro, kept')
   await page.close()
   const second = await newPage()

@@ -143,11 +143,11 @@ browserTest('reorders questions', async () => {
 independentTest('marks the missing texts of a second language', async () => {
   const { page, context } = await world.open()
   await show(page, 'plans')
-  await page.getByLabel('New language').fill('pt-BR')
+  await page.getByLabel('Language', { exact: true }).first().fill('pt-BR')
   await press(page, 'Add language')
   const row = page.locator('.list > li', { hasText: 'pro_month' })
   expect(await row.locator('.badge').allTextContents()).toEqual(['Missing: pt-BR'])
-  await press(page, 'Edit pro_month')
+  await press(page, 'Edit Pro (pro_month)')
   const textIn = (name: string) =>
     row.getByRole('group', { name, exact: true }).getByLabel('pt-BR').first()
   const missing = row.getByText('Missing', { exact: true })
@@ -187,9 +187,9 @@ independentTest('names the field that has an invalid value', async () => {
 independentTest('opens the record whose field is invalid', async () => {
   const { page, context } = await world.open()
   await show(page, 'plans')
-  await press(page, 'Edit pro_month')
+  await press(page, 'Edit Pro (pro_month)')
   await page.getByLabel('Currency').fill('rupees')
-  await press(page, 'Close pro_month')
+  await press(page, 'Close Pro (pro_month)')
   await review(page)
   await press(page, 'Publish change')
   const invalid = page.getByLabel('Currency').and(page.locator('[aria-invalid=true]'))

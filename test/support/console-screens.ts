@@ -102,7 +102,7 @@ export async function screensOf({ ask, console, open }: ConsoleContext): Promise
     { name: 'failed events', path: '/console/events?outcome=failed' },
     { name: 'settings history', path: '/console/settings/history', prepare: openAll },
     { name: 'custom setting', path: '/console/settings', prepare: addRule },
-    { name: 'open plan', path: '/console/plans', prepare: press('Edit pro_year') },
+    { name: 'open plan', path: '/console/plans', prepare: press(/^Edit .*pro_year/) },
     { name: 'open question', path: '/console/faqs', prepare: press(/^Edit/) },
     { name: 'audit, expanded', path: '/console/audit', prepare: openAll },
     { name: 'scheduled jobs', path: '/console', prepare: openAll },

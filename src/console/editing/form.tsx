@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { words } from '../format.ts'
+import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Checkbox, Field, TextField } from '../ui/fields.tsx'
+import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
 
 /** The subset of JSON Schema that the forms need. */
 export type Schema = {
@@ -68,7 +69,7 @@ type ControlProps = {
 
 function Control(props: ControlProps) {
   const { name, path, schema, value, onChange, languages, below } = props
-  const label = words(name)
+  const label = fieldLabel(name)
   if (isLocalText(schema)) return <LocalTextField {...props} />
   if (schema.type === 'array') return <ListField {...props} />
   if (schema.type === 'object') {
@@ -96,8 +97,8 @@ function Control(props: ControlProps) {
 }
 
 function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
-  const label = words(name)
-  const hint = schema.description?.replaceAll('`', '')
+  const label = fieldLabel(name)
+  const hint = fieldHint(name, schema.description)
   if (schema.type === 'boolean') {
     const statement = hint?.replace(/^whether /, '')
     return <Checkbox label={label} hint={statement} checked={value === true} onChange={onChange} />
@@ -109,6 +110,7 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       hint={hint}
       path={path}
       inputMode={isNumber ? 'decimal' : 'text'}
+      suggestions={suggestionsFor(name)}
       value={String(value ?? '')}
       onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
     />
@@ -126,7 +128,7 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
     Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name)
   return (
     <fieldset>
-      <legend>{words(name)}</legend>
+      <legend>{fieldLabel(name)}</legend>
       {schema.description && <small class="soft">{schema.description}</small>}
       <div class="grid">
         {languages.map((language, at) => {
@@ -159,7 +161,11 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
   const item = schema.items ?? {}
   if (!isLocalText(item)) {
     return (
-      <Field label={words(name)} hint={`${schema.description ?? ''} (one per line)`} path={path}>
+      <Field
+        label={fieldLabel(name)}
+        hint={`${schema.description ?? ''} (one per line)`}
+        path={path}
+      >
         <textarea
           value={items.join('\n')}
           onInput={(event) => {
@@ -172,7 +178,7 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
   }
   return (
     <fieldset>
-      <legend>{words(name)}</legend>
+      <legend>{fieldLabel(name)}</legend>
       {schema.description && <small class="soft">{schema.description}</small>}
       {items.map((one, at) => (
         <div key={at}>
@@ -205,18 +211,18 @@ export function Languages({ languages, onAdd }: LanguagesProps) {
   const [tag, setTag] = useState('')
   const add = (event: SubmitEvent) => {
     event.preventDefault()
-    if (tag.trim() !== '') onAdd(tag.trim())
+    const [entered] = codesIn(tag, LANGUAGES)
+    if (entered !== undefined) onAdd(entered)
     setTag('')
   }
   return (
-    <form class="actions" onSubmit={add}>
-      <span class="soft">Languages: {languages.join(', ')}</span>
-      <input
+    <form class="add-language" onSubmit={add}>
+      <p class="soft">Languages: {languages.join(', ')}</p>
+      <TextField
+        label="Language"
+        suggestions={LANGUAGES.codes().map((code) => [code, LANGUAGES.nameOf(code)])}
         value={tag}
-        placeholder="pt-BR"
-        aria-label="New language"
-        style={{ width: '7rem' }}
-        onInput={(event) => setTag(event.currentTarget.value)}
+        onChange={setTag}
       />
       <button type="submit">Add language</button>
     </form>

@@ -17,6 +17,8 @@ type RecordsProps = {
   /** The verb for removing a record, such as `Archive`. */
   removeVerb: string
   nameOf: (record: Entry) => string
+  /** What tells records of the same name apart. */
+  codeOf?: (record: Entry) => string
   /** What the list shows beside the name. */
   summaryOf?: (record: Entry) => string
   /** Fields of a record that are not shown. */
@@ -35,6 +37,7 @@ export function Records(props: RecordsProps) {
     noun,
     removeVerb,
     nameOf,
+    codeOf,
     summaryOf,
     hidden = () => [],
     more,
@@ -69,10 +72,14 @@ export function Records(props: RecordsProps) {
       <ol class="list">
         {records.map((record, at) => {
           const missing = missingIn(record, schema, languages)
-          const name = nameOf(record) || `New ${noun}`
+          const title = nameOf(record) || `New ${noun}`
+          const code = codeOf?.(record) ?? ''
+          const name = code === '' ? title : `${title} (${code})`
           return (
             <li key={at}>
-              <strong>{name}</strong>
+              <span>
+                <strong>{title}</strong> {code !== '' && <code class="soft">{code}</code>}
+              </span>
               {summaryOf && <span class="soft">{summaryOf(record)}</span>}
               {missing.length > 0 && <Badge tone="warn">Missing: {missing.join(', ')}</Badge>}
               <span class="actions">

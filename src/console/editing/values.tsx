@@ -1,5 +1,6 @@
-import { value as formatValue, words } from '../format.ts'
+import { value as formatValue, number } from '../format.ts'
 import { Badge, Empty, type Fact, Facts } from '../ui/parts.tsx'
+import { fieldLabel } from './field-words.ts'
 import { isLocalText, type Schema, textsOf } from './form.tsx'
 
 type Tree = Record<string, unknown>
@@ -39,7 +40,7 @@ function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
   const tree = (value ?? {}) as Tree
   return Object.entries(tree).flatMap(([name, part]): Fact[] => {
     const partSchema = schema.properties?.[name] ?? {}
-    const label = prefix === '' ? words(name) : `${prefix}: ${words(name)}`
+    const label = prefix === '' ? fieldLabel(name) : `${prefix}: ${fieldLabel(name)}`
     if (name.startsWith('_')) return []
     if (isLocalText(partSchema)) return textFacts(label, part)
     if (Array.isArray(part)) {
@@ -48,7 +49,9 @@ function factsOf(schema: Schema, value: unknown, prefix = ''): Fact[] {
     }
     const isNested = partSchema.type === 'object' && part !== null && typeof part === 'object'
     if (isNested) return factsOf(partSchema, part, label)
-    return [[label, formatValue(part)]]
+    // A build number is a name rather than an amount.
+    const isAmount = typeof part === 'number' && !/build/i.test(name)
+    return [[label, isAmount ? number(part) : formatValue(part)]]
   })
 }
 

@@ -3,7 +3,7 @@ import { read } from '../api.ts'
 import { CustomLimits } from '../editing/custom-limits.tsx'
 import { Publishing } from '../editing/publishing.tsx'
 import { Records } from '../editing/records.tsx'
-import { inEnglish } from '../format.ts'
+import { inEnglish, money } from '../format.ts'
 import { TextField } from '../ui/fields.tsx'
 import { Action, Card, List } from '../ui/parts.tsx'
 
@@ -18,12 +18,31 @@ function hiddenIn(plan: Record<string, unknown>): string[] {
   return ['_id', 'limits', 'limitPeriods', ...(plan['_id'] ? ['code'] : [])]
 }
 
+type Plan = Plans[number]
+
+function codeOf({ code }: Plan): string {
+  return String(code ?? '')
+}
+
+/** `$9.99`; a price that is being typed as it is. */
+function priceOf({ price, currency }: Plan): string {
+  const code = String(currency ?? '')
+  const isComplete = typeof price === 'number' && /^[a-z]{3}$/i.test(code)
+  return isComplete ? money({ amount: price, currency: code }) : `${price ?? ''} ${code}`.trim()
+}
+
+/** For readers: the price with its currency. */
+function withPrice({ currency, ...plan }: Plan): Plan {
+  return { ...plan, price: priceOf({ price: plan['price'], currency }) }
+}
+
 export function PlansScreen() {
   return (
     <Publishing<Plans>
       kind="plans"
       title="Plans"
-      nameOf={({ code }) => String(code ?? '')}
+      nameOf={(plan) => [inEnglish(plan['name']), codeOf(plan)].filter(Boolean).join(', ')}
+      readable={(plans) => plans.map(withPrice)}
       preview={() => <Preview />}
     >
       {({ draft, setDraft, schema }) => (
@@ -38,12 +57,9 @@ export function PlansScreen() {
           more={(plan, path, onChange) => (
             <CustomLimits plan={plan} path={path} onChange={onChange} />
           )}
-          nameOf={({ code }) => String(code ?? '')}
-          summaryOf={({ name, price, currency }) =>
-            [inEnglish(name), price, String(currency ?? '').toUpperCase()]
-              .filter(Boolean)
-              .join(' · ')
-          }
+          nameOf={(plan) => inEnglish(plan['name']) || codeOf(plan)}
+          codeOf={codeOf}
+          summaryOf={priceOf}
         />
       )}
     </Publishing>
@@ -69,9 +85,7 @@ function Preview() {
             {({ code, name, price, currency }) => (
               <li key={code}>
                 <span>{name}</span>
-                <span>
-                  {price} {currency.toUpperCase()}
-                </span>
+                <span>{priceOf({ price, currency })}</span>
               </li>
             )}
           </List>

@@ -67,17 +67,31 @@ type TextFieldProps = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'label'
   hint?: string | undefined
   path?: string | undefined
   type?: 'text' | 'password' | 'number'
+  /** Usual values; others can be entered too. */
+  suggestions?: [value: string, name: string][]
   onChange: (text: string) => void
 }
 
-export function TextField({ label, hint, path, onChange, ...input }: TextFieldProps) {
+export function TextField(props: TextFieldProps) {
+  const { label, hint, path, suggestions = [], onChange, ...input } = props
+  const id = useId()
+  const list = suggestions.length > 0 ? { list: id, autocomplete: 'off' } : {}
   return (
-    <Field label={label} hint={hint} path={path}>
-      <input
-        {...(input as InputHTMLAttributes)}
-        onInput={(event) => onChange(event.currentTarget.value)}
-      />
-    </Field>
+    <>
+      <Field label={label} hint={hint} path={path}>
+        <input
+          {...({ ...list, ...input } as InputHTMLAttributes)}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      </Field>
+      {suggestions.length > 0 && (
+        <datalist id={id}>
+          {suggestions.map(([value, name]) => (
+            <option key={value} value={value} label={name} />
+          ))}
+        </datalist>
+      )}
+    </>
   )
 }
 
