@@ -138,7 +138,10 @@ const SPECIAL_CASE: Record<string, string> = {
   url: 'URL',
   api: 'API',
   ai: 'AI',
+  email: 'e-mail',
 }
+
+const STORE_NAMES: Record<string, string> = { 'app store': 'App Store', 'play store': 'Play Store' }
 
 /** `latestBuildNumber` as `Latest build number`. */
 export function words(name: string): string {
@@ -146,8 +149,10 @@ export function words(name: string): string {
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .split(/[ _.-]/)
     .map((word) => SPECIAL_CASE[word.toLowerCase()] ?? word.toLowerCase())
-  const isProper = Object.values(SPECIAL_CASE).includes(first)
-  return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ')
+  const isProper = /[A-Z]/.test(first)
+  return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest]
+    .join(' ')
+    .replace(/\b(app|play) store\b/i, (store) => STORE_NAMES[store.toLowerCase()] ?? store)
 }
 
 /** The English one of a text's translations, else the first. */

@@ -62,7 +62,7 @@ independentTest('signing in in one tab continues the others', async () => {
   const { page, newPage, context } = await world.open()
   await page.goto('/console/settings')
   await waitUntilLoaded(page)
-  await page.getByLabel('Support email').fill('kept@example.com')
+  await page.getByLabel('Support e-mail').fill('kept@example.com')
   const cookies = await context.cookies('https://localhost')
   await context.clearCookies()
   await page.getByRole('link', { name: 'People', exact: true }).click()

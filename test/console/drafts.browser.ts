@@ -216,7 +216,7 @@ independentTest('keeps no URL that contains a secret', async () => {
 })
 
 function email(page: Page) {
-  return page.getByLabel('Support email')
+  return page.getByLabel('Support e-mail')
 }
 
 function text(page: Page, name: string) {

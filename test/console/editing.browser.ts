@@ -69,7 +69,7 @@ browserTest('rolls back to an old version', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   const { version } = await world.ask('settings')
-  await page.getByLabel('Support email').fill('help@example.com')
+  await page.getByLabel('Support e-mail').fill('help@example.com')
   await publish(page, 'A shorter address')
   await page.getByRole('link', { name: 'History' }).click()
   await page.getByText('A shorter address').waitFor()
@@ -81,7 +81,7 @@ browserTest('rolls back to an old version', async () => {
   expect(await textOf(newest)).toContain(`Version ${version + 2}`)
   expect(await newest.locator('.badge.good').count()).toBe(1)
   expect(await page.locator('.list .badge.good').count()).toBe(1)
-  expect(await textOf(newest.locator('.changes'))).toContain('Support email: help@example.com')
+  expect(await textOf(newest.locator('.changes'))).toContain('Support e-mail: help@example.com')
   await context.close()
 })
 
@@ -89,7 +89,7 @@ browserTest('undoes the change of one version and keeps later ones', async () =>
   const { page, context } = await world.open()
   await show(page, 'settings')
   const { version, content } = await world.ask('settings')
-  await page.getByLabel('Support email').fill('wrong@example.com')
+  await page.getByLabel('Support e-mail').fill('wrong@example.com')
   await publish(page, 'A new address')
   await page.getByLabel('Terms url').fill('https://example.com/terms/later')
   await publish(page, 'Later terms')
@@ -98,7 +98,7 @@ browserTest('undoes the change of one version and keeps later ones', async () =>
   const dialog = page.getByRole('dialog')
   await dialog.locator('.changes').waitFor()
   expect(await textOf(dialog.locator('.changes'))).toBe(
-    `Support email: wrong@example.com → ${content.supportEmail}`,
+    `Support e-mail: wrong@example.com → ${content.supportEmail}`,
   )
   await dialog.getByRole('button', { name: 'Undo version' }).click()
   await page.getByText(`Undid version ${version + 1}.`).waitFor()
@@ -114,7 +114,7 @@ browserTest('undoes one of the changes of a version', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   const { version, content } = await world.ask('settings')
-  await page.getByLabel('Support email').fill('wrong@example.com')
+  await page.getByLabel('Support e-mail').fill('wrong@example.com')
   await page.getByLabel('Terms url').fill('https://example.com/terms/kept')
   await publish(page, 'Two changes')
   await page.getByRole('link', { name: 'History' }).click()

@@ -55,7 +55,7 @@ independentTest('says why a role cannot be changed', async () => {
 independentTest('a message is part of the header and covers nothing', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 667 } })
   await show(page, 'settings')
-  await page.getByLabel('Support email').fill('message@example.com')
+  await page.getByLabel('Support e-mail').fill('message@example.com')
   await press(page, 'Review and publish')
   await press(page, 'Publish change')
   await page.locator('.bar .message.good', { hasText: 'Published.' }).waitFor()

@@ -21,7 +21,7 @@ independentTest('filters are behind a button on a phone', async () => {
 independentTest('bars take less than a third of a phone’s screen', async () => {
   const { page, context } = await world.open(PHONE)
   await show(page, 'settings')
-  await page.getByLabel('Support email').fill('phone@example.com')
+  await page.getByLabel('Support e-mail').fill('phone@example.com')
   const heights = await Promise.all(
     ['.bar', '.sticky'].map(async (bar) => (await page.locator(bar).boundingBox())?.height ?? 999),
   )

@@ -95,21 +95,21 @@ browserTest(
     const { page, context } = await world.open()
     await show(page, 'settings')
     for (const value of ['first', 'second']) {
-      await press(page, 'Add rule to Support email')
+      await press(page, 'Add rule to Support e-mail')
       await page.getByRole('textbox', { name: 'Value' }).fill(`${value}@example.com`)
       await page.getByLabel('Below version').fill(value === 'first' ? '2' : '3')
     }
     const rules = page
-      .getByRole('list', { name: 'Rules of Support email' })
+      .getByRole('list', { name: 'Rules of Support e-mail' })
       .locator('li > span:first-child')
-    await page.getByRole('button', { name: 'Move rule 2 of Support email up' }).focus()
+    await page.getByRole('button', { name: 'Move rule 2 of Support e-mail up' }).focus()
     await page.keyboard.press('Enter')
     expect(await Promise.all((await rules.all()).map(textOf))).toEqual([
       '1. second@example.com below 3',
       '2. first@example.com below 2',
     ])
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(
-      'Edit rule 1 of Support email',
+      'Edit rule 1 of Support e-mail',
     )
     await review(page)
     const dialog = page.getByRole('dialog', { name: 'Publish these changes' })
@@ -117,9 +117,9 @@ browserTest(
       .getByText('supportEmail, rule 2 never applies, because rule 1 matches first.')
       .waitFor()
     await press(page, 'Cancel')
-    await press(page, 'Edit rule 2 of Support email')
+    await press(page, 'Edit rule 2 of Support e-mail')
     await page.getByRole('textbox', { name: 'Value' }).fill('nowhere')
-    await press(page, 'Close rule 2 of Support email')
+    await press(page, 'Close rule 2 of Support e-mail')
     await review(page)
     await press(page, 'Publish 2 changes')
     const invalid = page
@@ -127,10 +127,10 @@ browserTest(
       .and(page.locator('[aria-invalid=true]'))
     await invalid.waitFor()
     expect(await page.evaluate('document.activeElement.ariaInvalid')).toBe('true')
-    await press(page, 'Remove rule 2 of Support email')
+    await press(page, 'Remove rule 2 of Support e-mail')
     expect(await rules.count()).toBe(1)
     expect(await page.evaluate('document.activeElement.textContent')).toBe(
-      'Add rule to Support email',
+      'Add rule to Support e-mail',
     )
     await page.reload()
     await press(page, 'Restore')
@@ -164,7 +164,7 @@ browserTest('a second editor keeps the rules that the first has published', asyn
 browserTest('names a country that does not exist, at its field', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
-  await press(page, 'Add rule to App store link')
+  await press(page, 'Add rule to App Store link')
   const countries = page.getByLabel('Countries', { exact: true })
   await countries.fill('Narnia, Côte d’Ivoire')
   await page.getByRole('heading', { name: 'Settings' }).click()

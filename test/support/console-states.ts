@@ -41,7 +41,7 @@ export async function reviewChange(page: Page) {
 }
 
 export async function publishInvalid(page: Page) {
-  await page.getByLabel('Support email').fill('nowhere')
+  await page.getByLabel('Support e-mail').fill('nowhere')
   await press('Review and publish')(page)
   await press('Publish change')(page)
   await page.locator('[aria-invalid=true]').waitFor()

@@ -12,12 +12,14 @@ type LoginProps = { state: LoginState; onSignedIn: () => void }
 export function Login({ state, onSignedIn }: LoginProps) {
   const [token, setToken] = useState(setupToken.value)
   useEffect(() => setupToken.subscribe((next) => next !== null && setToken(next)), [])
+  // Without APP_NAME, the server sends the default audience of its tokens.
+  const title = `${state.appName === 'homeport' ? 'Homeport' : state.appName} console`
   useEffect(() => {
-    document.title = withVisibleControls(`${state.appName} console`)
+    document.title = withVisibleControls(title)
   }, [])
   return (
     <main class="login">
-      <h1>{state.appName} console</h1>
+      <h1>{title}</h1>
       {token !== null ? (
         <SetUp key={token} token={token} onSignedIn={onSignedIn} />
       ) : state.hasOperators ? (

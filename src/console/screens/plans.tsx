@@ -41,7 +41,7 @@ export function PlansScreen() {
     <Publishing<Plans>
       kind="plans"
       title="Plans"
-      nameOf={(plan) => [inEnglish(plan['name']), codeOf(plan)].filter(Boolean).join(', ')}
+      nameOf={(plan) => `${inEnglish(plan['name'])} (${codeOf(plan)})`}
       readable={(plans) => plans.map(withPrice)}
       preview={() => <Preview />}
     >

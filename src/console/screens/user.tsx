@@ -1,5 +1,6 @@
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { ApiError, download, send } from '../api.ts'
+import { words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -248,7 +249,7 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
               <span class="mono">{id}</span> <Copy text={id} />
             </>,
           ],
-          ['Sign-in method', user.loginType],
+          ['Sign-in method', words(user.loginType)],
           [
             'Two-factor',
             twoFactor.enabled ? (
