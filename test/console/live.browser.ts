@@ -32,6 +32,20 @@ independentTest('holds lines back while paused', async () => {
   await context.close()
 })
 
+independentTest('keeps an opened line open while others arrive', async () => {
+  const { page, context } = await openLive()
+  const path = '/api/user/changes/v1'
+  await ask(path)
+  const line = lineOf(page, path).first()
+  await line.locator('summary').click()
+  await line.getByText('"requestId":').waitFor()
+  await ask(VERSIONS)
+  await lineOf(page, VERSIONS).first().waitFor()
+  expect(await page.locator('.line-log details[open]').count()).toBe(1)
+  expect(await line.getByText('"requestId":').isVisible()).toBe(true)
+  await context.close()
+})
+
 independentTest('filters lines by text and level', async () => {
   const { page, context } = await openLive()
   await ask('/api/nowhere')

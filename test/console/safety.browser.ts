@@ -90,6 +90,17 @@ independentTest('refuses an operator name with markup', async () => {
   await context.close()
 })
 
+independentTest('hides a link that is shown once', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/operators')
+  await page.getByLabel('Name', { exact: true }).fill('hidden')
+  await page.getByRole('button', { name: 'Create invitation' }).click()
+  await page.getByRole('button', { name: 'Copy link' }).waitFor()
+  await page.getByRole('button', { name: 'Hide' }).click()
+  await page.getByRole('heading', { name: 'Invitation link' }).waitFor({ state: 'detached' })
+  await context.close()
+})
+
 independentTest('shows a page for an address that cannot be decoded', async () => {
   const { page, faults, context } = await world.open()
   await page.goto('/console/people/%E0%A4%A')

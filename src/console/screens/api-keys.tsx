@@ -9,8 +9,8 @@ import { Checkbox, TextField } from '../ui/fields.tsx'
 import { Action, Badge, Card, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { OneTimeSecret } from '../ui/secret.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
+import { OneTimeSecret } from './one-time-secret.tsx'
 
 type KeyList = ReplyOf<ApiKeys['list']>
 type Created = ReplyOf<ApiKeys['create']>

@@ -1,7 +1,6 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
-import { actionName } from '../audit-words.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Field } from '../ui/fields.tsx'
@@ -10,6 +9,7 @@ import { Action, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { ShortId, UserLink } from '../ui/user-link.tsx'
+import { actionName } from './audit-words.ts'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
 type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
@@ -97,8 +97,10 @@ const COLUMNS: Column<Entry>[] = [
     name: 'Action',
     cell: (entry) => (
       <>
-        <strong>{actionName(entry.action)}</strong> <Target {...entry} />{' '}
-        <code class="soft">{entry.action}</code>
+        <strong>{actionName(entry.action)}</strong> <Target {...entry} />
+        <div>
+          <code class="soft">{entry.action}</code>
+        </div>
       </>
     ),
   },

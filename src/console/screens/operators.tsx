@@ -9,8 +9,8 @@ import { showMessage } from '../ui/messages.tsx'
 import { Action, Badge, Card, Failure, TimeAgo, Title } from '../ui/parts.tsx'
 import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { OneTimeSecret } from '../ui/secret.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
+import { OneTimeSecret } from './one-time-secret.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 

@@ -1,8 +1,8 @@
 import type { Stores } from '../../features/billing/stores/stores.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import type { Json, ReplyOf } from '../api.ts'
-import { fieldWords } from '../billing-words.ts'
 import { value, words } from '../format.ts'
+import { fieldWords } from '../purchase-words.ts'
 import { Badge, Card, CopyLine, Empty, type Fact, Facts, Time, TimeAgo } from '../ui/parts.tsx'
 
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {

@@ -8,7 +8,7 @@ import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
 import { describeError } from '../ui/problems.tsx'
 import { Loading } from '../ui/remote.tsx'
-import { KeepActions } from '../ui/secret.tsx'
+import { KeepActions } from './one-time-secret.tsx'
 
 type Offer = {
   name: string

@@ -4,10 +4,17 @@ import type { Difference } from '../../lib/differences.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
-import { eventName, fieldWords } from '../billing-words.ts'
 import { plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { claimName, sourceName, statusName, storeName, toneOf } from '../purchase-words.ts'
+import {
+  claimName,
+  eventName,
+  fieldWords,
+  sourceName,
+  statusName,
+  storeName,
+  toneOf,
+} from '../purchase-words.ts'
 import { linkTo, query } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { showMessage } from '../ui/messages.tsx'

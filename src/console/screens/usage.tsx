@@ -3,12 +3,12 @@ import type { Usage } from '../../features/usage/service.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
 import { number } from '../format.ts'
-import { limitName } from '../plan-words.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { Badge, Card, List, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 import { UserLink } from '../ui/user-link.tsx'
+import { limitName } from './plan-words.ts'
 
 type MostUsed = ReplyOf<Usage['listMostUsed']>
 type UserUsage = ReplyOf<Usage['read']>

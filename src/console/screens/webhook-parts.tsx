@@ -1,7 +1,7 @@
 import type { Endpoint as EndpointReply } from '../../features/webhooks/endpoints.ts'
 import type { Json } from '../api.ts'
 import { Badge, TimeAgo, type Tone } from '../ui/parts.tsx'
-import { OneTimeSecret } from '../ui/secret.tsx'
+import { OneTimeSecret } from './one-time-secret.tsx'
 
 export type Endpoint = Json<EndpointReply>
 

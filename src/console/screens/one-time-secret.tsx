@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { Action, Card, Copy } from './parts.tsx'
+import { Action, Card, Copy } from '../ui/parts.tsx'
 
 type KeepProps = {
   text: string

@@ -1,4 +1,4 @@
-import { words } from './format.ts'
+import { words } from '../format.ts'
 
 const LIMITS: Record<string, string> = {
   seatLimit: 'Seats',
