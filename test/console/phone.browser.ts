@@ -29,6 +29,26 @@ independentTest('bars take less than a third of a phone’s screen', async () =>
   await context.close()
 })
 
+independentTest('the menu opens below the header of a scrolled page', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'settings')
+  await page.evaluate('scrollTo(0, 1000)')
+  const menu = page.getByRole('button', { name: 'Menu' })
+  await menu.click()
+  const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
+  const { y = 0, height = 0 } = (await links.first().boundingBox()) ?? {}
+  expect(y).toBeGreaterThan(40)
+  expect(y + height).toBeLessThan(PHONE.viewport.height)
+  await page.keyboard.press('Escape')
+  expect(await links.first().isVisible()).toBe(false)
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Menu')
+  await menu.click()
+  await links.last().click()
+  await page.waitForURL('**/console/me')
+  await links.first().waitFor({ state: 'hidden' })
+  await context.close()
+})
+
 independentTest('no input zooms, and nothing scrolls inside the page, on a phone', async () => {
   const { page, context } = await world.open(PHONE)
   const { events } = await world.ask('events')
