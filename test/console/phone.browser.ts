@@ -70,6 +70,28 @@ independentTest('no input zooms, and nothing scrolls inside the page, on a phone
   await context.close()
 })
 
+independentTest('everything to tap is 44 px high on a phone', async () => {
+  const { page, context } = await world.open(PHONE)
+  const { users } = await world.ask('people?q=ann@example.com')
+  const problems: string[] = []
+  for (const path of ['', 'people', 'events', 'settings', `people/${users[0].id}`, 'operators']) {
+    await show(page, path)
+    const found = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll('button, input, select, textarea, .side a, .tabs a, th a, td:first-child > a, summary, label.row')].flatMap((one) => {
+      const isInside = one.matches('label [type=checkbox]')
+      if (!one.checkVisibility() || isInside) return []
+      const target = one.matches('td > a') ? one.closest('tr') : one
+      const { width, height } = target.getBoundingClientRect()
+      const isHelp = one.matches('.help summary')
+      return isHelp || Math.min(width, height) > 43.9 ? [] : [one.outerHTML.slice(0, 100) + height]
+    })`)
+    problems.push(...found.map((one) => `${path}: ${one}`))
+  }
+  expect(problems).toEqual([])
+  await context.close()
+})
+
 independentTest('a phone can hand the key to its authenticator app', async () => {
   const link = await world.console.linkFor('phoebe')
   const isLinkVisible = async (options: object) => {

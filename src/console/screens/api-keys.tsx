@@ -76,6 +76,7 @@ export function ApiKeysScreen() {
                 },
                 {
                   name: 'State',
+                  onPhone: 'aside',
                   sort: 'state',
                   value: ({ status }) => status,
                   cell: ({ status }) => (
@@ -84,6 +85,7 @@ export function ApiKeysScreen() {
                 },
                 {
                   name: 'Scopes',
+                  onPhone: 'line',
                   cell: ({ scopes, networks, requestsPerMinute }) => (
                     <>
                       {scopes.join(', ')}

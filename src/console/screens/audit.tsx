@@ -93,13 +93,14 @@ function namedEntries({ entries, names }: AuditPage): Entry[] {
 
 const COLUMNS: Column<Entry>[] = [
   { name: 'Action', cell: ({ action }) => <strong>{action}</strong> },
-  { name: 'Target', cell: Target },
+  { name: 'Target', onPhone: 'line', cell: Target },
   {
     name: 'Operator',
+    onPhone: 'line',
     cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
   },
-  { name: 'Address', cell: ({ operator, origin }) => operator && origin },
-  { name: 'Time', sort: '-at', cell: ({ at }) => <Time at={at} /> },
+  { name: 'Address', onPhone: 'line', cell: ({ operator, origin }) => operator && origin },
+  { name: 'Time', onPhone: 'line', sort: '-at', cell: ({ at }) => <Time at={at} /> },
 ]
 
 /**

@@ -50,6 +50,7 @@ export function KeysScreen() {
                       { name: 'Thumbprint', cell: ({ kid }) => <span class="mono">{kid}</span> },
                       {
                         name: 'State',
+                        onPhone: 'aside',
                         cell: ({ state }) => (
                           <Badge tone={state === 'current' ? 'good' : 'plain'}>{state}</Badge>
                         ),

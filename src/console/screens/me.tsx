@@ -76,7 +76,7 @@ export function MeScreen() {
               order="-seen"
               columns={[
                 { name: 'Device', cell: ({ device }) => device },
-                { name: 'Address', cell: ({ ip }) => ip },
+                { name: 'Address', onPhone: 'line', cell: ({ ip }) => ip },
                 {
                   name: 'Last seen',
                   sort: '-seen',

@@ -69,12 +69,14 @@ export function OperatorsScreen() {
                 },
                 {
                   name: 'Role',
+                  onPhone: 'aside',
                   sort: 'role',
                   value: ({ role }) => role,
                   cell: ({ role }) => role,
                 },
                 {
                   name: 'Sign-in',
+                  onPhone: 'line',
                   cell: ({ passkeys, hasPassword, isSetUp }) =>
                     isSetUp ? (
                       `${plural(passkeys, 'passkey')}${hasPassword ? ', password' : ''}`

@@ -130,6 +130,7 @@ function rowsOf({ purchases }: PurchasesPage): Row[] {
 
 const TRANSACTION: Column<Row> = {
   name: 'Transaction',
+  onPhone: 'line',
   cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
 }
 const COLUMNS: Column<Row>[] = [
@@ -142,10 +143,11 @@ const COLUMNS: Column<Row>[] = [
     ),
   },
   TRANSACTION,
-  { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
-  { name: 'Source', cell: (row) => sourceName(row) },
+  { name: 'Owner', onPhone: 'line', cell: (row) => <OwnerOf purchase={row} /> },
+  { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
   {
     name: 'Status',
+    onPhone: 'aside',
     cell: (row) => (
       <>
         <Badge tone={toneOf(row)}>{statusName(row.status)}</Badge>{' '}

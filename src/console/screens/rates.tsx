@@ -67,6 +67,7 @@ export function RatesScreen() {
                   },
                   {
                     name: 'Rate',
+                    onPhone: 'aside',
                     kind: 'number',
                     sort: 'rate',
                     value: ([, rate]) => rate,

@@ -46,6 +46,7 @@ export function UsageScreen() {
                   },
                   {
                     name: 'Used',
+                    onPhone: 'aside',
                     kind: 'number',
                     sort: '-used',
                     value: ({ used }) => used,
@@ -53,6 +54,7 @@ export function UsageScreen() {
                   },
                   {
                     name: 'Limit',
+                    onPhone: 'line',
                     cell: ({ hasReachedLimit }) =>
                       hasReachedLimit ? <Badge tone="warn">limit reached</Badge> : null,
                   },
@@ -88,6 +90,7 @@ export function UserUsage({ id }: { id: string }) {
               { name: 'Limit', cell: ({ name }) => words(name) },
               {
                 name: 'Used',
+                onPhone: 'aside',
                 kind: 'number',
                 cell: ({ used, limit }) =>
                   limit === null
@@ -96,6 +99,7 @@ export function UserUsage({ id }: { id: string }) {
               },
               {
                 name: 'State',
+                onPhone: 'line',
                 cell: ({ used, limit }) =>
                   limit !== null && used >= limit && limit > 0 ? (
                     <Badge tone="warn">limit reached</Badge>
@@ -103,6 +107,7 @@ export function UserUsage({ id }: { id: string }) {
               },
               {
                 name: 'Period',
+                onPhone: 'line',
                 cell: ({ period }) => (period === 'total' ? 'in total' : `per ${period}`),
               },
               { name: 'Resets', cell: ({ resetsAt }) => resetsAt && <Time at={resetsAt} /> },

@@ -7,9 +7,14 @@ import { Action, Empty } from './parts.tsx'
 
 export type Column<Row> = {
   name: string
-  /** The content of a cell; null leaves it out on a phone. */
+  /** The content of a cell; null or an empty text leaves it out on a phone. */
   cell: (row: Row) => ComponentChildren
   kind?: 'number' | 'actions'
+  /**
+   * Where a phone shows the value, apart from the first column, which is the title of the row: `aside` of the title, in the
+   * `line` below it, or nowhere, because the row's own screen has it. By default in the line, after the column's name.
+   */
+  onPhone?: 'aside' | 'line' | 'omitted'
   /** What the address calls the column, if it is sortable; `-` in front: descending first. */
   sort?: string
   /** Sorts in the browser, for complete lists. Without it, the server sorts. */
@@ -30,7 +35,7 @@ type TableProps<Row> = {
   detail?: (row: Row) => ComponentChildren
 }
 
-/** A list with headings. On a phone, each row becomes a block of labelled values. */
+/** A list with headings. On a phone, each row becomes a title with a line of values; the title's link covers it. */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, rows, keyOf, empty, order = '', detail } = props
   const columns = props.columns.filter((column) => column !== false)
@@ -56,8 +61,8 @@ export function Table<Row>(props: TableProps<Row>) {
           return (
             <Fragment key={keyOf(row)}>
               <tr>
-                {columns.map(({ name, kind, cell }) => (
-                  <td key={name} class={kind} data-label={name}>
+                {columns.map(({ name, kind, onPhone = '', cell }) => (
+                  <td key={name} class={`${kind ?? ''} ${onPhone}`} data-label={name}>
                     {cell(row)}
                   </td>
                 ))}
