@@ -18,6 +18,41 @@ independentTest('filters are behind a button on a phone', async () => {
   await context.close()
 })
 
+independentTest('filters close with a button, beside the number of results', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'events')
+  const toggle = page.getByRole('button', { name: 'Filters', exact: true })
+  const [button, total] = await Promise.all(
+    [toggle, page.getByText(/^\d+ events$/)].map((one) => one.boundingBox()),
+  )
+  expect(total?.y).toBeLessThan((button?.y ?? 0) + (button?.height ?? 0))
+  await toggle.click()
+  await page.getByRole('button', { name: 'Show results' }).click()
+  expect(await page.getByLabel('Outcome').isVisible()).toBe(false)
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Filters')
+  await context.close()
+})
+
+independentTest(
+  'an editor has no bar without changes, and opens the group of an error',
+  async () => {
+    const { page, context } = await world.open(PHONE)
+    await show(page, 'settings')
+    expect(await page.locator('.sticky').isVisible()).toBe(false)
+    const group = page.getByRole('group', { name: 'Android' })
+    const version = group.getByLabel('Latest version')
+    expect(await version.isVisible()).toBe(false)
+    await group.locator('summary').click()
+    await version.fill('two')
+    await group.locator('summary').click()
+    await page.getByRole('button', { name: 'Review and publish' }).click()
+    await page.getByRole('button', { name: 'Publish change' }).click()
+    await version.waitFor()
+    expect(await version.getAttribute('aria-invalid')).toBe('true')
+    await context.close()
+  },
+)
+
 independentTest('bars take less than a third of a phone’s screen', async () => {
   const { page, context } = await world.open(PHONE)
   await show(page, 'settings')

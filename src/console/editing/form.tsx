@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { words } from '../format.ts'
+import { plural, words } from '../format.ts'
 import { Checkbox, Field, TextField } from '../ui/fields.tsx'
+import { Group } from '../ui/group.tsx'
 
 /** The subset of JSON Schema that the forms need. */
 export type Schema = {
@@ -48,12 +49,23 @@ export function Fields(props: FieldsProps) {
       below={below}
     />
   )
+  const single = entries.filter((entry) => !isWide(entry))
+  const limits = single.filter(isLimit)
   return (
     <>
-      <div class="grid">{entries.filter((entry) => !isWide(entry)).map(control)}</div>
+      <div class="grid">{single.filter((entry) => !isLimit(entry)).map(control)}</div>
+      {limits.length > 0 && (
+        <Group title="Limits">
+          <div class="grid">{limits.map(control)}</div>
+        </Group>
+      )}
       {entries.filter(isWide).map(control)}
     </>
   )
+}
+
+function isLimit([name]: [string, Schema]): boolean {
+  return /limit/i.test(name)
 }
 
 type ControlProps = {
@@ -73,8 +85,7 @@ function Control(props: ControlProps) {
   if (schema.type === 'array') return <ListField {...props} />
   if (schema.type === 'object') {
     return (
-      <fieldset>
-        <legend>{label}</legend>
+      <Group title={label}>
         <Fields
           schema={schema}
           path={path}
@@ -83,7 +94,7 @@ function Control(props: ControlProps) {
           languages={languages}
           below={below}
         />
-      </fieldset>
+      </Group>
     )
   }
   if (below === undefined) return <SingleControl {...props} />
@@ -108,11 +119,24 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       label={label}
       hint={hint}
       path={path}
-      inputMode={isNumber ? 'decimal' : 'text'}
+      inputMode={keyboardFor(name, schema)}
+      autocapitalize="none"
+      spellcheck={false}
       value={String(value ?? '')}
       onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
     />
   )
+}
+
+/** The keyboard of a phone. */
+function keyboardFor(
+  name: string,
+  { type }: Schema,
+): 'numeric' | 'decimal' | 'email' | 'url' | 'text' {
+  if (type === 'integer') return 'numeric'
+  if (type === 'number') return 'decimal'
+  if (/email$/i.test(name)) return 'email'
+  return /(link|url)$/i.test(name) ? 'url' : 'text'
 }
 
 /** A text in several languages, one column each; missing translations are marked. */
@@ -125,8 +149,7 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
   const isLong =
     Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name)
   return (
-    <fieldset>
-      <legend>{words(name)}</legend>
+    <Group title={words(name)} summary={texts['en'] ?? ''}>
       {schema.description && <small class="soft">{schema.description}</small>}
       <div class="grid">
         {languages.map((language, at) => {
@@ -150,7 +173,7 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
           )
         })}
       </div>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -171,8 +194,7 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
     )
   }
   return (
-    <fieldset>
-      <legend>{words(name)}</legend>
+    <Group title={words(name)} summary={plural(items.length, 'line')}>
       {schema.description && <small class="soft">{schema.description}</small>}
       {items.map((one, at) => (
         <div key={at}>
@@ -194,7 +216,7 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
           Add line
         </button>
       </div>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -214,6 +236,7 @@ export function Languages({ languages, onAdd }: LanguagesProps) {
       <input
         value={tag}
         placeholder="pt-BR"
+        autocapitalize="none"
         aria-label="New language"
         style={{ width: '7rem' }}
         onInput={(event) => setTag(event.currentTarget.value)}

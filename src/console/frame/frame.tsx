@@ -79,6 +79,7 @@ export function Frame() {
               placeholder="Search people"
               title="E-mail, name, id or receipt"
               autocomplete="off"
+              autocapitalize="none"
             />
           </form>
           <a class="me" href={linkTo('me')}>

@@ -75,6 +75,7 @@ export function KeysScreen() {
                         </Confirm>
                         <Confirm
                           label="Rotate now and revoke all other keys"
+                          verb="Rotate and revoke"
                           run={rotate(use, true)}
                           done="New key in use. All other keys are revoked."
                         >

@@ -64,6 +64,7 @@ function Filters({ filter }: { filter: Filter }) {
           defaultValue={id}
           autocomplete="off"
           spellcheck={false}
+          autocapitalize="none"
           maxLength={300}
           onChange={(event) => go(linkTo('purchases', { id: event.currentTarget.value.trim() }))}
         />

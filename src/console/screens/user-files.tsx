@@ -57,6 +57,7 @@ export function UserFiles({ id }: { id: string }) {
                       )}
                       <Confirm
                         label={`Delete ${fileName}`}
+                        verb="Delete file"
                         done={`Deleted ${fileName}.`}
                         run={() => remove(key)}
                       >

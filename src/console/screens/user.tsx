@@ -106,6 +106,7 @@ function Account({ details, reload }: AccountProps) {
             {user.twoFactor.enabled && (
               <Confirm
                 label={`Reset two-factor for ${displayName}`}
+                verb="Reset two-factor"
                 run={sendAndReload('two-factor/reset')}
                 done="Two-factor is off and all devices are signed out."
               >
@@ -211,6 +212,7 @@ function Account({ details, reload }: AccountProps) {
           <div class="actions">
             <Confirm
               label={`Delete ${displayName}’s account`}
+              verb="Delete account"
               confirmText={email || id}
               done={`Deleted ${displayName}’s account.`}
               run={async () => {
