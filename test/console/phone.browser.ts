@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
+import type { Locator } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
-import { show, textOf } from '../support/console-browser.ts'
+import { show, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true }
 const MIN_FONT_PX = 16
@@ -52,6 +53,47 @@ independentTest(
     await context.close()
   },
 )
+
+independentTest('the tabs of a user stay in place when another one is opened', async () => {
+  const { page, context } = await world.open(PHONE)
+  const { users } = await world.ask('people?q=ann@example.com')
+  await show(page, `people/${users[0].id}`)
+  const tabs = page.getByRole('navigation', { name: 'User' })
+  const topOf = async (one: Locator) => (await one.boundingBox())?.y ?? 0
+  await page.evaluate('scrollTo(0, 1500)')
+  const top = await topOf(tabs)
+  expect(top).toBeLessThan(70)
+  await tabs.getByRole('link', { name: 'Files' }).click()
+  const card = page.getByRole('heading', { name: 'Files' })
+  await card.waitFor()
+  await waitUntilLoaded(page)
+  expect(await topOf(tabs)).toBe(top)
+  expect(await topOf(card)).toBeGreaterThan(top + 40)
+  expect(await topOf(card)).toBeLessThan(200)
+  await context.close()
+})
+
+independentTest('a relative time shows the exact one when it is pressed', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'operators')
+  const time = page.getByRole('button', { name: / ago$|^now$/ }).first()
+  const exact = await time.getByRole('time').getAttribute('title')
+  await time.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: exact ?? 'none' }).waitFor()
+  await context.close()
+})
+
+independentTest('the overview links each problem to its screen', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, '')
+  await page.getByRole('link', { name: 'No backup yet' }).click()
+  await page.waitForURL('**/console/backups')
+  await show(page, '')
+  await page.getByRole('link', { name: /failed billing event/ }).click()
+  await page.waitForURL('**/events?outcome=failed')
+  await context.close()
+})
 
 independentTest('bars take less than a third of a phone’s screen', async () => {
   const { page, context } = await world.open(PHONE)
@@ -118,8 +160,8 @@ independentTest('everything to tap is 44 px high on a phone', async () => {
       if (!one.checkVisibility() || isInside) return []
       const target = one.matches('td > a') ? one.closest('tr') : one
       const { width, height } = target.getBoundingClientRect()
-      const isHelp = one.matches('.help summary')
-      return isHelp || Math.min(width, height) > 43.9 ? [] : [one.outerHTML.slice(0, 100) + height]
+      const isExtended = one.matches('.help summary, .time')
+      return isExtended || Math.min(width, height) > 43.9 ? [] : [one.outerHTML.slice(0, 100) + height]
     })`)
     problems.push(...found.map((one) => `${path}: ${one}`))
   }
@@ -173,7 +215,7 @@ independentTest('prints a user page without the console around it', async () => 
   await show(page, `people/${users[0].id}/subscription`)
   await page.emulateMedia({ media: 'print' })
   await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
-  for (const hidden of ['.bar', 'nav.side', 'main button', '.tabs'])
+  for (const hidden of ['.bar', 'nav.side', 'main button:not(.time)', '.tabs'])
     expect([hidden, await page.locator(hidden).first().isVisible()]).toEqual([hidden, false])
   expect(await page.locator('main .changes').first().isVisible()).toBe(true)
   expect(await textOf(page.locator('.print-only'))).toContain('Printed by olga')

@@ -137,6 +137,8 @@ browserTest('a row has two lines on a phone, and all of it opens its screen', as
     }),
   )
   expect(rate).toBe(code)
+  await page.getByLabel('Find a currency').fill('brazil')
+  expect(await page.locator('tbody td:first-child').allTextContents()).toEqual(['BRL'])
   await context.close()
 })
 

@@ -53,6 +53,8 @@ type ConfirmProps = {
   shortLabel?: string
   /** The action can be undone, so its buttons are not red. */
   isReversible?: boolean
+  /** The first button is not red, because one beside it is worse. */
+  isSecondary?: boolean
 }
 
 /** A button for an action that asks for confirmation first. */
@@ -66,6 +68,7 @@ export function Confirm(props: ConfirmProps) {
     done,
     confirmText,
     isReversible,
+    isSecondary,
   } = props
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
@@ -77,7 +80,7 @@ export function Confirm(props: ConfirmProps) {
     <>
       <button
         type="button"
-        class={isReversible ? '' : 'danger'}
+        class={isReversible || isSecondary ? '' : 'danger'}
         aria-label={label}
         onClick={() => setOpen(true)}
       >

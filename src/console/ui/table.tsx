@@ -3,7 +3,7 @@ import { apiAddress, download } from '../api.ts'
 import { countOf } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { query, withQuery } from '../router.ts'
-import { Action, Empty } from './parts.tsx'
+import { Action, Empty, PlainTimes } from './parts.tsx'
 
 export type Column<Row> = {
   name: string
@@ -45,38 +45,41 @@ export function Table<Row>(props: TableProps<Row>) {
   const current = columns.some(({ sort }) => sort && nameIn(sort) === nameIn(wanted))
     ? wanted
     : order
+  const haveScreens = columns.some(({ onPhone }) => onPhone === 'omitted')
   return (
-    <table class="rows">
-      <caption class="hidden">{caption}</caption>
-      <thead>
-        <tr>
-          {columns.map((column) => (
-            <Heading key={column.name} column={column} current={current} />
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {inOrder(rows, columns, current).map((row) => {
-          const more = detail?.(row)
-          return (
-            <Fragment key={keyOf(row)}>
-              <tr>
-                {columns.map(({ name, kind, onPhone = '', cell }) => (
-                  <td key={name} class={`${kind ?? ''} ${onPhone}`} data-label={name}>
-                    {cell(row)}
-                  </td>
-                ))}
-              </tr>
-              {more && (
-                <tr class="detail">
-                  <td colSpan={columns.length}>{more}</td>
+    <PlainTimes.Provider value={haveScreens}>
+      <table class="rows">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Heading key={column.name} column={column} current={current} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {inOrder(rows, columns, current).map((row) => {
+            const more = detail?.(row)
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr>
+                  {columns.map(({ name, kind, onPhone = '', cell }) => (
+                    <td key={name} class={`${kind ?? ''} ${onPhone}`} data-label={name}>
+                      {cell(row)}
+                    </td>
+                  ))}
                 </tr>
-              )}
-            </Fragment>
-          )
-        })}
-      </tbody>
-    </table>
+                {more && (
+                  <tr class="detail">
+                    <td colSpan={columns.length}>{more}</td>
+                  </tr>
+                )}
+              </Fragment>
+            )
+          })}
+        </tbody>
+      </table>
+    </PlainTimes.Provider>
   )
 }
 
