@@ -74,7 +74,12 @@ function Summary({ overview }: { overview: Overview }) {
     state === 'failing' ? [name] : [],
   )
   const problems: Problem[] = [
-    ...failing.map((name): Problem => [`${words(name)} is not working`, '#components']),
+    ...failing.map(
+      (name): Problem => [
+        `${words(name)} is not working`,
+        name === 'backup' ? linkTo('backups') : '#components',
+      ],
+    ),
     ...warningsIn(overview),
   ]
   if (problems.length === 0) return <p class="sentence good">All systems operational.</p>
