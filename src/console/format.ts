@@ -11,6 +11,7 @@ const UTC = new Intl.DateTimeFormat(undefined, {
 })
 const NUMBER = new Intl.NumberFormat()
 const COUNTRIES = new Intl.DisplayNames(undefined, { type: 'region' })
+const CURRENCIES = new Intl.DisplayNames(undefined, { type: 'currency' })
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', DAY_MS],
@@ -85,6 +86,11 @@ export function countOf(count: number, noun: string): string {
 /** `Brazil` for `BR`, in the browser's language. */
 export function countryName(code: string): string {
   return code === '' ? 'Unknown country' : (COUNTRIES.of(code) ?? code)
+}
+
+/** `Brazilian Real` for `BRL`, in the browser's language. */
+export function currencyName(code: string): string {
+  return CURRENCIES.of(code) ?? code
 }
 
 /** A guest, told apart by the end of the id: ids of the same day begin alike. */

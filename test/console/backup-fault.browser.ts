@@ -27,5 +27,7 @@ browserTest('shows failing automatic backups in red', async () => {
     await Bun.sleep(500)
   }
   expect(await fault.count()).toBe(1)
-  expect(await page.locator('p.sentence.bad').textContent()).toContain('Backup')
+  expect(await page.locator('.sentence.bad').textContent()).toBe('Needs attention')
+  await page.getByRole('link', { name: 'Backup is not working' }).click()
+  await page.waitForURL('**/console/backups')
 })

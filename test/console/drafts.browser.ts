@@ -170,8 +170,8 @@ independentTest('signing out keeps or deletes the drafts, as the operator choose
   const dan = await addPasswordOperator(world.console, 'dan')
   const { page, context } = await world.openSignedOut()
   for (const [choice, kept] of [
-    ['Keep them and sign out', 1],
-    ['Delete them and sign out', 0],
+    ['Keep and sign out', 1],
+    ['Delete and sign out', 0],
   ] as const) {
     await openSignedIn(page, dan, 'settings')
     await page.getByLabel('Privacy url').fill('https://example.com/dan')

@@ -46,6 +46,7 @@ independentTest('marks the field that the server refuses', async () => {
 independentTest('says why a role cannot be changed', async () => {
   const { page, context } = await world.open()
   await show(page, 'operators')
+  await page.locator('tr', { hasText: 'Role of olga' }).locator('summary').click()
   await page.getByLabel('Role of olga').selectOption('reader')
   expect(await textOf(page.getByRole('alert'))).toContain('owner')
   expect(await page.getByLabel('Role of olga').inputValue()).toBe('owner')

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
+import type { Locator } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
-import { show, textOf } from '../support/console-browser.ts'
+import { show, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true }
 const MIN_FONT_PX = 16
@@ -18,6 +19,82 @@ independentTest('filters are behind a button on a phone', async () => {
   await context.close()
 })
 
+independentTest('filters close with a button, beside the number of results', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'events')
+  const toggle = page.getByRole('button', { name: 'Filters', exact: true })
+  const [button, total] = await Promise.all(
+    [toggle, page.getByText(/^\d+ events$/)].map((one) => one.boundingBox()),
+  )
+  expect(total?.y).toBeLessThan((button?.y ?? 0) + (button?.height ?? 0))
+  await toggle.click()
+  await page.getByRole('button', { name: 'Show results' }).click()
+  expect(await page.getByLabel('Outcome').isVisible()).toBe(false)
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Filters')
+  await context.close()
+})
+
+independentTest(
+  'an editor has no bar without changes, and opens the group of an error',
+  async () => {
+    const { page, context } = await world.open(PHONE)
+    await show(page, 'settings')
+    expect(await page.locator('.sticky').isVisible()).toBe(false)
+    const group = page.getByRole('group', { name: 'Android' })
+    const version = group.getByLabel('Latest version')
+    expect(await version.isVisible()).toBe(false)
+    await group.locator('summary').click()
+    await version.fill('two')
+    await group.locator('summary').click()
+    await page.getByRole('button', { name: 'Review and publish' }).click()
+    await page.getByRole('button', { name: 'Publish change' }).click()
+    await version.waitFor()
+    expect(await version.getAttribute('aria-invalid')).toBe('true')
+    await context.close()
+  },
+)
+
+independentTest('the tabs of a user stay in place when another one is opened', async () => {
+  const { page, context } = await world.open(PHONE)
+  const { users } = await world.ask('people?q=ann@example.com')
+  await show(page, `people/${users[0].id}`)
+  const tabs = page.getByRole('navigation', { name: 'User' })
+  const topOf = async (one: Locator) => (await one.boundingBox())?.y ?? 0
+  await page.evaluate('scrollTo(0, 1500)')
+  const top = await topOf(tabs)
+  expect(top).toBeLessThan(70)
+  await tabs.getByRole('link', { name: 'Files' }).click()
+  const card = page.getByRole('heading', { name: 'Files' })
+  await card.waitFor()
+  await waitUntilLoaded(page)
+  expect(await topOf(tabs)).toBe(top)
+  expect(await topOf(card)).toBeGreaterThan(top + 40)
+  expect(await topOf(card)).toBeLessThan(200)
+  await context.close()
+})
+
+independentTest('a relative time shows the exact one when it is pressed', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'operators')
+  const time = page.getByRole('button', { name: / ago$|^now$/ }).first()
+  const exact = await time.getByRole('time').getAttribute('title')
+  await time.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: exact ?? 'none' }).waitFor()
+  await context.close()
+})
+
+independentTest('the overview links each problem to its screen', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, '')
+  await page.getByRole('link', { name: 'No backup yet' }).click()
+  await page.waitForURL('**/console/backups')
+  await show(page, '')
+  await page.getByRole('link', { name: /failed billing event/ }).click()
+  await page.waitForURL('**/events?outcome=failed')
+  await context.close()
+})
+
 independentTest('bars take less than a third of a phone’s screen', async () => {
   const { page, context } = await world.open(PHONE)
   await show(page, 'settings')
@@ -26,6 +103,26 @@ independentTest('bars take less than a third of a phone’s screen', async () =>
     ['.bar', '.sticky'].map(async (bar) => (await page.locator(bar).boundingBox())?.height ?? 999),
   )
   expect(heights.reduce((sum, height) => sum + height)).toBeLessThan(PHONE.viewport.height / 3)
+  await context.close()
+})
+
+independentTest('the menu opens below the header of a scrolled page', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'settings')
+  await page.evaluate('scrollTo(0, 1000)')
+  const menu = page.getByRole('button', { name: 'Menu' })
+  await menu.click()
+  const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
+  const { y = 0, height = 0 } = (await links.first().boundingBox()) ?? {}
+  expect(y).toBeGreaterThan(40)
+  expect(y + height).toBeLessThan(PHONE.viewport.height)
+  await page.keyboard.press('Escape')
+  expect(await links.first().isVisible()).toBe(false)
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Menu')
+  await menu.click()
+  await links.last().click()
+  await page.waitForURL('**/console/me')
+  await links.first().waitFor({ state: 'hidden' })
   await context.close()
 })
 
@@ -43,6 +140,28 @@ independentTest('no input zooms, and nothing scrolls inside the page, on a phone
       const isSmall = isField && parseFloat(fontSize) < ${MIN_FONT_PX}
       const scrolls = !isField && /auto|scroll/.test(overflowY) && one.scrollHeight > one.clientHeight + 1
       return isSmall || scrolls ? [one.outerHTML.slice(0, 100)] : []
+    })`)
+    problems.push(...found.map((one) => `${path}: ${one}`))
+  }
+  expect(problems).toEqual([])
+  await context.close()
+})
+
+independentTest('everything to tap is 44 px high on a phone', async () => {
+  const { page, context } = await world.open(PHONE)
+  const { users } = await world.ask('people?q=ann@example.com')
+  const problems: string[] = []
+  for (const path of ['', 'people', 'events', 'settings', `people/${users[0].id}`, 'operators']) {
+    await show(page, path)
+    const found = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll('button, input, select, textarea, .side a, .tabs a, th a, td:first-child > a, summary, label.row')].flatMap((one) => {
+      const isInside = one.matches('label [type=checkbox]')
+      if (!one.checkVisibility() || isInside) return []
+      const target = one.matches('td > a') ? one.closest('tr') : one
+      const { width, height } = target.getBoundingClientRect()
+      const isExtended = one.matches('.help summary, .time')
+      return isExtended || Math.min(width, height) > 43.9 ? [] : [one.outerHTML.slice(0, 100) + height]
     })`)
     problems.push(...found.map((one) => `${path}: ${one}`))
   }
@@ -96,7 +215,7 @@ independentTest('prints a user page without the console around it', async () => 
   await show(page, `people/${users[0].id}/subscription`)
   await page.emulateMedia({ media: 'print' })
   await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
-  for (const hidden of ['.bar', 'nav.side', 'main button', '.tabs'])
+  for (const hidden of ['.bar', 'nav.side', 'main button:not(.time)', '.tabs'])
     expect([hidden, await page.locator(hidden).first().isVisible()]).toEqual([hidden, false])
   expect(await page.locator('main .changes').first().isVisible()).toBe(true)
   expect(await textOf(page.locator('.print-only'))).toContain('Printed by olga')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { show, textOf } from '../support/console-browser.ts'
+import { show } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const COUNT = 130
@@ -116,17 +116,29 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   await context.close()
 })
 
-browserTest('a table becomes labelled rows on a phone', async () => {
+browserTest('a row has two lines on a phone, and all of it opens its screen', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 700 } })
+  await show(page, 'people')
+  const row = page.getByRole('row', { name: 'ann@example.com' })
+  const labels = `[...document.querySelectorAll('tbody td')].map((cell) => getComputedStyle(cell, '::before').content)`
+  expect(await page.evaluate<string[]>(labels)).toContain('"Last seen "')
+  const { height = 999 } = (await row.boundingBox()) ?? {}
+  expect(height).toBeLessThan(100)
+  await row.click({ position: { x: 300, y: height - 20 } })
+  await page.getByRole('region', { name: 'At a glance' }).waitFor()
+  await show(page, 'events?outcome=failed')
+  await page.getByRole('row', { name: 'Ann' }).first().getByRole('link', { name: 'Ann' }).click()
+  await page.waitForURL('**/subscription')
   await show(page, 'rates')
-  const cell = page.locator('tbody td.number').first()
-  const label = `getComputedStyle(document.querySelector('tbody td.number'), '::before').content`
-  expect(await page.evaluate<string>(label)).toBe('"Rate"')
-  const [first, second] = await Promise.all(
-    [page.locator('tbody td').first(), cell].map(async (one) => (await one.boundingBox())?.y ?? 0),
+  const [code, rate] = await Promise.all(
+    ['td:first-child', 'td.number'].map(async (cell) => {
+      const { y = 0 } = (await page.locator(`tbody ${cell}`).first().boundingBox()) ?? {}
+      return y
+    }),
   )
-  expect(second ?? 0).toBeGreaterThan(first ?? 0)
-  expect(await textOf(page.getByRole('columnheader', { name: 'Rate' }))).toBe('Rate')
+  expect(rate).toBe(code)
+  await page.getByLabel('Find a currency').fill('brazil')
+  expect(await page.locator('tbody td:first-child').allTextContents()).toEqual(['BRL'])
   await context.close()
 })
 

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { plural } from '../format.ts'
 import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Checkbox, Field, TextField } from '../ui/fields.tsx'
+import { Group } from '../ui/group.tsx'
 import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
 
 /** The subset of JSON Schema that the forms need. */
@@ -49,12 +51,23 @@ export function Fields(props: FieldsProps) {
       below={below}
     />
   )
+  const single = entries.filter((entry) => !isWide(entry))
+  const limits = single.filter(isLimit)
   return (
     <>
-      <div class="grid">{entries.filter((entry) => !isWide(entry)).map(control)}</div>
+      <div class="grid">{single.filter((entry) => !isLimit(entry)).map(control)}</div>
+      {limits.length > 0 && (
+        <Group title="Limits">
+          <div class="grid">{limits.map(control)}</div>
+        </Group>
+      )}
       {entries.filter(isWide).map(control)}
     </>
   )
+}
+
+function isLimit([name]: [string, Schema]): boolean {
+  return /limit/i.test(name)
 }
 
 type ControlProps = {
@@ -74,8 +87,7 @@ function Control(props: ControlProps) {
   if (schema.type === 'array') return <ListField {...props} />
   if (schema.type === 'object') {
     return (
-      <fieldset>
-        <legend>{label}</legend>
+      <Group title={label}>
         <Fields
           schema={schema}
           path={path}
@@ -84,7 +96,7 @@ function Control(props: ControlProps) {
           languages={languages}
           below={below}
         />
-      </fieldset>
+      </Group>
     )
   }
   if (below === undefined) return <SingleControl {...props} />
@@ -109,12 +121,25 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       label={label}
       hint={hint}
       path={path}
-      inputMode={isNumber ? 'decimal' : 'text'}
+      inputMode={keyboardFor(name, schema)}
+      autocapitalize="none"
+      spellcheck={false}
       suggestions={suggestionsFor(name)}
       value={String(value ?? '')}
       onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
     />
   )
+}
+
+/** The keyboard of a phone. */
+function keyboardFor(
+  name: string,
+  { type }: Schema,
+): 'numeric' | 'decimal' | 'email' | 'url' | 'text' {
+  if (type === 'integer') return 'numeric'
+  if (type === 'number') return 'decimal'
+  if (/email$/i.test(name)) return 'email'
+  return /(link|url)$/i.test(name) ? 'url' : 'text'
 }
 
 /** A text in several languages, one column each; missing translations are marked. */
@@ -127,8 +152,7 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
   const isLong =
     Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name)
   return (
-    <fieldset>
-      <legend>{fieldLabel(name)}</legend>
+    <Group title={fieldLabel(name)} summary={texts['en'] ?? ''}>
       {schema.description && <small class="soft">{schema.description}</small>}
       <div class="grid">
         {languages.map((language, at) => {
@@ -152,7 +176,7 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
           )
         })}
       </div>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -177,8 +201,7 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
     )
   }
   return (
-    <fieldset>
-      <legend>{fieldLabel(name)}</legend>
+    <Group title={fieldLabel(name)} summary={plural(items.length, 'line')}>
       {schema.description && <small class="soft">{schema.description}</small>}
       {items.map((one, at) => (
         <div key={at}>
@@ -200,7 +223,7 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
           Add line
         </button>
       </div>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -223,6 +246,7 @@ export function Languages({ languages, onAdd }: LanguagesProps) {
         suggestions={LANGUAGES.codes().map((code) => [code, LANGUAGES.nameOf(code)])}
         value={tag}
         onChange={setTag}
+        autocapitalize="none"
       />
       <button type="submit">Add language</button>
     </form>

@@ -54,7 +54,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                   </span>
                   <UndoneBy versions={versions} version={one.version} />
                   {canEdit.value && (
-                    <span class="actions">
+                    <span class="actions below">
                       {one.version > 1 && (
                         <UndoVersion
                           kind={kind}

@@ -170,15 +170,17 @@ function Editor<T>(props: EditorWithBase<T>) {
         schema: edition.schema,
       })}
       {preview?.(edit.content)}
-      <div class="actions end sticky">
+      <div class="actions end sticky" hidden={!hasChanges}>
         {hasChanges && (
           <span class="warn">
             {plural(changes.length, 'unpublished change')}
-            {draft.isKept ? ', kept in this browser' : ', too large to keep in this browser'}
+            <span class="more">
+              {draft.isKept ? ', kept in this browser' : ', too large to keep in this browser'}
+            </span>
           </span>
         )}
         <button type="button" class="discard" disabled={!hasChanges} onClick={discard}>
-          Discard changes
+          Discard<span class="more"> changes</span>
         </button>
         <button
           type="button"
@@ -186,7 +188,7 @@ function Editor<T>(props: EditorWithBase<T>) {
           disabled={!hasChanges}
           onClick={() => setReviewing(true)}
         >
-          Review and publish
+          Review<span class="more"> and publish</span>
         </button>
       </div>
       {isReviewing && (

@@ -27,6 +27,7 @@ export function Frame() {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [isHelpOpen, setHelpOpen] = useState(false)
   const search = useRef<HTMLInputElement>(null)
+  const menuButton = useRef<HTMLButtonElement>(null)
   const [current = ''] = parts.value
   useEffect(
     () =>
@@ -37,6 +38,16 @@ export function Frame() {
     setMenuOpen(false)
     dismissErrors()
   }, [parts.value.join('/')])
+  useEffect(() => {
+    if (!isMenuOpen) return
+    const closeMenu = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return
+      setMenuOpen(false)
+      menuButton.current?.focus()
+    }
+    addEventListener('keydown', closeMenu)
+    return () => removeEventListener('keydown', closeMenu)
+  }, [isMenuOpen])
   useEffect(() => {
     addEventListener('beforeprint', openDetails)
     return () => removeEventListener('beforeprint', openDetails)
@@ -52,39 +63,42 @@ export function Frame() {
       <a class="skip" href="#content">
         Skip to content
       </a>
-      <header class="bar">
-        <a class="brand" href={linkTo('')}>
-          Homeport
-        </a>
-        <form onSubmit={find} action={linkTo('people')}>
-          <input
-            ref={search}
-            type="search"
-            name="q"
-            key={searched}
-            defaultValue={searched}
-            aria-label="Find users"
-            placeholder="Search people"
-            title="E-mail, name, id or receipt"
-            autocomplete="off"
-          />
-        </form>
-        <a class="me" href={linkTo('me')}>
-          {me.value?.name}
-        </a>
-        <button
-          type="button"
-          class="toggle"
-          aria-expanded={isMenuOpen}
-          aria-controls="navigation"
-          onClick={() => setMenuOpen(!isMenuOpen)}
-          onKeyDown={(event) => event.key === 'Escape' && setMenuOpen(false)}
-        >
-          Menu
-        </button>
-        <Messages />
-      </header>
-      <Navigation current={current} isOpen={isMenuOpen} />
+      <div class="top">
+        <header class="bar">
+          <a class="brand" href={linkTo('')}>
+            Homeport
+          </a>
+          <form onSubmit={find} action={linkTo('people')}>
+            <input
+              ref={search}
+              type="search"
+              name="q"
+              key={searched}
+              defaultValue={searched}
+              aria-label="Find users"
+              placeholder="Search people"
+              title="E-mail, name, id or receipt"
+              autocomplete="off"
+              autocapitalize="none"
+            />
+          </form>
+          <a class="me" href={linkTo('me')}>
+            {me.value?.name}
+          </a>
+          <button
+            ref={menuButton}
+            type="button"
+            class="toggle"
+            aria-expanded={isMenuOpen}
+            aria-controls="navigation"
+            onClick={() => setMenuOpen(!isMenuOpen)}
+          >
+            Menu
+          </button>
+          <Messages />
+        </header>
+        <Navigation current={current} isOpen={isMenuOpen} />
+      </div>
       <main id="content" tabIndex={-1}>
         <p class="print-only">
           Printed by {me.value?.name} from {location.href}

@@ -77,6 +77,7 @@ export function ApiKeysScreen() {
                 },
                 {
                   name: 'State',
+                  onPhone: 'aside',
                   sort: 'state',
                   value: ({ status }) => status,
                   cell: ({ status }) => (
@@ -85,6 +86,7 @@ export function ApiKeysScreen() {
                 },
                 {
                   name: 'Scopes',
+                  onPhone: 'line',
                   cell: ({ scopes, networks, requestsPerMinute }) => (
                     <>
                       {scopes.join(', ')}

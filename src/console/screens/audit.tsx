@@ -106,10 +106,11 @@ const COLUMNS: Column<Entry>[] = [
   },
   {
     name: 'Operator',
+    onPhone: 'line',
     cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
   },
-  { name: 'Address', cell: ({ operator, origin }) => operator && origin },
-  { name: 'Time', sort: '-at', cell: ({ at }) => <Time at={at} /> },
+  { name: 'Address', onPhone: 'line', cell: ({ operator, origin }) => operator && origin },
+  { name: 'Time', onPhone: 'line', sort: '-at', cell: ({ at }) => <Time at={at} /> },
 ]
 
 /**

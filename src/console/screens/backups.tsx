@@ -70,6 +70,7 @@ export function BackupsScreen() {
                 { name: 'Name', cell: ({ name }) => <span class="mono">{name}</span> },
                 {
                   name: 'Size',
+                  onPhone: 'aside',
                   kind: 'number',
                   sort: '-size',
                   value: ({ bytes: size }) => size,

@@ -93,6 +93,7 @@ const COLUMNS: Column<NamedEvent>[] = [
   },
   {
     name: 'User',
+    onPhone: 'line',
     cell: ({ appUserId, names }) =>
       appUserId === null ? (
         'no user'
@@ -100,19 +101,21 @@ const COLUMNS: Column<NamedEvent>[] = [
         <UserLink id={appUserId} names={names} tab="/subscription" />
       ),
   },
-  { name: 'Product', cell: ({ productId }) => productId },
-  { name: 'Price', kind: 'number', cell: ({ price }) => price && money(price) },
+  { name: 'Product', onPhone: 'omitted', cell: ({ productId }) => productId },
+  { name: 'Price', onPhone: 'line', kind: 'number', cell: ({ price }) => price && money(price) },
   {
     name: 'Store',
+    onPhone: 'line',
     cell: ({ store, environment }) => (
       <>
         {store && storeName(store)} {environment === 'SANDBOX' && <Badge>sandbox</Badge>}
       </>
     ),
   },
-  { name: 'State', cell: EventState },
+  { name: 'State', onPhone: 'aside', cell: EventState },
   {
     name: 'Received',
+    onPhone: 'line',
     sort: '-received',
     cell: ({ receivedAt }) => <TimeAgo at={receivedAt} />,
   },

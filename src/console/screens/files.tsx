@@ -19,6 +19,7 @@ const TOTALS: Column<{ files: number; bytes: number }>[] = [
   },
   {
     name: 'Size',
+    onPhone: 'aside',
     kind: 'number',
     sort: '-bytes',
     value: ({ bytes: size }) => size,

@@ -50,6 +50,7 @@ export function KeysScreen() {
                       { name: 'Thumbprint', cell: ({ kid }) => <span class="mono">{kid}</span> },
                       {
                         name: 'State',
+                        onPhone: 'aside',
                         cell: ({ state }) => (
                           <Badge tone={state === 'current' ? 'good' : 'plain'}>{state}</Badge>
                         ),
@@ -74,6 +75,7 @@ export function KeysScreen() {
                         </Confirm>
                         <Confirm
                           label="Rotate now and revoke all other keys"
+                          verb="Rotate and revoke"
                           run={rotate(use, true)}
                           done="New key in use. All other keys are revoked."
                         >

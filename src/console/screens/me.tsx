@@ -50,6 +50,7 @@ export function MeScreen() {
                   <span class="actions">
                     <Confirm
                       label={`Remove passkey ${name}`}
+                      verb="Remove passkey"
                       done="Passkey removed."
                       run={sendAndReload(`me/passkeys/${encodeSegment(id)}/remove`)}
                     >
@@ -76,7 +77,7 @@ export function MeScreen() {
               order="-seen"
               columns={[
                 { name: 'Device', cell: ({ device }) => device },
-                { name: 'Address', cell: ({ ip }) => ip },
+                { name: 'Address', onPhone: 'line', cell: ({ ip }) => ip },
                 {
                   name: 'Last seen',
                   sort: '-seen',
@@ -141,10 +142,10 @@ function SignOut() {
               Stay signed in
             </button>
             <Action kind="danger" run={() => signOut(drafts)}>
-              Delete them and sign out
+              Delete and sign out
             </Action>
             <Action kind="primary" run={() => signOut([])}>
-              Keep them and sign out
+              Keep and sign out
             </Action>
           </div>
         </Dialog>

@@ -11,19 +11,28 @@ const COLUMNS: Column<SlowRequest>[] = [
   { name: 'Request', cell: ({ name }) => <EndpointLink name={name} /> },
   {
     name: 'Duration',
+    onPhone: 'aside',
     cell: ({ ms }) => milliseconds(ms),
     kind: 'number',
     sort: '-duration',
     value: ({ ms }) => ms,
   },
   { name: 'Status', cell: ({ status }) => status, sort: '-status', value: ({ status }) => status },
-  { name: 'When', cell: ({ at }) => <TimeAgo at={at} />, sort: '-when', value: ({ at }) => at },
+  {
+    name: 'When',
+    onPhone: 'line',
+    cell: ({ at }) => <TimeAgo at={at} />,
+    sort: '-when',
+    value: ({ at }) => at,
+  },
   {
     name: 'User',
+    onPhone: 'line',
     cell: ({ userId }) => userId && <a href={linkTo(`people/${userId}`)}>Open user</a>,
   },
   {
     name: 'Request id',
+    onPhone: 'line',
     cell: ({ requestId }) => (
       <a href={linkTo('live', { text: requestId })} title="Find it in the live log">
         <code>{requestId}</code>

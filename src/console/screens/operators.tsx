@@ -15,6 +15,7 @@ import { OneTimeSecret } from './one-time-secret.tsx'
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 const ROLES: Role[] = ['reader', 'operator', 'owner']
+const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
 export function OperatorsScreen() {
   const operators = useRemote<OperatorList>('operators')
@@ -69,12 +70,14 @@ export function OperatorsScreen() {
                 },
                 {
                   name: 'Role',
+                  onPhone: 'aside',
                   sort: 'role',
                   value: ({ role }) => role,
                   cell: ({ role }) => role,
                 },
                 {
                   name: 'Sign-in',
+                  onPhone: 'line',
                   cell: ({ passkeys, hasPassword, isSetUp }) =>
                     isSetUp ? (
                       `${plural(passkeys, 'passkey')}${hasPassword ? ', password' : ''}`
@@ -92,20 +95,21 @@ export function OperatorsScreen() {
                   name: 'Actions',
                   kind: 'actions',
                   cell: ({ name, role }) => (
-                    <>
-                      <select
+                    <details class="manage">
+                      <summary class="button" aria-label={`Manage ${name}`}>
+                        Manage
+                      </summary>
+                      <SelectField
+                        label={`Role of ${name}`}
                         value={role}
-                        aria-label={`Role of ${name}`}
-                        style={{ width: 'auto' }}
-                        onChange={(event) => void changeRole(name, event.currentTarget.value)}
-                      >
-                        {ROLES.map((one) => (
-                          <option key={one}>{one}</option>
-                        ))}
-                      </select>
+                        options={ROLE_OPTIONS}
+                        onChange={(chosen) => void changeRole(name, chosen)}
+                      />
                       <Confirm
                         label={`Reset sign-in for ${name}`}
                         shortLabel="Reset sign-in"
+                        verb="Reset sign-in"
+                        isSecondary
                         run={() => change('operators/reset', { name })}
                         done={`New link for ${name} created.`}
                       >
@@ -116,13 +120,14 @@ export function OperatorsScreen() {
                       </Confirm>
                       <Confirm
                         label={`Remove ${name}`}
-                        shortLabel="Remove"
+                        shortLabel="Remove operator"
+                        verb="Remove operator"
                         run={() => change('operators/remove', { name })}
                         done={`Removed ${name}.`}
                       >
                         <p>{name} is signed out at once and can no longer sign in.</p>
                       </Confirm>
-                    </>
+                    </details>
                   ),
                 },
               ]}
@@ -150,12 +155,7 @@ function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promis
       <Problems>
         <div class="fields">
           <TextField label="Name" path="name" value={name} autocomplete="off" onChange={setName} />
-          <SelectField
-            label="Role"
-            value={role}
-            options={ROLES.map((one) => [one, words(one)])}
-            onChange={setRole}
-          />
+          <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={setRole} />
           <Action kind="primary" disabled={name.trim() === ''} run={invite}>
             Create invitation
           </Action>

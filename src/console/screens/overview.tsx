@@ -4,7 +4,7 @@ import type { Overview as OverviewReply } from '../../usecases/admin/health.ts'
 import type { Json } from '../api.ts'
 import { bytes, number, plural, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
-import { Badge, Card, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
+import { Badge, Card, List, PlainTimes, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, Loading, useRemote } from '../ui/remote.tsx'
 import { SetupChecklist, useSetup } from './setup-checklist.tsx'
 
@@ -41,7 +41,7 @@ function Health({ overview, setup }: HealthProps) {
       <Summary overview={overview} />
       <SetupChecklist overview={overview} setup={setup} />
       <Tiles overview={overview} />
-      <Card title="Components">
+      <Card title="Components" id="components">
         <List items={Object.entries(components)}>
           {([name, state]) => {
             const [word, tone] = STATES[state] ?? [state, 'plain' as Tone]
@@ -54,7 +54,7 @@ function Health({ overview, setup }: HealthProps) {
           }}
         </List>
       </Card>
-      <Card title="Scheduled jobs">
+      <Card title="Scheduled jobs" id="jobs">
         <Jobs jobs={jobs.filter(({ error }) => error !== null)} />
         <details>
           <summary>All {plural(jobs.length, 'job')}</summary>
@@ -73,31 +73,56 @@ function Summary({ overview }: { overview: Overview }) {
   const failing = Object.entries(overview.ready).flatMap(([name, state]) =>
     state === 'failing' ? [name] : [],
   )
-  const warnings = warningsIn(overview)
-  const tone = failing.length > 0 ? 'bad' : warnings.length > 0 ? 'warn' : 'good'
+  const problems: Problem[] = [
+    ...failing.map(
+      (name): Problem => [
+        `${words(name)} is not working`,
+        name === 'backup' ? linkTo('backups') : '#components',
+      ],
+    ),
+    ...warningsIn(overview),
+  ]
+  if (problems.length === 0) return <p class="sentence good">All systems operational.</p>
   return (
-    <p class={`sentence ${tone}`}>
-      {failing.length > 0 && `Not working: ${failing.map(words).join(', ')}. `}
-      {warnings.length > 0 && `Needs attention: ${warnings.join(', ')}.`}
-      {tone === 'good' && 'All systems operational.'}
-    </p>
+    <section class="stack" aria-labelledby="problems">
+      <h2 id="problems" class={`sentence ${failing.length > 0 ? 'bad' : 'warn'}`}>
+        Needs attention
+      </h2>
+      <List items={problems}>
+        {([text, href]) => (
+          <li key={text}>
+            <a href={href}>{text}</a>
+          </li>
+        )}
+      </List>
+    </section>
   )
 }
 
+type Problem = [text: string, href: string]
+
 /** Problems that do not stop the service. */
-function warningsIn({ events, mails, backup, rates, jobs, webhooks }: Overview): string[] {
+function warningsIn({ events, mails, backup, rates, jobs, webhooks }: Overview): Problem[] {
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)
-  const warnings: [applies: boolean, text: string][] = [
-    [events.failed > 0, `${failed} failed billing ${events.failed === 1 ? 'event' : 'events'}`],
-    [webhooks.failed > 0, `${plural(webhooks.failed, 'webhook endpoint')} disabled`],
-    [!events.isConfigured, 'billing events are rejected'],
-    [!backup.latest, 'no backup yet'],
-    [!mails.isConfigured, 'e-mails are not sent'],
-    [areRatesOld, 'currency rates are out of date'],
-    [jobs.some(({ error }) => error !== null), 'a scheduled job failed'],
+  const warnings: [applies: boolean, ...Problem][] = [
+    [
+      events.failed > 0,
+      `${failed} failed billing ${events.failed === 1 ? 'event' : 'events'}`,
+      linkTo('events', { outcome: 'failed' }),
+    ],
+    [
+      webhooks.failed > 0,
+      `${plural(webhooks.failed, 'webhook endpoint')} disabled`,
+      linkTo('webhooks'),
+    ],
+    [!events.isConfigured, 'Billing events are rejected', linkTo('events')],
+    [!backup.latest, 'No backup yet', linkTo('backups')],
+    [!mails.isConfigured, 'E-mails are not sent', linkTo('live')],
+    [areRatesOld, 'Currency rates are out of date', linkTo('rates')],
+    [jobs.some(({ error }) => error !== null), 'A scheduled job failed', '#jobs'],
   ]
-  return warnings.flatMap(([applies, text]) => (applies ? [text] : []))
+  return warnings.flatMap(([applies, ...problem]) => (applies ? [problem] : []))
 }
 
 function Tiles({ overview }: { overview: Overview }) {
@@ -106,79 +131,88 @@ function Tiles({ overview }: { overview: Overview }) {
   const isFailing = overview.ready.backup === 'failing'
   const isBackupOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY_MS
   const scheduleNote = backup.schedule ? 'Automatic' : 'Set BACKUP_SCHEDULE for automatic backups'
+  const tiles: TileProps[] = [
+    {
+      to: linkTo('metrics'),
+      name: `Requests in the last ${minutes} minutes`,
+      value: number(traffic.requests),
+      tone: traffic.errors > 0 ? 'bad' : 'good',
+      note: traffic.errors === 0 ? 'None failed' : `${number(traffic.errors)} failed`,
+    },
+    {
+      to: linkTo('events'),
+      name: `Billing events in the last ${minutes} minutes`,
+      value: number(traffic.events),
+      note: events.isConfigured ? (
+        <LatestEvent at={events.latestAt} />
+      ) : (
+        'Rejected until you set WEBHOOK_TOKEN'
+      ),
+    },
+    {
+      to: linkTo('events', { outcome: 'failed' }),
+      name: 'Failed events',
+      value: upTo1000(events.failed),
+      tone: events.failed > 0 ? 'bad' : 'good',
+      note: events.failed > 0 ? 'View' : 'None',
+    },
+    {
+      to: linkTo('events', { conflicting: 'true' }),
+      name: 'Conflicting events',
+      value: upTo1000(events.conflicting),
+      note: `Events with implausible timestamps: ${upTo1000(events.clockIsOff)}`,
+    },
+    {
+      to: linkTo('rates'),
+      name: 'Currency rates',
+      value: <TimeAgo at={rates.updatedAt} />,
+      note: rates.isRefreshed ? 'Refreshed daily' : 'Automatic refresh is off',
+    },
+    {
+      to: linkTo('files'),
+      name: 'Free disk space',
+      value: bytes(disk.freeBytes),
+      tone: disk.freeBytes < disk.minFreeBytes * 2 ? 'bad' : 'plain',
+      note:
+        disk.minFreeBytes === 0
+          ? 'Uploads are not limited'
+          : `Uploads stop below ${bytes(disk.minFreeBytes)}`,
+    },
+    {
+      to: linkTo('metrics'),
+      name: 'Database',
+      value: bytes(database.bytes),
+      note: database.place.split('/').at(-1),
+    },
+    {
+      to: linkTo('live'),
+      name: 'Queued e-mails',
+      value: upTo1000(mails.waiting),
+      tone: mails.isConfigured ? 'plain' : 'warn',
+      note: mails.isConfigured ? 'Sent over SMTP' : 'Written to files until you set SMTP_URL',
+    },
+    {
+      to: linkTo('backups'),
+      name: 'Last backup',
+      value: <TimeAgo at={backup.latest?.at ?? null} />,
+      tone: isFailing ? 'bad' : isBackupOld ? 'warn' : 'good',
+      note: isFailing ? 'Automatic backups are failing' : scheduleNote,
+    },
+  ]
   return (
-    <div class="tiles">
-      <Tile
-        to={linkTo('metrics')}
-        name={`Requests in the last ${minutes} minutes`}
-        value={number(traffic.requests)}
-        tone={traffic.errors > 0 ? 'bad' : 'good'}
-        note={traffic.errors === 0 ? 'None failed' : `${number(traffic.errors)} failed`}
-      />
-      <Tile
-        to={linkTo('events')}
-        name={`Billing events in the last ${minutes} minutes`}
-        value={number(traffic.events)}
-        note={
-          events.isConfigured ? (
-            <LatestEvent at={events.latestAt} />
-          ) : (
-            'Rejected until you set WEBHOOK_TOKEN'
-          )
-        }
-      />
-      <Tile
-        to={linkTo('events', { outcome: 'failed' })}
-        name="Failed events"
-        value={upTo1000(events.failed)}
-        tone={events.failed > 0 ? 'bad' : 'good'}
-        note={events.failed > 0 ? 'View' : 'None'}
-      />
-      <Tile
-        to={linkTo('events', { conflicting: 'true' })}
-        name="Conflicting events"
-        value={upTo1000(events.conflicting)}
-        note={`Events with implausible timestamps: ${upTo1000(events.clockIsOff)}`}
-      />
-      <Tile
-        to={linkTo('rates')}
-        name="Currency rates"
-        value={<TimeAgo at={rates.updatedAt} />}
-        note={rates.isRefreshed ? 'Refreshed daily' : 'Automatic refresh is off'}
-      />
-      <Tile
-        to={linkTo('files')}
-        name="Free disk space"
-        value={bytes(disk.freeBytes)}
-        tone={disk.freeBytes < disk.minFreeBytes * 2 ? 'bad' : 'plain'}
-        note={
-          disk.minFreeBytes === 0
-            ? 'Uploads are not limited'
-            : `Uploads stop below ${bytes(disk.minFreeBytes)}`
-        }
-      />
-      <Tile
-        to={linkTo('metrics')}
-        name="Database"
-        value={bytes(database.bytes)}
-        note={database.place.split('/').at(-1)}
-      />
-      <Tile
-        to={linkTo('live')}
-        name="Queued e-mails"
-        value={upTo1000(mails.waiting)}
-        tone={mails.isConfigured ? 'plain' : 'warn'}
-        note={mails.isConfigured ? 'Sent over SMTP' : 'Written to files until you set SMTP_URL'}
-      />
-      <Tile
-        to={linkTo('backups')}
-        name="Last backup"
-        value={<TimeAgo at={backup.latest?.at ?? null} />}
-        tone={isFailing ? 'bad' : isBackupOld ? 'warn' : 'good'}
-        note={isFailing ? 'Automatic backups are failing' : scheduleNote}
-      />
+    <div class="tiles pairs">
+      {tiles.toSorted(byUrgency).map((tile) => (
+        <Tile key={tile.name} {...tile} />
+      ))}
     </div>
   )
+}
+
+const URGENCY: Record<Tone, number> = { bad: 2, warn: 1, good: 0, plain: 0 }
+
+/** Problems first. */
+function byUrgency(a: TileProps, b: TileProps): number {
+  return URGENCY[b.tone ?? 'plain'] - URGENCY[a.tone ?? 'plain']
 }
 
 type TileProps = {
@@ -191,11 +225,13 @@ type TileProps = {
 
 function Tile({ to, name, value, tone = 'plain', note }: TileProps) {
   return (
-    <a class="tile" href={to}>
-      <span class="soft">{name}</span>
-      <strong>{value}</strong>
-      <span class={tone === 'plain' ? 'soft' : tone}>{note}</span>
-    </a>
+    <PlainTimes.Provider value={true}>
+      <a class="tile" href={to}>
+        <span class="soft">{name}</span>
+        <strong>{value}</strong>
+        <span class={tone === 'plain' ? 'soft' : tone}>{note}</span>
+      </a>
+    </PlainTimes.Provider>
   )
 }
 

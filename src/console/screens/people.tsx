@@ -30,12 +30,16 @@ const COLUMNS: Column<FoundUser>[] = [
       </>
     ),
   },
-  { name: 'Status', cell: ({ status }) => <AccessBadge status={status} /> },
-  { name: 'Plan', cell: ({ plan }) => plan },
+  { name: 'Status', onPhone: 'aside', cell: ({ status }) => <AccessBadge status={status} /> },
+  { name: 'Plan', onPhone: 'line', cell: ({ plan }) => plan },
   { name: 'Last seen', cell: ({ lastSeenAt }) => lastSeenAt && <TimeAgo at={lastSeenAt} /> },
-  { name: 'Seen on', cell: ({ platform, country }) => placeName(platform, country) || null },
-  { name: 'Sign-in', cell: ({ loginType }) => loginType },
-  { name: 'Registered', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+  {
+    name: 'Seen on',
+    onPhone: 'line',
+    cell: ({ platform, country }) => placeName(platform, country) || null,
+  },
+  { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => loginType },
+  { name: 'Registered', onPhone: 'omitted', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
 ]
 
 /** The user search, or one user. */

@@ -65,6 +65,7 @@ function Filters({ filter }: { filter: Filter }) {
           defaultValue={id}
           autocomplete="off"
           spellcheck={false}
+          autocapitalize="none"
           maxLength={300}
           onChange={(event) => go(linkTo('purchases', { id: event.currentTarget.value.trim() }))}
         />
@@ -131,12 +132,14 @@ function rowsOf({ purchases }: PurchasesPage): Row[] {
 
 const TRANSACTION: Column<Row> = {
   name: 'Transaction',
+  onPhone: 'line',
   cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
 }
 const COLUMNS: Column<Row>[] = [
   { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
   {
     name: 'Status',
+    onPhone: 'aside',
     cell: (row) => (
       <>
         <Badge tone={toneOf(row)}>{statusName(row.status)}</Badge>{' '}
@@ -145,9 +148,9 @@ const COLUMNS: Column<Row>[] = [
       </>
     ),
   },
-  { name: 'Product', cell: ({ productId }) => productId ?? 'Unknown product' },
+  { name: 'Product', onPhone: 'line', cell: ({ productId }) => productId ?? 'Unknown product' },
   TRANSACTION,
-  { name: 'Source', cell: (row) => sourceName(row) },
+  { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
   { name: 'Ends', cell: ({ endsAt }) => (endsAt === null ? 'no end' : <Time at={endsAt} />) },
 ]
 /** Purchases that Google reports have another order. */

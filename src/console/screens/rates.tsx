@@ -1,7 +1,9 @@
+import { useState } from 'preact/hooks'
 import type { Rates as RatesService } from '../../features/rates/service.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
-import { rate } from '../format.ts'
+import { currencyName, rate } from '../format.ts'
 import { canEdit } from '../operator.ts'
+import { TextField } from '../ui/fields.tsx'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Card, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -12,6 +14,7 @@ type Outcome = { outcome: string; reason?: string; date?: string }
 
 export function RatesScreen() {
   const rates = useRemote<Rates>('rates')
+  const [text, setText] = useState('')
   const refresh = async () => {
     const { outcome, reason, date } = await send<Outcome>('rates/refresh')
     await rates.reload()
@@ -53,10 +56,20 @@ export function RatesScreen() {
             </Card>
             <Card title={`1 ${data.baseCode} equals`}>
               <ListBar noun="rate" total={Object.keys(data.rates).length} csv="rates" />
+              <div class="fields">
+                <TextField
+                  label="Find a currency"
+                  value={text}
+                  autocomplete="off"
+                  autocapitalize="none"
+                  onChange={setText}
+                />
+              </div>
               <Table
                 caption="Rates"
-                rows={Object.entries(data.rates)}
+                rows={Object.entries(data.rates).filter(([code]) => isMeant(code, text))}
                 keyOf={([code]) => code}
+                empty="No currency matches."
                 order="currency"
                 columns={[
                   {
@@ -67,6 +80,7 @@ export function RatesScreen() {
                   },
                   {
                     name: 'Rate',
+                    onPhone: 'aside',
                     kind: 'number',
                     sort: 'rate',
                     value: ([, rate]) => rate,
@@ -80,6 +94,11 @@ export function RatesScreen() {
       </Loaded>
     </>
   )
+}
+
+/** Whether a text is in the code or the name of a currency. */
+function isMeant(code: string, text: string): boolean {
+  return `${code} ${currencyName(code)}`.toLowerCase().includes(text.trim().toLowerCase())
 }
 
 function attempt(last: NonNullable<Rates['last']>): string {

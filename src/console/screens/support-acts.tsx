@@ -132,6 +132,7 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
         value={id}
         autocomplete="off"
         spellcheck={false}
+        autocapitalize="none"
         maxLength={300}
         onChange={setId}
         onBlur={() => setEntered(id.trim())}

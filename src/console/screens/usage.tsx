@@ -47,6 +47,7 @@ export function UsageScreen() {
                   },
                   {
                     name: 'Used',
+                    onPhone: 'aside',
                     kind: 'number',
                     sort: '-used',
                     value: ({ used }) => used,
@@ -54,6 +55,7 @@ export function UsageScreen() {
                   },
                   {
                     name: 'Limit',
+                    onPhone: 'line',
                     cell: ({ hasReachedLimit }) =>
                       hasReachedLimit ? <Badge tone="warn">limit reached</Badge> : null,
                   },

@@ -38,9 +38,13 @@ export function UserFiles({ id }: { id: string }) {
               empty="No files."
               columns={[
                 { name: 'Name', cell: FileName },
-                { name: 'Type', cell: ({ type }) => type },
-                { name: 'Size', kind: 'number', cell: ({ size }) => bytes(size) },
-                { name: 'Added', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+                { name: 'Type', onPhone: 'line', cell: ({ type }) => type },
+                { name: 'Size', onPhone: 'line', kind: 'number', cell: ({ size }) => bytes(size) },
+                {
+                  name: 'Added',
+                  onPhone: 'line',
+                  cell: ({ createdAt }) => <TimeAgo at={createdAt} />,
+                },
                 canEdit.value && {
                   name: 'Actions',
                   kind: 'actions',
@@ -53,6 +57,7 @@ export function UserFiles({ id }: { id: string }) {
                       )}
                       <Confirm
                         label={`Delete ${fileName}`}
+                        verb="Delete file"
                         done={`Deleted ${fileName}.`}
                         run={() => remove(key)}
                       >

@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { ApiError, download, send } from '../api.ts'
 import { words } from '../format.ts'
@@ -37,6 +38,7 @@ const TABS: [path: string, name: string][] = [
 export function UserScreen({ id }: { id: string }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
+  const panel = useScrollToTab(current)
   if (details.error instanceof ApiError && details.error.status === 404) return <UnknownUser />
   return (
     <Loaded from={details}>
@@ -48,22 +50,40 @@ export function UserScreen({ id }: { id: string }) {
             <UserHeader details={data} />
             <Tabs
               label="User"
+              isSticky
               tabs={TABS.map(([path, name]) => [
                 linkTo(path === '' ? home : `${home}/${path}`),
                 name,
                 current === path,
               ])}
             />
-            {current === 'subscription' && <TimelineScreen id={_id} reloadUser={details.reload} />}
-            {current === 'usage' && <UserUsage id={_id} />}
-            {current === 'files' && <UserFiles id={_id} />}
-            {current === 'data' && <UserData id={_id} />}
-            {current === '' && <Account details={data} reload={details.reload} />}
+            <div class="panel" ref={panel}>
+              {current === 'subscription' && (
+                <TimelineScreen id={_id} reloadUser={details.reload} />
+              )}
+              {current === 'usage' && <UserUsage id={_id} />}
+              {current === 'files' && <UserFiles id={_id} />}
+              {current === 'data' && <UserData id={_id} />}
+              {current === '' && <Account details={data} reload={details.reload} />}
+            </div>
           </>
         )
       }}
     </Loaded>
   )
+}
+
+/** Keeps the tabs in place when another one is opened, with the start of its content below them. */
+function useScrollToTab(current: string) {
+  const panel = useRef<HTMLDivElement>(null)
+  const shown = useRef(current)
+  useLayoutEffect(() => {
+    if (shown.current === current || panel.current === null) return
+    shown.current = current
+    const belowTabs = Number.parseFloat(getComputedStyle(panel.current).scrollMarginTop)
+    if (panel.current.getBoundingClientRect().top < belowTabs) panel.current.scrollIntoView()
+  }, [current])
+  return panel
 }
 
 function UnknownUser() {
@@ -107,6 +127,7 @@ function Account({ details, reload }: AccountProps) {
             {user.twoFactor.enabled && (
               <Confirm
                 label={`Reset two-factor for ${displayName}`}
+                verb="Reset two-factor"
                 run={sendAndReload('two-factor/reset')}
                 done="Two-factor is off and all devices are signed out."
               >
@@ -212,6 +233,7 @@ function Account({ details, reload }: AccountProps) {
           <div class="actions">
             <Confirm
               label={`Delete ${displayName}’s account`}
+              verb="Delete account"
               confirmText={email || id}
               done={`Deleted ${displayName}’s account.`}
               run={async () => {

@@ -144,12 +144,21 @@ const COLUMNS: Column<Delivery>[] = [
     name: 'Type',
     cell: ({ id, type }) => <a href={linkTo(`webhooks/deliveries/${id}`)}>{type}</a>,
   },
-  { name: 'User', cell: ({ userId, names }) => userId && <UserLink id={userId} names={names} /> },
-  { name: 'State', cell: (delivery) => <DeliveryState delivery={delivery} /> },
-  { name: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts },
+  {
+    name: 'User',
+    onPhone: 'line',
+    cell: ({ userId, names }) => userId && <UserLink id={userId} names={names} />,
+  },
+  { name: 'State', onPhone: 'aside', cell: (delivery) => <DeliveryState delivery={delivery} /> },
+  { name: 'Attempts', onPhone: 'omitted', kind: 'number', cell: ({ attempts }) => attempts },
   {
     name: 'Next attempt',
     cell: ({ nextAttemptAt }) => nextAttemptAt && <TimeAgo at={nextAttemptAt} />,
   },
-  { name: 'Created', sort: '-created', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
+  {
+    name: 'Created',
+    onPhone: 'line',
+    sort: '-created',
+    cell: ({ createdAt }) => <TimeAgo at={createdAt} />,
+  },
 ]

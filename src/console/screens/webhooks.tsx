@@ -53,9 +53,17 @@ function EndpointList() {
                   value: ({ url }) => url,
                   cell: ({ id, url }) => <a href={linkTo(`webhooks/${id}`)}>{url}</a>,
                 },
-                { name: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
-                { name: 'Events', cell: ({ events }) => events.join(', ') },
-                { name: 'Description', cell: ({ description }) => description || null },
+                {
+                  name: 'State',
+                  onPhone: 'aside',
+                  cell: (endpoint) => <EndpointState endpoint={endpoint} />,
+                },
+                { name: 'Events', onPhone: 'line', cell: ({ events }) => events.join(', ') },
+                {
+                  name: 'Description',
+                  onPhone: 'line',
+                  cell: ({ description }) => description || null,
+                },
               ]}
             />
             {canEdit.value && <AddEndpoint types={types} onAdd={add} />}

@@ -39,7 +39,7 @@ export function Dialog({ title, onClose, children, isRequired = false }: DialogP
 }
 
 type ConfirmProps = {
-  /** The text of both buttons, such as `Delete Ann’s account`. */
+  /** The title, and the text of both buttons, such as `Delete Ann’s account`. */
   label: string
   /** The consequences. */
   children: ComponentChildren
@@ -47,15 +47,29 @@ type ConfirmProps = {
   done: string
   /** A text that the operator must type to confirm. */
   confirmText?: string
+  /** A shorter text of the second button, such as `Delete account`. */
+  verb?: string
   /** The text of the first button where its place says the rest. */
   shortLabel?: string
   /** The action can be undone, so its buttons are not red. */
   isReversible?: boolean
+  /** The first button is not red, because one beside it is worse. */
+  isSecondary?: boolean
 }
 
 /** A button for an action that asks for confirmation first. */
 export function Confirm(props: ConfirmProps) {
-  const { label, shortLabel = label, children, run, done, confirmText, isReversible } = props
+  const {
+    label,
+    shortLabel = label,
+    verb = label,
+    children,
+    run,
+    done,
+    confirmText,
+    isReversible,
+    isSecondary,
+  } = props
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
   const confirm = async () => {
@@ -66,7 +80,7 @@ export function Confirm(props: ConfirmProps) {
     <>
       <button
         type="button"
-        class={isReversible ? '' : 'danger'}
+        class={isReversible || isSecondary ? '' : 'danger'}
         aria-label={label}
         onClick={() => setOpen(true)}
       >
@@ -80,6 +94,7 @@ export function Confirm(props: ConfirmProps) {
               label={`Type ${confirmText} to confirm`}
               value={text}
               autocomplete="off"
+              autocapitalize="none"
               spellcheck={false}
               onChange={setText}
             />
@@ -94,7 +109,7 @@ export function Confirm(props: ConfirmProps) {
               done={done}
               run={confirm}
             >
-              {label}
+              {verb}
             </Action>
           </div>
         </Dialog>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { plural } from '../format.ts'
 
 type FiltersProps = {
@@ -11,13 +11,32 @@ type FiltersProps = {
 /** The filters of a list. On a phone, they are behind a button. */
 export function Filters({ count, children }: FiltersProps) {
   const [isOpen, setOpen] = useState(false)
+  const toggle = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setOpen(false)
+    toggle.current?.focus()
+  }
   return (
     <div class={isOpen ? 'filter-box open' : 'filter-box'}>
-      <button type="button" class="toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button
+        ref={toggle}
+        type="button"
+        class="toggle"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
         {count === 0 ? 'Filters' : `${plural(count, 'filter')} set`}
       </button>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <form
+        class="filters"
+        autocapitalize="none"
+        onSubmit={(event) => event.preventDefault()}
+        aria-label="Filters"
+      >
         {children}
+        <button type="button" class="toggle wide" onClick={close}>
+          Show results
+        </button>
       </form>
     </div>
   )

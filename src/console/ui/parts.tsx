@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { withVisibleControls } from '../direction-controls.ts'
 import { ago, day, time, utc } from '../format.ts'
 import { isRestoring } from '../visits.ts'
@@ -25,11 +25,16 @@ export function Title({ children, actions }: { children: string; actions?: Compo
   )
 }
 
-type TabsProps = { label: string; tabs: [href: string, name: string, isCurrent: boolean][] }
+type TabsProps = {
+  label: string
+  tabs: [href: string, name: string, isCurrent: boolean][]
+  /** On a phone, the tabs stay below the header. */
+  isSticky?: boolean
+}
 
-export function Tabs({ label, tabs }: TabsProps) {
+export function Tabs({ label, tabs, isSticky = false }: TabsProps) {
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class={isSticky ? 'tabs stay' : 'tabs'} aria-label={label}>
       {tabs.map(([href, name, isCurrent]) => (
         <a key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
           {name}
@@ -39,9 +44,16 @@ export function Tabs({ label, tabs }: TabsProps) {
   )
 }
 
-export function Card({ title, children }: { title?: string; children: ComponentChildren }) {
+type CardProps = {
+  title?: string
+  /** The target of links on the screen. */
+  id?: string
+  children: ComponentChildren
+}
+
+export function Card({ title, id, children }: CardProps) {
   return (
-    <section class="card">
+    <section class="card" id={id}>
       {title && <h2>{title}</h2>}
       {children}
     </section>
@@ -70,13 +82,25 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Com
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
-/** How long ago; the tooltip is the exact time, locally and in UTC. */
+/** Whether times are inside a link, or in a row whose own screen has the exact time. */
+export const PlainTimes = createContext(false)
+
+/** How long ago. The tooltip, and the text after a press, is the exact time, locally and in UTC. */
 export function TimeAgo({ at }: { at: string | null }) {
+  const isPlain = useContext(PlainTimes)
+  const [isExact, setExact] = useState(false)
   if (at === null) return <>never</>
-  return (
-    <time dateTime={at} title={`${time(at)} (${utc(at)})`}>
-      {ago(at)}
+  const exact = `${time(at)} (${utc(at)})`
+  const text = (
+    <time dateTime={at} title={exact}>
+      {isExact ? exact : ago(at)}
     </time>
+  )
+  if (isPlain) return text
+  return (
+    <button type="button" class="time" onClick={() => setExact(!isExact)}>
+      {text}
+    </button>
   )
 }
 

@@ -32,6 +32,7 @@ export function Problems({ error, children }: ProblemsProps) {
     const marked = [
       ...(element.current?.querySelectorAll<HTMLElement>('[aria-invalid=true]') ?? []),
     ]
+    marked.forEach(openGroups)
     if (marked[0]) marked[0].focus()
     else element.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'center' })
     const shown = marked.flatMap(({ dataset }) => dataset['problems']?.split(' ') ?? [])
@@ -58,6 +59,14 @@ export function Problems({ error, children }: ProblemsProps) {
       </div>
     </ProblemsContext.Provider>
   )
+}
+
+/** Opens the closed groups around a field. */
+function openGroups(field: HTMLElement) {
+  const group = field.closest<HTMLDetailsElement>('details:not([open])')
+  if (group === null) return
+  group.open = true
+  openGroups(field)
 }
 
 export function useProblems(): Scope | null {

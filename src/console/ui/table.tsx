@@ -3,13 +3,18 @@ import { apiAddress, download } from '../api.ts'
 import { countOf } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { query, withQuery } from '../router.ts'
-import { Action, Empty } from './parts.tsx'
+import { Action, Empty, PlainTimes } from './parts.tsx'
 
 export type Column<Row> = {
   name: string
-  /** The content of a cell; null leaves it out on a phone. */
+  /** The content of a cell; null or an empty text leaves it out on a phone. */
   cell: (row: Row) => ComponentChildren
   kind?: 'number' | 'actions'
+  /**
+   * Where a phone shows the value, apart from the first column, which is the title of the row: `aside` of the title, in the
+   * `line` below it, or nowhere, because the row's own screen has it. By default in the line, after the column's name.
+   */
+  onPhone?: 'aside' | 'line' | 'omitted'
   /** What the address calls the column, if it is sortable; `-` in front: descending first. */
   sort?: string
   /** Sorts in the browser, for complete lists. Without it, the server sorts. */
@@ -30,7 +35,7 @@ type TableProps<Row> = {
   detail?: (row: Row) => ComponentChildren
 }
 
-/** A list with headings. On a phone, each row becomes a block of labelled values. */
+/** A list with headings. On a phone, each row becomes a title with a line of values; the title's link covers it. */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, rows, keyOf, empty, order = '', detail } = props
   const columns = props.columns.filter((column) => column !== false)
@@ -40,38 +45,41 @@ export function Table<Row>(props: TableProps<Row>) {
   const current = columns.some(({ sort }) => sort && nameIn(sort) === nameIn(wanted))
     ? wanted
     : order
+  const haveScreens = columns.some(({ onPhone }) => onPhone === 'omitted')
   return (
-    <table class="rows">
-      <caption class="hidden">{caption}</caption>
-      <thead>
-        <tr>
-          {columns.map((column) => (
-            <Heading key={column.name} column={column} current={current} />
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {inOrder(rows, columns, current).map((row) => {
-          const more = detail?.(row)
-          return (
-            <Fragment key={keyOf(row)}>
-              <tr>
-                {columns.map(({ name, kind, cell }) => (
-                  <td key={name} class={kind} data-label={name}>
-                    {cell(row)}
-                  </td>
-                ))}
-              </tr>
-              {more && (
-                <tr class="detail">
-                  <td colSpan={columns.length}>{more}</td>
+    <PlainTimes.Provider value={haveScreens}>
+      <table class="rows">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Heading key={column.name} column={column} current={current} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {inOrder(rows, columns, current).map((row) => {
+            const more = detail?.(row)
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr>
+                  {columns.map(({ name, kind, onPhone = '', cell }) => (
+                    <td key={name} class={`${kind ?? ''} ${onPhone}`} data-label={name}>
+                      {cell(row)}
+                    </td>
+                  ))}
                 </tr>
-              )}
-            </Fragment>
-          )
-        })}
-      </tbody>
-    </table>
+                {more && (
+                  <tr class="detail">
+                    <td colSpan={columns.length}>{more}</td>
+                  </tr>
+                )}
+              </Fragment>
+            )
+          })}
+        </tbody>
+      </table>
+    </PlainTimes.Provider>
   )
 }
 
