@@ -38,7 +38,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
   await writeArchive(join(ROOT, 'dist', 'client.tgz'), await packPackage(await buildClient()))
   const result = await Bun.build({
     entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
-    plugins: [embedNative(platform, folderOf), hidePaths()],
+    plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutForge()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: 'linked',
@@ -75,6 +75,19 @@ function hidePaths(): BunPlugin {
           loader: 'js',
         }),
       )
+    },
+  }
+}
+
+/** acme-client's former interface needs a library of 1.5 MB; we use the present one. */
+function leaveOutForge(): BunPlugin {
+  return {
+    name: 'leave-out-forge',
+    setup(build) {
+      build.onLoad({ filter: /node_modules\/acme-client\/src\/crypto\/forge\.js$/ }, () => ({
+        contents: '',
+        loader: 'js',
+      }))
     },
   }
 }
@@ -129,7 +142,7 @@ function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
         loader: 'ts',
       }))
       build.onLoad({ filter: /\.(node|so|dylib)[\d.]*$/ }, ({ path }) =>
-        sources.has(path) ? { contents: readFileSync(path), loader: 'file' } : undefined,
+        sources.has(path) ? { contents: compress(readFileSync(path)), loader: 'file' } : undefined,
       )
     },
   }
@@ -155,6 +168,11 @@ import { loadNative } from '#load-native'
 export const addon: any = loadNative([${list?.join(', ')}])
 `
   }
+}
+
+/** A higher level takes many times as long, for 8 % less. Unpacking takes 30 ms, once. */
+function compress(bytes: Uint8Array): Uint8Array {
+  return Bun.zstdCompressSync(bytes, { level: 12 })
 }
 
 /** A platform in the notation of napi-rs packages: `linux-x64-gnu` for `linux-x64`. */
