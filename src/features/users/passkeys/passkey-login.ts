@@ -47,6 +47,10 @@ export function createPasskeyLogin(deps: PasskeyLoginDeps) {
     const { release } = await limits.reserve([{ rule: REFUSED_PER_IP, key: ip }])
     const [passkey] = await db.read.select().from(passkeys).where(eq(passkeys.id, response.id))
     if (passkey?.rpId !== relyingParty.rpId) throw passkeyRefused()
+    const { userHandle } = response.response
+    // WebAuthn level 3, §7.2: a device that names the user must name the owner.
+    if (userHandle && userHandle !== Buffer.from(passkey.userId).toString('base64url'))
+      throw passkeyRefused()
     let challenge = ''
     let expiresAt: Date | null = null
     const counter = await verifyPasskey(response, passkey, {

@@ -78,7 +78,11 @@ export function createUserPasskeys(deps: PasskeysDeps) {
   }
 
   /** Stores a new passkey. A guest becomes an account that signs in with it. */
-  async function add({ userId }: Owner, response: RegistrationResponseJSON, name: string) {
+  async function add(
+    { userId, sessionId }: Owner,
+    response: RegistrationResponseJSON,
+    name: string,
+  ) {
     let token = ''
     const passkey = await verifyNewPasskey(response, {
       ...relyingParty,
@@ -98,7 +102,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
       if (known) throw new AppError('conflict', 'This passkey is already registered.')
       if (user.loginType === 'guest') {
         await signUp.requireOpen(tx, null)
-        await accounts.upgrade(tx, user, 'passkey', {})
+        await accountSecurity.upgradeGuest(tx, user, 'passkey', {}, sessionId)
       }
       const { rpId } = relyingParty
       const added = { ...passkey, userId, rpId, name: name || 'Passkey', createdAt: now() }
