@@ -64,7 +64,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
  * Hides the path of the build folder, which Bun embeds in modules that use `__dirname`. Those
  * modules need it only to start threads, which we never do, and to find a file, which we pass in.
  */
-function hidePaths(): BunPlugin {
+export function hidePaths(): BunPlugin {
   return {
     name: 'hide-paths',
     setup(build) {
@@ -99,7 +99,7 @@ type NativeFile = { source: string; path: string; hash: string }
  * replaces each addon. It unpacks the files into one folder, because sharp's addon finds libvips
  * relative to itself, and then opens the addon.
  */
-function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
+export function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
   const parts: Record<string, NativeFile[]> = {
     sharp: [
       nativeFile(`@img/sharp-${platform}`, 'lib', /\.node$/),
@@ -117,10 +117,12 @@ function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
       build.onResolve({ filter: /^sharp$/ }, () => ({
         path: createRequire(import.meta.url).resolve('sharp'),
       }))
-      build.onResolve({ filter: new RegExp(`^@img/sharp-${platform}/sharp\\.node$`) }, () => ({
-        path: 'addon',
-        namespace: 'native',
-      }))
+      // sharp also requires the addons of all other platforms. The one of this machine is installed.
+      build.onResolve({ filter: /^@img\/sharp-[^/]+\/sharp\.node$/ }, ({ path }) =>
+        path === `@img/sharp-${platform}/sharp.node`
+          ? { path: 'addon', namespace: 'native' }
+          : { path, external: true },
+      )
       build.onResolve({ filter: /^@node-rs\/argon2$/ }, () => ({
         path: 'argon2',
         namespace: 'native',
