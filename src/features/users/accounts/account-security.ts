@@ -48,7 +48,7 @@ export function createAccountSecurity({
 
   /**
    * Turns a guest into a full account. The id stays, so files and purchases stay too. The guest's sessions end except
-   * `keptSession` (null: all): they were opened without a proof, and whoever has their tokens would own the account.
+   * `keptSession` (null: all): they were opened without a proof, so a stolen token of one would control the account.
    */
   async function upgradeGuest(
     tx: Tx,

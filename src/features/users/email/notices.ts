@@ -33,7 +33,7 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.countIfAllowed(tx, { rule, key: emailKeyOf(email) }))) return false
-    // The address may be a stranger's, to whom nobody may send a text of their own through us.
+    // The address may belong to someone else, who must not receive a text that the user has written.
     const hasFreeText = WITH_FREE_TEXT.includes(mail) && emailVerifiedAt === null
     const shown = hasFreeText ? { ...content, detail: '…' } : content
     const handling = { priority: PRIORITY.notice, userId, source: userId }

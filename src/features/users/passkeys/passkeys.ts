@@ -64,7 +64,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     return {
       challenge,
       rp: { id: relyingParty.rpId, name: appName },
-      user: { id: Buffer.from(userId).toString('base64url'), ...names },
+      user: { id: userHandleOf(userId), ...names },
       pubKeyCredParams: ALGORITHMS.map((alg) => ({ alg, type: 'public-key' as const })),
       timeout: TIMEOUT_MS,
       attestation: 'none' as const,
@@ -146,6 +146,11 @@ export function createUserPasskeys(deps: PasskeysDeps) {
       .where(eq(passkeys.userId, userId))
       .orderBy(asc(passkeys.createdAt), asc(passkeys.id))
   }
+}
+
+/** The user's id as devices store it with a passkey, base64url. */
+export function userHandleOf(userId: string): string {
+  return Buffer.from(userId).toString('base64url')
 }
 
 function describe({ id, name, createdAt, lastUsedAt }: Row) {
