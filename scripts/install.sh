@@ -29,6 +29,16 @@ case "$(uname -s) $(uname -m)" in
 esac
 if [ "$(uname -s)" = Linux ] && ldd --version 2>&1 | grep -qi musl; then platform=$platform-musl; fi
 
+missing=
+for tool in curl openssl; do command -v "$tool" >/dev/null || missing="${missing:+$missing and }$tool"; done
+if command -v sha256sum >/dev/null; then check='sha256sum -c -'
+elif command -v shasum >/dev/null; then check='shasum -a 256 -c -'
+else missing="${missing:+$missing and }sha256sum"; fi
+if [ -n "$missing" ]; then refuse "The script needs $missing, which it cannot find."; fi
+if [ ! -d "$prefix" ] || [ ! -w "$prefix" ]; then
+  refuse "The script cannot write to $prefix: run it as root, or set PREFIX to a directory of your own."
+fi
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fetch SHA256SUMS
@@ -46,7 +56,6 @@ file=${line##* }
 fetch "$file"
 
 cd "$folder"
-if command -v sha256sum >/dev/null; then check='sha256sum -c -'; else check='shasum -a 256 -c -'; fi
 if ! echo "$line" | $check >/dev/null 2>&1; then refuse "$file does not match SHA256SUMS."; fi
 chmod 755 "$file"
 mv "$file" "$prefix/homeport"

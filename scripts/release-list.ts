@@ -1,13 +1,26 @@
 import { join } from 'node:path'
+import { license } from '../package.json' with { type: 'json' }
 import { napiName } from './build.ts'
 import { ROOT } from './root.ts'
 
-/** A package in the lockfile; `integrity` is a hash in npm's format. */
+/** A package in the lockfile: `integrity` is a hash in npm's format, `folder` is where it is installed. */
 export type LockedPackage = {
   name: string
   version: string
   integrity: string
   dependencies: string[]
+  folder: string
+}
+
+/** A part of an executable in its SPDX document. */
+type Component = {
+  name: string
+  version: string
+  license: string
+  purl?: string
+  sha512?: string
+  /** The component that contains this one, if it is not the executable itself. */
+  container?: string
 }
 
 type Lock = {
@@ -17,6 +30,7 @@ type Lock = {
 type Info = {
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
   optionalPeers?: string[]
 }
 
@@ -30,9 +44,14 @@ export async function readLock() {
   const all = new Map<string, LockedPackage>()
   for (const [key, [id, , info, integrity]] of Object.entries(packages)) {
     const at = id.lastIndexOf('@')
-    const dependencies = Object.keys({ ...info.dependencies, ...info.optionalDependencies })
+    const peers = Object.keys(info.peerDependencies ?? {})
+    const dependencies = [
+      ...Object.keys({ ...info.dependencies, ...info.optionalDependencies }),
+      ...peers.filter((name) => !info.optionalPeers?.includes(name)),
+    ]
     const [name, version] = [id.slice(0, at), id.slice(at + 1)]
-    all.set(key, { name, version, integrity, dependencies })
+    const folders = (key.match(/(@[^/]+\/)?[^/]+/g) ?? []).map((part) => join('node_modules', part))
+    all.set(key, { name, version, integrity, dependencies, folder: join(ROOT, ...folders) })
   }
   return { all, direct: Object.keys(workspaces[''].dependencies) }
 }
@@ -45,7 +64,9 @@ export async function packagesFor(platform: string): Promise<LockedPackage[]> {
   const { all, direct } = await readLock()
   const found = new Map<string, LockedPackage>()
   for (const name of direct) visit(name, '')
-  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  // Two dependents may each have their own copy of the same version.
+  const unique = new Map([...found.values()].map((locked) => [idOf(locked), locked]))
+  return [...unique.values()].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
 
   function visit(name: string, dependent: string) {
     if (isNative(name) && !isForPlatform(name, platform)) return
@@ -67,54 +88,86 @@ function isForPlatform(name: string, platform: string): boolean {
   return name.endsWith(`-${name.startsWith('@img/') ? platform : napiName(platform)}`)
 }
 
+function idOf({ name, version }: { name: string; version: string }): string {
+  return `${name}@${version}`
+}
+
 /**
- * Whether a package is an LGPL image library, which users must be able to replace. All other
- * packages have permissive licences.
+ * The parts of an executable: the Bun runtime, its packages, and the libraries inside the packages of libvips.
+ * `folderOf` returns where native packages are.
  */
-function isLgpl(name: string): boolean {
-  return name === 'libheif-js' || name.startsWith('@img/sharp-libvips-')
+export async function componentsOf(
+  packages: LockedPackage[],
+  folderOf: (name: string) => string,
+): Promise<Component[]> {
+  const purlOf = (id: string) => `pkg:npm/${id.replace(/^@/, '%40')}`
+  // Bun's own code, and the JavaScript engine that it links statically.
+  const license = 'MIT AND LGPL-2.0-or-later'
+  const bun = { name: 'bun', version: Bun.version }
+  const components: Component[] = [{ ...bun, license, purl: purlOf(idOf(bun)) }]
+  for (const locked of packages) {
+    const { name, version, integrity } = locked
+    const folder = isNative(name) ? folderOf(name) : locked.folder
+    const { license: declared } = await Bun.file(join(folder, 'package.json')).json()
+    if (typeof declared !== 'string') throw new Error(`${name} declares no licence`)
+    const sha512 = Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
+    components.push({ name, version, license: declared, sha512, purl: purlOf(idOf(locked)) })
+    if (!name.startsWith('@img/sharp-libvips-')) continue
+    const libraries: Record<string, string> = await Bun.file(join(folder, 'versions.json')).json()
+    for (const [library, version] of Object.entries(libraries)) {
+      // The README of the package describes the licences of the others, without SPDX identifiers.
+      const own = library === 'vips' ? declared : 'NOASSERTION'
+      components.push({ name: library, version, license: own, container: idOf(locked) })
+    }
+  }
+  return components
 }
 
 /** The contents of an executable as an SPDX 2.3 document. */
-export function spdxOf(file: string, version: string, created: string, packages: LockedPackage[]) {
-  const idOf = (name: string) => `SPDXRef-${name.replaceAll(/[^\w.]+/g, '-')}`
-  const root = 'SPDXRef-homeport'
-  const entry = (id: string, name: string, versionInfo: string, checksum?: string) => ({
-    SPDXID: id,
-    name,
-    versionInfo,
-    licenseDeclared: isLgpl(name) ? 'LGPL-3.0-or-later' : 'NOASSERTION',
+export function spdxOf(file: string, version: string, date: string, components: Component[]) {
+  const root = { name: 'homeport', version, license }
+  const spdxIdOf = (id: string) => `SPDXRef-${id.replaceAll(/[^a-zA-Z0-9.]+/g, '-')}`
+  const entry = ({ license, purl, sha512, container, ...part }: Component) => ({
+    SPDXID: spdxIdOf(container ? `${container}-${idOf(part)}` : idOf(part)),
+    name: part.name,
+    versionInfo: part.version,
+    licenseDeclared: license,
     downloadLocation: 'NOASSERTION',
     filesAnalyzed: false,
-    ...(checksum ? { checksums: [{ algorithm: 'SHA512', checksumValue: checksum }] } : {}),
+    ...(sha512 ? { checksums: [{ algorithm: 'SHA512', checksumValue: sha512 }] } : {}),
+    ...(purl
+      ? {
+          externalRefs: [
+            {
+              referenceCategory: 'PACKAGE-MANAGER',
+              referenceType: 'purl',
+              referenceLocator: purl,
+            },
+          ],
+        }
+      : {}),
   })
-  const hexOf = (integrity: string) =>
-    Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
-  const parts = [
-    entry('SPDXRef-bun', 'bun', Bun.version),
-    ...packages.map(({ name, version, integrity }) =>
-      entry(idOf(`${name}-${version}`), name, version, hexOf(integrity)),
-    ),
-  ]
+  const relate = (spdxElementId: string, relationshipType: string, relatedSpdxElement: string) => ({
+    spdxElementId,
+    relationshipType,
+    relatedSpdxElement,
+  })
+  const rootId = spdxIdOf(idOf(root))
   return {
     spdxVersion: 'SPDX-2.3',
     dataLicense: 'CC0-1.0',
     SPDXID: 'SPDXRef-DOCUMENT',
     name: file,
     documentNamespace: `https://homeport.invalid/spdx/${file}`,
-    creationInfo: { created, creators: ['Tool: homeport-release'] },
-    packages: [entry(root, 'homeport', version), ...parts],
+    // SPDX times have no fractions of a second.
+    creationInfo: { created: date.replace(/\.\d+Z$/, 'Z'), creators: ['Tool: homeport-release'] },
+    packages: [root, ...components].map(entry),
     relationships: [
-      {
-        spdxElementId: 'SPDXRef-DOCUMENT',
-        relationshipType: 'DESCRIBES',
-        relatedSpdxElement: root,
-      },
-      ...parts.map(({ SPDXID }) => ({
-        spdxElementId: root,
-        relationshipType: 'CONTAINS',
-        relatedSpdxElement: SPDXID,
-      })),
+      relate('SPDXRef-DOCUMENT', 'DESCRIBES', rootId),
+      ...components.map((component) => {
+        const container = component.container ? spdxIdOf(component.container) : rootId
+        return relate(container, 'CONTAINS', entry(component).SPDXID)
+      }),
     ],
   }
 }

@@ -7,7 +7,7 @@ import { buildExecutable, TARGETS } from './build.ts'
 import { buildClient } from './build-client.ts'
 import { readBuildInfo } from './build-info.ts'
 import { packPackage, writeArchive } from './client-archive.ts'
-import { isNative, type LockedPackage, packagesFor, spdxOf } from './release-list.ts'
+import { componentsOf, isNative, type LockedPackage, packagesFor, spdxOf } from './release-list.ts'
 import { writeSums } from './release-signature.ts'
 import { ROOT } from './root.ts'
 
@@ -39,7 +39,8 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   const outfile = join(FOLDER, file)
   const packages = await packagesFor(platform)
   for (const locked of packages) if (isNative(locked.name)) await fetchPackage(locked)
-  const build = { platform, target, folderOf: (name: string) => join(PACKAGES, name) }
+  const folderOf = (name: string) => join(PACKAGES, name)
+  const build = { platform, target, folderOf }
   await buildExecutable({ ...build, outfile })
   const sum = await hashOfFile(outfile)
   if (isCheck) {
@@ -49,7 +50,7 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
       throw new Error(`two builds of ${file} differ`)
   }
   const spdxFile = `${file}.spdx.json`
-  const spdx = spdxOf(file, version, date, packages)
+  const spdx = spdxOf(file, version, date, await componentsOf(packages, folderOf))
   await Bun.write(join(FOLDER, spdxFile), JSON.stringify(spdx, null, 2))
   sums.set(file, sum).set(spdxFile, await hashOfFile(join(FOLDER, spdxFile)))
   console.log(

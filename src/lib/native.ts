@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSyn
 import { basename, dirname, join, sep } from 'node:path'
 import { sha256 } from './crypto.ts'
 
-/** A native library embedded in the executable, and the path to unpack it to. */
+/** A native library embedded in the executable, compressed with zstd; `path` and `hash` are those of the unpacked file. */
 type NativePart = { embedded: string; path: string; hash: string }
 
 const ROOT = 0
@@ -46,7 +46,7 @@ function unpack({ embedded, hash }: NativePart, path: string) {
   const file = join(folder, basename(path))
   if (existsSync(file) && sha256(readFileSync(file), 'hex') === hash) return
   const temporary = `${file}.${process.pid}`
-  writeFileSync(temporary, readFileSync(embedded), { mode: 0o500 })
+  writeFileSync(temporary, Bun.zstdDecompressSync(readFileSync(embedded)), { mode: 0o500 })
   renameSync(temporary, file)
 }
 

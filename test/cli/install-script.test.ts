@@ -59,14 +59,19 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
     },
   ],
   [
-    'if openssl is missing',
-    'not signed by the release key, or openssl is older',
-    async ({ folder }) => {
-      const bin = join(folder, 'bin')
-      for (const name of ['sh', 'uname', 'curl', 'mktemp', 'rm', 'grep', 'ldd', 'sha256sum'])
-        await Bun.$`mkdir -p ${bin} && ln -sf ${Bun.which(name) ?? name} ${join(bin, name)}`.quiet()
-      return { PATH: bin }
-    },
+    'if curl and openssl are missing',
+    'The script needs curl and openssl, which it cannot find.',
+    ({ folder }) => pathWithout(folder, 'curl', 'openssl'),
+  ],
+  [
+    'if no tool computes SHA-256',
+    'The script needs sha256sum, which it cannot find.',
+    ({ folder }) => pathWithout(folder, 'sha256sum'),
+  ],
+  [
+    'into a directory that does not exist',
+    'cannot write to /does/not/exist: run it as root, or set PREFIX',
+    async () => ({ PREFIX: '/does/not/exist' }),
   ],
 ])('the install script runs no file of a release %s', async (_, reason, tamper) => {
   await using releases = await publish(newReleaseKey())
@@ -82,6 +87,15 @@ test('the install script fails without a release key', async () => {
   const { exitCode, errorOutput } = await install(releases)
   expect([exitCode, errorOutput]).toEqual([1, expect.stringContaining('contains no release key')])
 })
+
+/** A PATH that has only the tools of the script, without those named. */
+async function pathWithout(folder: string, ...missing: string[]) {
+  const bin = join(folder, 'bin')
+  const tools = ['sh', 'uname', 'curl', 'openssl', 'mktemp', 'rm', 'grep', 'ldd', 'sha256sum']
+  for (const name of tools.filter((tool) => !missing.includes(tool)))
+    await Bun.$`mkdir -p ${bin} && ln -sf ${Bun.which(name) ?? name} ${join(bin, name)}`.quiet()
+  return { PATH: bin }
+}
 
 async function publish(privateKey: string | null) {
   const releases = await startReleaseServer()

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { SignInResult } from '../../src/client/client.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { PASSWORD } from '../support/app.ts'
 import { clientOf, codeOf, failureOf } from '../support/network.ts'
 import { SCRIPTED_BACKENDS } from '../support/scripted-backends.ts'
@@ -109,6 +110,19 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     const late = await startLogin()
     app.clock.advance(5 * 60_000)
     expect(await codeOf(late(recoveryCodes[1] ?? ''))).toBe('unauthenticated')
+  })
+
+  test('a guest who becomes an account is signed out on other devices', async () => {
+    await using app = await open()
+    const storage = createMemoryStorage()
+    const { client } = clientOf(app, { ...PLAIN, storage })
+    await client.startAsGuest()
+    const copy = createMemoryStorage()
+    await copy.setItem('homeport.session', String(storage.getItem('homeport.session')))
+    const { client: thief } = clientOf(app, { ...PLAIN, storage: copy })
+    await client.register({ email: EMAIL, password: PASSWORD })
+    expect(await codeOf(thief.readProfile())).toBe('unauthenticated')
+    expect((await client.readProfile()).email).toBe(EMAIL)
   })
 
   test('social sign-in creates, links and unlinks accounts', async () => {

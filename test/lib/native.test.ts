@@ -51,7 +51,7 @@ async function nativeFolder(dataOwner?: number) {
   folders.push(folder)
   const embedded = `${folder}.node`
   folders.push(embedded)
-  writeFileSync(embedded, 'no library')
+  writeFileSync(embedded, Bun.zstdCompressSync('no library'))
   const hash = sha256('no library', 'hex')
   const load = () => {
     setNativeDir(folder, dataOwner)

@@ -112,6 +112,7 @@ export async function createTestApp(
     lines,
     ask,
     register,
+    verifyEmail,
     expectErrors,
     restart,
     [Symbol.asyncDispose]: dispose,
@@ -165,6 +166,12 @@ export async function createTestApp(
       refreshToken: string
       user: { _id: string; email: string; profile: Record<string, unknown> }
     }
+  }
+
+  /** Marks the address of an account as verified. */
+  async function verifyEmail(email: string) {
+    const { directory } = opened.services.users
+    await directory.setEmailVerified(await directory.find(email), true)
   }
 
   function expectErrors() {

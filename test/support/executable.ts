@@ -167,8 +167,8 @@ export async function installExecutable() {
   }
 }
 
-async function waitUntilReady(url: string, process: Bun.Subprocess) {
-  for (let tries = 0; tries < 500; tries++) {
+export async function waitUntilReady(url: string, process: Bun.Subprocess, timeout = 5_000) {
+  for (let tries = 0; tries < timeout / 10; tries++) {
     if (process.exitCode !== null) throw new Error(`the server exited with ${process.exitCode}`)
     const reply = await fetch(`${url}/ready`).catch(() => null)
     if (reply?.ok) return

@@ -6,8 +6,10 @@ export const ORIGIN = 'https://api.example.com'
 export const EMAIL = 'ann@example.com'
 
 /** An app at `ORIGIN`, the host of its passkeys. */
-export const createApp = (environment: Record<string, string> = {}) =>
-  createTestApp({ BASE_URL: ORIGIN, ...environment })
+export const createApp = (
+  environment: Record<string, string> = {},
+  options: Parameters<typeof createTestApp>[1] = {},
+) => createTestApp({ BASE_URL: ORIGIN, ...environment }, options)
 
 /** Asks for the options of a new passkey. */
 export async function creationOptions(app: TestApp, token: string, json: object = {}) {

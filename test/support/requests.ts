@@ -1,5 +1,6 @@
 import { PASSWORD, WEBHOOK_TOKEN } from './app.ts'
-import type { Server } from './executable.ts'
+
+type Server = { url: string }
 
 export function requesterFor({ url }: Server) {
   return async (method: string, path: string, init: RequestInit = {}) => {

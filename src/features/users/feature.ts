@@ -36,6 +36,7 @@ import { createTokens } from './sessions/tokens.ts'
 import { APPLE_URL, createAppleGrants } from './social/apple-grants.ts'
 import { createIdentities } from './social/identities.ts'
 import {
+  createAcceptsIdentity,
   createIdTokenVerifier,
   createOwnsAddress,
   type IdentityProviders,
@@ -116,6 +117,7 @@ export const usersFeature = {
       alertEmail: config.alertEmail,
       links: linksOf(config),
       verifyIdToken: createIdTokenVerifier({ providers, openId, ownsAddress, now }),
+      acceptsIdentity: createAcceptsIdentity(providers, openId),
       openId,
       appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
       readProfile: profile.read,

@@ -34,7 +34,7 @@ import { createSignIn } from './sessions/sign-in.ts'
 import type { Tokens } from './sessions/tokens.ts'
 import type { AppleGrants } from './social/apple-grants.ts'
 import type { Identities } from './social/identities.ts'
-import type { VerifyIdToken } from './social/identity-providers.ts'
+import type { AcceptsIdentity, VerifyIdToken } from './social/identity-providers.ts'
 import { createSocialLogin } from './social/social-login.ts'
 import { createTwoFactor } from './two-factor/two-factor.ts'
 
@@ -58,6 +58,7 @@ type UsersDeps = {
   links: MailLinks
   sendMail: SendMail
   verifyIdToken: VerifyIdToken
+  acceptsIdentity: AcceptsIdentity
   /** The OpenID Connect provider: its issuer, or null without one, and its name. */
   openId: { issuer: string | null; name: string }
   appleGrants: AppleGrants | null
@@ -85,10 +86,16 @@ export function createUsers(deps: UsersDeps) {
   const notices = createNotices({ limits, outbox })
   const hashKinds = createHashKinds({ db })
   const proof = createPasswordProof({ db, accounts, passwords, limits, hashKinds })
-  const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
+  const accountSecurity = createAccountSecurity({
+    db,
+    accounts,
+    endings,
+    identities,
+    oneTimeTokens,
+  })
   const ownerProof = createOwnerProof({ db, accounts, proof, now })
   const notes = createNotes(deps)
-  const signInMethods = createSignInMethods({ db, accounts, relyingParty })
+  const signInMethods = createSignInMethods(deps)
   const signUp = createSignUp({
     mode: signUpMode,
     db,

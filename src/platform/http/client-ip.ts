@@ -39,8 +39,9 @@ export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log 
       }
       return peer
     }
-    const hops = forwarded.split(',').map((hop) => parse(hop.trim()))
-    return hops.findLast((hop) => hop === null || !isWithin(networks, hop)) ?? peer
+    const hops = forwarded.split(',').map((hop) => parse(withoutPort(hop.trim())))
+    const client = hops.findLastIndex((hop) => hop === null || !isWithin(networks, hop))
+    return client < 0 ? peer : (hops[client] ?? null)
   }
 }
 
@@ -123,6 +124,11 @@ function parseNetwork(text: string): Network {
 
 function parse(text: string | undefined): Address | null {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : null
+}
+
+/** Some proxies write `203.0.113.5:51234` and `[2001:db8::1]:443`. */
+function withoutPort(hop: string): string {
+  return /^\[(.+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
 }
 
 function clientKey(address: Address | null): string {

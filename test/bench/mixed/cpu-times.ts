@@ -4,6 +4,8 @@ import { SLOW_KINDS } from './open-loop.ts'
 import { toColumn } from './report.ts'
 
 const SECONDS = 3
+/** Sent before, so that no server counts the start of a worker or the compilation of code. */
+const WARM_UP_SECONDS = 2
 /** Requests per second, far below a server's limit. */
 const RATE = 200
 /** The rate for kinds that take tens of ms. */
@@ -19,6 +21,7 @@ export async function printCpuTimes(servers: LoadedServer[]) {
     const rate = SLOW_KINDS.includes(kind) ? SLOW_RATE : RATE
     for (const server of servers) {
       const step = { rate, seconds: SECONDS, warmUp: 0, seed: 1, only: kind }
+      await measureStep(server, { ...step, seconds: WARM_UP_SECONDS, seed: 2 })
       const { cores, result, elapsed } = await measureStep(server, step)
       times.push(((cores.server * elapsed) / result.all.count).toFixed(2))
     }

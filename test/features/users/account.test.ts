@@ -166,6 +166,7 @@ test('sends an e-mail about a new device, but not about a known one', async () =
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   await app.register('ann@example.com', { device: 'Pixel 9' })
   await smtp.next('ann@example.com')
+  await app.verifyEmail('ann@example.com')
   await login(app, 'ann@example.com', PASSWORD, 'Pixel 9')
   await login(app, 'ann@example.com', PASSWORD, 'iPad <b>of</b> Eve')
   const mail = await smtp.next('ann@example.com')
@@ -181,6 +182,7 @@ test('72: sends an e-mail about a reused refresh token', async () => {
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { refreshToken } = await app.register('ann@example.com', { device: 'Pixel 9' })
   await smtp.next('ann@example.com')
+  await app.verifyEmail('ann@example.com')
   const next = (await post(app, 'refresh/v1', { refreshToken })).json.response
   await app.ask('GET', '/api/user/profile/v1', { token: next.accessToken })
   app.clock.advance(61_000)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { createTestApp, PASSWORD } from '../../support/app.ts'
+import { signInByCode } from '../../support/email-code.ts'
 import { createPasskey } from '../../support/passkey.ts'
 import { createApp, creationOptions, ORIGIN, PASSKEY_PATH } from '../../support/passkey-requests.ts'
 
 const EMAIL = 'ann@example.com'
-const CODE_PATH = '/api/auth/email_code/v1'
 
 describe('a session that ends during a request', () => {
   test('adds no passkey', async () => {
@@ -26,7 +26,7 @@ describe('a session that ends during a request', () => {
 
   test('changes no address', async () => {
     await using app = await createTestApp()
-    const { accessToken: token, user } = await registerByCode(app)
+    const { accessToken: token, user } = await signInByCode(app, EMAIL)
     const { ownerProof, accountSecurity } = app.services.users
     const { prove } = ownerProof
     ownerProof.prove = async (...args) => {
@@ -53,11 +53,3 @@ test('a guest’s request for a passkey ends when the guest becomes an account',
   const reply = await app.ask('POST', PASSKEY_PATH, { token, json: { credential } })
   expect(reply.status).toBe(401)
 })
-
-async function registerByCode(app: TestApp) {
-  const { json } = await app.ask('POST', CODE_PATH, { json: { email: EMAIL } })
-  const { requestToken } = json.response
-  const code = app.services.users.emailCodes.codeOf(requestToken)
-  const reply = await app.ask('POST', `${CODE_PATH}/verify`, { json: { requestToken, code } })
-  return reply.json.response as { accessToken: string; user: { _id: string } }
-}

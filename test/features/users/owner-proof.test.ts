@@ -1,26 +1,17 @@
 import { describe, expect, test } from 'bun:test'
-import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { createTestApp, PASSWORD } from '../../support/app.ts'
+import { signInByCode } from '../../support/email-code.ts'
 
 const EMAIL = 'ann@example.com'
 const MINUTE = 60_000
 
 describe('a user without a password', () => {
-  /** A new account that signs in by a code. */
-  async function registerByCode(app: TestApp) {
-    const path = '/api/auth/email_code/v1'
-    const asked = await app.ask('POST', path, { json: { email: EMAIL } })
-    const { requestToken } = asked.json.response
-    const code = app.services.users.emailCodes.codeOf(requestToken)
-    const reply = await app.ask('POST', `${path}/verify`, { json: { requestToken, code } })
-    return reply.json.response.accessToken as string
-  }
-
   test.each([
     ['changes the address', '/api/auth/email/v1/change', { email: 'new@example.com' }],
     ['sets two-factor up', '/api/auth/two_factor/v1', {}],
   ])('%s after a recent sign-in', async (_name, path, json) => {
     await using app = await createTestApp()
-    const token = await registerByCode(app)
+    const token = (await signInByCode(app, EMAIL)).accessToken
     expect((await app.ask('POST', path, { token, json })).status).toBe(200)
     app.clock.advance(11 * MINUTE)
     const late = await app.ask('POST', path, { token, json })

@@ -75,6 +75,24 @@ describe('a sign-in is refused', () => {
     expect([...statuses.toSorted(), (await send()).status]).toEqual([200, 401, 401])
   })
 
+  test('the second time, also with another spelling of the challenge', async () => {
+    await using app = await createApp()
+    const { passkey } = await addPasskey(app, (await app.register(EMAIL)).accessToken)
+    const { challenge } = (await app.ask('POST', `${PASSKEY_PATH}/sign_in/options`)).json.response
+    expect((await signInWithPasskey(app, passkey, { challenge })).status).toBe(200)
+    expect((await signInWithPasskey(app, passkey, { challenge: `${challenge}=` })).status).toBe(401)
+  })
+
+  test('in the name of another user', async () => {
+    await using app = await createApp()
+    const { passkey } = await addPasskey(app, (await app.register(EMAIL)).accessToken)
+    const { json } = await app.ask('POST', `${PASSKEY_PATH}/sign_in/options`)
+    const credential = passkey.authenticate(json.response)
+    credential.response['userHandle'] = Buffer.from('another user').toString('base64url')
+    const reply = await app.ask('POST', `${PASSKEY_PATH}/sign_in`, { json: { credential } })
+    expect(reply.status).toBe(401)
+  })
+
   test('with the challenge of a registration', async () => {
     await using app = await createApp()
     const { accessToken } = await app.register(EMAIL)

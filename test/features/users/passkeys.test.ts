@@ -145,6 +145,7 @@ test('adding a passkey is announced by e-mail', async () => {
   await using app = await createApp({ SMTP_URL: smtp.url })
   const { accessToken } = await app.register(EMAIL)
   await smtp.next(EMAIL)
+  await app.verifyEmail(EMAIL)
   await addPasskey(app, accessToken)
   expect((await smtp.next(EMAIL)).text).toContain('You can now sign in with the passkey “Phone”.')
 })
@@ -153,7 +154,7 @@ test('a password reset removes passkeys, which a thief may have added', async ()
   await using app = await createApp()
   const { accessToken, user } = await app.register(EMAIL)
   const { users, db } = app.services
-  await users.directory.setEmailVerified(await users.directory.find(EMAIL), true)
+  await app.verifyEmail(EMAIL)
   const { passkey } = await addPasskey(app, accessToken)
   const token = await db.write((tx) =>
     users.oneTimeTokens.issue(tx, 'reset-password', user._id, EMAIL),

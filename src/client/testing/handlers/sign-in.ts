@@ -78,7 +78,7 @@ export function createSignIn(deps: SignInDeps) {
     checkFields(emailFault(email), passwordFault(password, 'password', [email, name]))
     state.requireFreeEmail(email)
     const login = { loginType: 'email', email, ownsEmail: true, password, ...(name && { name }) }
-    const user = guestOf(request) ?? addUser({ ...login, ...localeOf(request) })
+    const user = upgradedGuest(request) ?? addUser({ ...login, ...localeOf(request) })
     update(user, login)
     sendVerification(user)
     return sessions.open(user, request)
@@ -169,7 +169,7 @@ export function createSignIn(deps: SignInDeps) {
       emailVerifiedAt: isFree && ownsAddress ? clock.now : null,
       ...((name || identity.name) && { name: name || (identity.name ?? '') }),
     }
-    const user = guestOf(request) ?? addUser({ ...login, ...localeOf(request) })
+    const user = upgradedGuest(request) ?? addUser({ ...login, ...localeOf(request) })
     update(user, login)
     user.identities.push(link)
     if (isFree && !ownsAddress) sendVerification(user)
@@ -216,7 +216,7 @@ export function createSignIn(deps: SignInDeps) {
     const email = pending.email ?? ''
     const known = findByEmail(email)
     const login = { loginType: 'email', email, ownsEmail: true, ...(name && { name }) }
-    const user = known ?? guestOf(request) ?? addUser({ ...login, ...localeOf(request) })
+    const user = known ?? upgradedGuest(request) ?? addUser({ ...login, ...localeOf(request) })
     if (known?.emailVerifiedAt === null) {
       removeUntrusted(known)
       Object.assign(known, { password: null, loginType: 'email' })
@@ -226,9 +226,12 @@ export function createSignIn(deps: SignInDeps) {
     return finish(user, request)
   }
 
-  function guestOf({ userId }: FakeRequest): User | undefined {
+  /** The guest who becomes the account, signed out everywhere, because a guest has proven nothing. */
+  function upgradedGuest({ userId }: FakeRequest): User | undefined {
     const user = users.get(userId)
-    return user?.loginType === 'guest' ? user : undefined
+    if (user?.loginType !== 'guest') return undefined
+    secure(userId, null)
+    return user
   }
 
   function sendVerification({ id: userId, email }: User) {

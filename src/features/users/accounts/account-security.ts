@@ -4,10 +4,11 @@ import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
 import type { SessionEndings, SessionEndReason } from '../sessions/session-endings.ts'
 import type { Identities } from '../social/identities.ts'
-import type { Account } from './accounts.ts'
+import type { Account, Accounts, LoginType } from './accounts.ts'
 
 type AccountSecurityDeps = {
   db: UsersDb
+  accounts: Accounts
   endings: SessionEndings
   identities: Identities
   oneTimeTokens: OneTimeTokens
@@ -18,12 +19,13 @@ export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 /** Secures an account: ends sessions, and revokes pending tokens and changes. */
 export function createAccountSecurity({
   db,
+  accounts,
   endings,
   identities,
   oneTimeTokens,
 }: AccountSecurityDeps) {
   const { users, passkeys, recoveryCodes, knownDevices } = db.tables
-  return { secure, signOut, endOtherSessions, removeUntrustedSignInMethods }
+  return { secure, upgradeGuest, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
    * Ends the user's sessions except `keptSession` (null: all) and revokes the one-time tokens and pending
@@ -42,6 +44,21 @@ export function createAccountSecurity({
       .update(users)
       .set({ twoFactorSecret: null })
       .where(and(eq(users.id, userId), isNull(users.twoFactorSince)))
+  }
+
+  /**
+   * Turns a guest into a full account. The id stays, so files and purchases stay too. The guest's sessions end except
+   * `keptSession` (null: all): they were opened without a proof, so a stolen token of one would control the account.
+   */
+  async function upgradeGuest(
+    tx: Tx,
+    guest: Account,
+    loginType: LoginType,
+    login: Partial<Account>,
+    keptSession: string | null = null,
+  ): Promise<Account> {
+    await secure(tx, guest.id, keptSession)
+    return accounts.update(tx, guest.id, { loginType, ...login })
   }
 
   /** Ends all sessions of a user at an operator's request. */

@@ -8,7 +8,7 @@ import { createUserNames } from './user-names.ts'
 /** The defaults of a new account, from the request that creates it. */
 export type AccountDefaults = { name: string; locale: string; timezone: string }
 
-type LoginType = 'email' | 'google' | 'apple' | 'oidc' | 'passkey' | 'guest'
+export type LoginType = 'email' | 'google' | 'apple' | 'oidc' | 'passkey' | 'guest'
 
 const PAGE_SIZE = 1_000
 
@@ -30,7 +30,7 @@ type AccountsDeps = {
 
 /** Creates, finds and changes users, in the caller's transaction. */
 export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
-  const { users, oneTimeTokens } = db.tables
+  const { users } = db.tables
   const names = createUserNames(db)
   const selectId = (from: Reader) =>
     from
@@ -43,7 +43,6 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     names,
     create,
     update,
-    upgrade,
     remove,
     clearAvatar,
     find,
@@ -95,20 +94,6 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     if (changes.name !== undefined) await names.replace(tx, user as Account)
     announce(tx, userId, 'updated')
     return user as Account
-  }
-
-  /**
-   * Turns a guest into a full account. The id stays, so files and purchases stay too. Tokens end that were issued
-   * without a proof, because a guest has none.
-   */
-  async function upgrade(
-    tx: Tx,
-    guest: Account,
-    loginType: LoginType,
-    login: Partial<Account>,
-  ): Promise<Account> {
-    await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.userId, guest.id))
-    return update(tx, guest.id, { loginType, ...login })
   }
 
   /**

@@ -2,6 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
+import type { AcceptsIdentity } from '../social/identity-providers.ts'
 import type { Accounts } from './accounts.ts'
 
 type SignInMethodsDeps = {
@@ -9,12 +10,14 @@ type SignInMethodsDeps = {
   accounts: Accounts
   /** The relying party of passkeys that work. */
   relyingParty: { rpId: string }
+  acceptsIdentity: AcceptsIdentity
 }
 
 export type SignInMethods = ReturnType<typeof createSignInMethods>
 
 /** Keeps users from removing their last way to sign in. */
-export function createSignInMethods({ db, accounts, relyingParty }: SignInMethodsDeps) {
+export function createSignInMethods(deps: SignInMethodsDeps) {
+  const { db, accounts, relyingParty, acceptsIdentity } = deps
   const { identities, passkeys } = db.tables
   return { requireOne }
 
@@ -26,7 +29,7 @@ export function createSignInMethods({ db, accounts, relyingParty }: SignInMethod
     const { emailKey, passwordHash, emailVerifiedAt, loginType } = await accounts.find(tx, userId)
     const signsInByEmail = emailKey !== null && (passwordHash !== null || emailVerifiedAt !== null)
     const linked = await tx
-      .select({ provider: identities.provider })
+      .select({ provider: identities.provider, subject: identities.subject })
       .from(identities)
       .where(eq(identities.userId, userId))
       .orderBy(asc(identities.createdAt), asc(identities.provider))
@@ -34,7 +37,7 @@ export function createSignInMethods({ db, accounts, relyingParty }: SignInMethod
     const hasPasskey = (await tx.$count(passkeys, works)) > 0
     const left = [
       ...(signsInByEmail ? ['email'] : []),
-      ...linked.map(({ provider }) => provider),
+      ...linked.filter(acceptsIdentity).map(({ provider }) => provider),
       ...(hasPasskey ? ['passkey'] : []),
     ]
     const [first] = left

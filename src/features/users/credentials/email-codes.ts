@@ -118,7 +118,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const user = bearerId === null ? null : await accounts.find(tx, bearerId)
     if (user?.loginType !== 'guest') return accounts.create(tx, 'email', defaults, login)
     const name = defaults.name === '' ? {} : { name: defaults.name }
-    return accounts.upgrade(tx, user, 'email', { ...login, ...name })
+    return accountSecurity.upgradeGuest(tx, user, 'email', { ...login, ...name })
   }
 
   /**

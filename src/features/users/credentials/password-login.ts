@@ -87,7 +87,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       const loginAndName = defaults.name === '' ? login : { ...login, name: defaults.name }
       const user =
         guest?.loginType === 'guest'
-          ? await accounts.upgrade(tx, guest, 'email', loginAndName)
+          ? await accountSecurity.upgradeGuest(tx, guest, 'email', loginAndName)
           : await accounts.create(tx, 'email', defaults, login)
       if (emailVerifiedAt === null) await addresses.sendVerification(tx, user, ip)
       return signIn.openSession(tx, user, device)

@@ -16,6 +16,9 @@ export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5
 /** Counted separately, so that a stranger's requests cannot use up the owner's notices. */
 const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
+/** Mails whose detail is a text that the account's user has chosen. */
+const WITH_FREE_TEXT: MailKind[] = ['new-device', 'token-reused', 'passkey-added']
+
 /** Sends mails that notify users about changes to their account. */
 export function createNotices({ limits, outbox }: NoticesDeps) {
   return { enqueueNotice }
@@ -30,8 +33,11 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.countIfAllowed(tx, { rule, key: emailKeyOf(email) }))) return false
+    // The address may belong to someone else, who must not receive a text that the user has written.
+    const hasFreeText = WITH_FREE_TEXT.includes(mail) && emailVerifiedAt === null
+    const shown = hasFreeText ? { ...content, detail: '…' } : content
     const handling = { priority: PRIORITY.notice, userId, source: userId }
-    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...content }, handling)
+    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...shown }, handling)
     return true
   }
 }

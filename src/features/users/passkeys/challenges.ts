@@ -30,7 +30,8 @@ export function createChallenges({ key, now }: ChallengesDeps) {
     const bytes = Buffer.from(challenge, 'base64url')
     const content = bytes.subarray(0, CONTENT_BYTES)
     const signature = bytes.subarray(CONTENT_BYTES).toString('base64url')
-    if (content.length < CONTENT_BYTES) return null
+    // Another spelling of the same bytes would count as another challenge, and be accepted a second time.
+    if (content.length < CONTENT_BYTES || bytes.toString('base64url') !== challenge) return null
     if (!equalInConstantTime(signature, signatureOf(content))) return null
     const expiresAt = new Date(content.readUIntBE(0, TIME_BYTES))
     return expiresAt > now() ? expiresAt : null

@@ -64,7 +64,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
     return {
       challenge,
       rp: { id: relyingParty.rpId, name: appName },
-      user: { id: Buffer.from(userId).toString('base64url'), ...names },
+      user: { id: userHandleOf(userId), ...names },
       pubKeyCredParams: ALGORITHMS.map((alg) => ({ alg, type: 'public-key' as const })),
       timeout: TIMEOUT_MS,
       attestation: 'none' as const,
@@ -78,7 +78,11 @@ export function createUserPasskeys(deps: PasskeysDeps) {
   }
 
   /** Stores a new passkey. A guest becomes an account that signs in with it. */
-  async function add({ userId }: Owner, response: RegistrationResponseJSON, name: string) {
+  async function add(
+    { userId, sessionId }: Owner,
+    response: RegistrationResponseJSON,
+    name: string,
+  ) {
     let token = ''
     const passkey = await verifyNewPasskey(response, {
       ...relyingParty,
@@ -98,7 +102,7 @@ export function createUserPasskeys(deps: PasskeysDeps) {
       if (known) throw new AppError('conflict', 'This passkey is already registered.')
       if (user.loginType === 'guest') {
         await signUp.requireOpen(tx, null)
-        await accounts.upgrade(tx, user, 'passkey', {})
+        await accountSecurity.upgradeGuest(tx, user, 'passkey', {}, sessionId)
       }
       const { rpId } = relyingParty
       const added = { ...passkey, userId, rpId, name: name || 'Passkey', createdAt: now() }
@@ -142,6 +146,11 @@ export function createUserPasskeys(deps: PasskeysDeps) {
       .where(eq(passkeys.userId, userId))
       .orderBy(asc(passkeys.createdAt), asc(passkeys.id))
   }
+}
+
+/** The user's id as devices store it with a passkey, base64url. */
+export function userHandleOf(userId: string): string {
+  return Buffer.from(userId).toString('base64url')
 }
 
 function describe({ id, name, createdAt, lastUsedAt }: Row) {

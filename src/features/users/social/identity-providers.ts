@@ -38,6 +38,9 @@ type OpenIdSettings = { issuer: string | null; clientIds: string[] }
 /** Whether a provider owns `email`, whatever its token claims. */
 export type OwnsAddress = (provider: string, email: string | null) => boolean
 
+/** Whether an identity can sign in: its provider is set up, and is still the same issuer. */
+export type AcceptsIdentity = (identity: { provider: string; subject: string }) => boolean
+
 type VerifierDeps = {
   providers: IdentityProviders
   openId: OpenIdSettings
@@ -128,6 +131,16 @@ export function createOwnsAddress(openIdDomains: string[]): OwnsAddress {
     const [, domain] = mailboxOf(email ?? '')?.split('@') ?? []
     return provider === 'apple' || (domainsOf[provider] ?? []).includes(domain ?? '')
   }
+}
+
+export function createAcceptsIdentity(
+  providers: IdentityProviders,
+  { issuer, clientIds }: OpenIdSettings,
+): AcceptsIdentity {
+  return ({ provider, subject }) =>
+    provider === 'oidc'
+      ? issuer !== null && clientIds.length > 0 && subject.startsWith(openIdSubject(issuer, ''))
+      : (providers[provider as 'google' | 'apple']?.clientIds.length ?? 0) > 0
 }
 
 /** Names the issuer too: another provider may give the same id to another user. */

@@ -112,7 +112,12 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     const login = await loginFieldsOf(tx, identity)
     const name = defaults.name || identity.name
     const user = guest
-      ? await accounts.upgrade(tx, guest, identity.provider, name ? { ...login, name } : login)
+      ? await accountSecurity.upgradeGuest(
+          tx,
+          guest,
+          identity.provider,
+          name ? { ...login, name } : login,
+        )
       : await accounts.create(tx, identity.provider, { ...defaults, name }, login)
     await link(tx, identity, user.id)
     if (user.emailKey !== null && user.emailVerifiedAt === null)
