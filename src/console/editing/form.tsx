@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks'
 import { plural } from '../format.ts'
 import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Checkbox, Field, TextField } from '../ui/fields.tsx'
-import { Group } from '../ui/group.tsx'
 import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
+import { Group } from './group.tsx'
 
 /** The subset of JSON Schema that the forms need. */
 export type Schema = {
