@@ -13,7 +13,7 @@ independentTest('filters are behind a button on a phone', async () => {
   await show(page, 'events?outcome=failed')
   const outcome = page.getByLabel('Outcome')
   expect(await outcome.isVisible()).toBe(false)
-  await page.getByRole('button', { name: '1 filter set' }).click()
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
   await outcome.selectOption('applied')
   await page.waitForURL('**/events?outcome=applied')
   await context.close()
@@ -31,6 +31,23 @@ independentTest('filters close with a button, beside the number of results', asy
   await page.getByRole('button', { name: 'Show results' }).click()
   expect(await page.getByLabel('Outcome').isVisible()).toBe(false)
   expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Filters')
+  await context.close()
+})
+
+independentTest('a filter that is set has a chip on a phone, which removes it', async () => {
+  const { page, context } = await world.open(PHONE)
+  await show(page, 'people?status=granted&country=BR')
+  expect(await textOf(page.getByRole('list', { name: 'Filters that are set' }))).toBe(
+    'Granted ×BR ×',
+  )
+  await page.getByRole('button', { name: 'Remove filter: Granted' }).click()
+  await page.waitForURL('**/people?country=BR')
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Filters')
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
+  await page.getByLabel('Country').fill('')
+  await page.getByLabel('Country').press('Enter')
+  await page.getByRole('button', { name: /^Show [2-9]\d* users$/ }).click()
+  expect(await page.getByLabel('Status').isVisible()).toBe(false)
   await context.close()
 })
 

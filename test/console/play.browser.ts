@@ -76,7 +76,7 @@ browserTest('shows a purchase at Google, and asks about it', async () => {
   await push(purchase)
   const { page, context, faults } = await world.open()
   await page.goto('/console/purchases')
-  await page.getByLabel('Receipt number, e-mail or user id').fill(`${orderOf(purchase)}..0`)
+  await page.getByLabel('Receipt, e-mail or id').fill(`${orderOf(purchase)}..0`)
   await page.keyboard.press('Enter')
   const row = page.getByRole('row', { name: 'play_product' })
   expect(await textOf(row)).toContain('Direct from Play Store')

@@ -92,7 +92,7 @@ browserTest('finds a purchase by transaction id and by order number', async () =
   const { page, context, faults } = await world.open()
   await page.goto('/console/purchases')
   for (const id of [bought.originalTransactionId, `M${bought.originalTransactionId}`]) {
-    await page.getByLabel('Receipt number, e-mail or user id').fill(id)
+    await page.getByLabel('Receipt, e-mail or id').fill(id)
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/purchases?id=${id}`)
     const row = page.getByRole('row', { name: 'found_product' })

@@ -40,7 +40,11 @@ export function AuditScreen() {
         Audit
       </Title>
       <p class="print-only">{describeFilter(filter)}</p>
-      <Filters count={Object.keys(filter).length}>
+      <Filters
+        filter={filter}
+        describe={(name, text) => (name === 'action' ? actionName(text) : `${name} ${text}`)}
+        onRemove={(name) => go(linkTo('audit', { ...filter, [name]: '' }))}
+      >
         {field('action', 'Action', 'For example settings.publish')}
         {field('operator', 'Operator', 'The name of an operator')}
         {field('target', 'Target', 'An id or a name')}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
-import { money, number, plural } from '../format.ts'
+import { money, number, plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { EVENT_TYPES, eventName, storeName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
@@ -47,23 +47,22 @@ function EventLog() {
     <>
       <Title>Billing events</Title>
       <EventFilters filter={filter} />
-      {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
       <Loaded from={first}>
         {({ scannedBackTo }) => (
           <>
+            <ListBar noun="event" total={total} csv={path} isPersonal>
+              {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
+            </ListBar>
             {(rows.length > 0 || next === null) && (
-              <>
-                <ListBar noun="event" total={total} csv={path} isPersonal />
-                <Table
-                  caption="Billing events"
-                  columns={COLUMNS}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  order="-received"
-                  empty={isFiltered ? 'No events match.' : 'No events yet.'}
-                  detail={({ error }) => error && <small class="bad">{error}</small>}
-                />
-              </>
+              <Table
+                caption="Billing events"
+                columns={COLUMNS}
+                rows={rows}
+                keyOf={({ id }) => id}
+                order="-received"
+                empty={isFiltered ? 'No events match.' : 'No events yet.'}
+                detail={({ error }) => error && <small class="bad">{error}</small>}
+              />
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
               <p class="soft">
@@ -161,7 +160,7 @@ function EventFilters({ filter }: { filter: Filter }) {
     />
   )
   return (
-    <Filters count={Object.keys(filter).length}>
+    <Filters filter={filter} describe={describeFilter} onRemove={(name) => set(name, '')}>
       {choice('type', 'Type', Object.keys(EVENT_TYPES))}
       {choice('outcome', 'Outcome', ['applied', 'ignored', 'failed'])}
       {choice('environment', 'Environment', ['production', 'sandbox'])}
@@ -179,6 +178,13 @@ function EventFilters({ filter }: { filter: Filter }) {
       </fieldset>
     </Filters>
   )
+}
+
+function describeFilter(name: string, value: string): string {
+  if (name === 'conflicting') return 'Conflicting'
+  if (name === 'clockIsOff') return 'Implausible timestamps'
+  if (name === 'type') return eventName(value)
+  return name === 'user' ? value : words(value)
 }
 
 type EventCount = { count: number; isComplete: boolean }
@@ -226,8 +232,10 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
     setMatches(null)
   }
   return (
-    <div class="actions">
-      <Action run={ask}>Replay all matches</Action>
+    <>
+      <Action kind="quiet" run={ask}>
+        Replay all matches
+      </Action>
       {matches && (
         <Dialog title={`Replay ${nameCount(matches)}?`} onClose={close}>
           {progress === null ? (
@@ -254,7 +262,7 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
           </div>
         </Dialog>
       )}
-    </div>
+    </>
   )
 }
 

@@ -58,7 +58,10 @@ export function LiveScreen() {
       >
         Live log
       </Title>
-      <Filters count={[text, level].filter(Boolean).length}>
+      <Filters
+        filter={{ ...(text && { text }), ...(level && { level }) }}
+        onRemove={(name) => (name === 'text' ? setText('') : setLevel(''))}
+      >
         <TextField label="Contains" value={text} onChange={setText} />
         <SelectField label="Level" value={level} options={LEVELS} onChange={setLevel} />
       </Filters>

@@ -56,7 +56,7 @@ function UserSearch() {
   return (
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
-      <UserFilters />
+      <UserFilters total={total} />
       <Loaded from={first}>
         {({ users, strangers, eventId, hasMoreNames, scannedTo }) => (
           <>

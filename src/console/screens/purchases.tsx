@@ -57,8 +57,8 @@ function PurchaseSearch() {
 function Filters({ filter }: { filter: Filter }) {
   const id = filter['id'] ?? ''
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <Field label="Receipt number, e-mail or user id">
+    <form class="filters stacked" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <Field label="Receipt, e-mail or id">
         <input
           type="search"
           key={id}

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { View } from '../../features/operators/views/views.ts'
 import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
 import { send } from '../api.ts'
+import { countOf, day as dayText } from '../format.ts'
 import { ACCESS } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, query, searchOf } from '../router.ts'
 import { Field, SelectField, TextField } from '../ui/fields.tsx'
@@ -27,8 +28,8 @@ const PATH = 'people'
 const DAYS = ['1', '7', '30', '90', '365']
 const ANY: Options = [['', 'Any']]
 
-/** The filters of the list of users, and the operator's saved views of it. */
-export function UserFilters() {
+/** The filters of the list of users, and the operator's saved views of it. `total`: of users found, if it is known. */
+export function UserFilters({ total }: { total: number | null }) {
   const { filter } = filtersIn(USER_FILTERS)
   const facts = useSupportFacts()
   const q = query.value.get('q') ?? ''
@@ -57,7 +58,12 @@ export function UserFilters() {
   const { country = '' } = filter
   return (
     <>
-      <Filters count={Object.keys(filter).length}>
+      <Filters
+        filter={filter}
+        describe={describe}
+        onRemove={(name) => set({ [name]: '' })}
+        {...(total === null ? {} : { results: `Show ${countOf(total, 'user')}` })}
+      >
         {choice(
           'status',
           'Status',
@@ -86,6 +92,27 @@ export function UserFilters() {
       <Views filter={filter} />
     </>
   )
+}
+
+/** Words for a filter that is set. Unknown values of the address stay as they are. */
+function describe(name: string, value: string): string {
+  const [status] = ACCESS[value as keyof typeof ACCESS] ?? [value]
+  const words: Record<string, () => string> = {
+    status: () => status,
+    guest: () => (value === 'true' ? 'Guest' : 'Registered'),
+    platform: () => PLATFORM_NAMES[value] ?? value,
+    country: () => value.toUpperCase(),
+    createdFrom: () => `Registered from ${dayOf(value)}`,
+    createdTo: () => `Registered until ${dayOf(value)}`,
+    seenWithin: () => `Seen within ${daysOf(value)}`,
+    notSeenFor: () => `Not seen for ${daysOf(value)}`,
+  }
+  return words[name]?.() ?? value
+}
+
+function dayOf(text: string): string {
+  const at = new Date(`${text}T00:00`)
+  return Number.isNaN(at.getTime()) ? text : dayText(at.toISOString())
 }
 
 type LastSeenProps = {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Deliveries } from '../../features/webhooks/deliveries.ts'
 import type { Webhooks } from '../../features/webhooks/webhooks.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
+import { words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -88,7 +89,11 @@ export function EndpointScreen({ id }: { id: string }) {
             )}
           </Card>
           <Card title="Deliveries">
-            <Filters count={state === '' ? 0 : 1}>
+            <Filters
+              filter={filter}
+              describe={(_, value) => words(value)}
+              onRemove={() => go(linkTo(path))}
+            >
               <SelectField
                 label="State"
                 value={state}

@@ -1,19 +1,28 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { plural } from '../format.ts'
 
 type FiltersProps = {
-  /** How many filters are set. */
-  count: number
+  /** The filters that are set, by their names. */
+  filter: Record<string, string>
+  /** Words for a filter that is set, such as `Registered from Nov 3, 2026`. */
+  describe?: (name: string, value: string) => string
+  onRemove: (name: string) => void
+  /** The text of the button that closes the filters, such as `Show 12 users`. */
+  results?: string
   children: ComponentChildren
 }
 
-/** The filters of a list. On a phone, they are behind a button. */
-export function Filters({ count, children }: FiltersProps) {
+/** The filters of a list. On a phone, they are behind a button, with those that are set below it. */
+export function Filters(props: FiltersProps) {
+  const { filter, describe, onRemove, results = 'Show results', children } = props
   const [isOpen, setOpen] = useState(false)
   const toggle = useRef<HTMLButtonElement>(null)
   const close = () => {
     setOpen(false)
+    toggle.current?.focus()
+  }
+  const remove = (name: string) => {
+    onRemove(name)
     toggle.current?.focus()
   }
   return (
@@ -25,8 +34,19 @@ export function Filters({ count, children }: FiltersProps) {
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        {count === 0 ? 'Filters' : `${plural(count, 'filter')} set`}
+        Filters
       </button>
+      {Object.keys(filter).length > 0 && (
+        <ul class="chips" aria-label="Filters that are set">
+          {Object.entries(filter).map(([name, value]) => (
+            <Chip
+              key={name}
+              text={describe?.(name, value) ?? value}
+              onRemove={() => remove(name)}
+            />
+          ))}
+        </ul>
+      )}
       <form
         class="filters"
         autocapitalize="none"
@@ -35,9 +55,19 @@ export function Filters({ count, children }: FiltersProps) {
       >
         {children}
         <button type="button" class="toggle wide" onClick={close}>
-          Show results
+          {results}
         </button>
       </form>
     </div>
+  )
+}
+
+function Chip({ text, onRemove }: { text: string; onRemove: () => void }) {
+  return (
+    <li>
+      <button type="button" aria-label={`Remove filter: ${text}`} onClick={onRemove}>
+        {text} <span aria-hidden="true">×</span>
+      </button>
+    </li>
   )
 }

@@ -121,13 +121,16 @@ type BarProps = {
   csv?: string
   /** Whether the list holds personal data, which operators export after a proof. */
   isPersonal?: boolean
+  /** Further actions on the whole list. */
+  children?: ComponentChildren
 }
 
 /** How many rows a list has, and its download. */
-export function ListBar({ noun, total, csv, isPersonal = false }: BarProps) {
+export function ListBar({ noun, total, csv, isPersonal = false, children }: BarProps) {
   return (
-    <p class="list-bar">
+    <div class="list-bar">
       <span class="soft">{total !== null && countOf(total, noun)}</span>
+      {children}
       {csv !== undefined && !isPersonal && (
         <a href={apiAddress(exportOf(csv))} download>
           Download CSV
@@ -138,7 +141,7 @@ export function ListBar({ noun, total, csv, isPersonal = false }: BarProps) {
           Download CSV
         </Action>
       )}
-    </p>
+    </div>
   )
 }
 
