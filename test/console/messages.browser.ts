@@ -53,13 +53,31 @@ independentTest('says why a role cannot be changed', async () => {
   await context.close()
 })
 
-independentTest('a message is part of the header and covers nothing', async () => {
+independentTest('a message does not move the page', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 667 } })
   await show(page, 'settings')
   await page.getByLabel('Support e-mail').fill('message@example.com')
   await press(page, 'Review and publish')
+  await page.evaluate('scrollTo(0, 0)')
+  const top = async () => (await page.getByRole('heading', { level: 1 }).boundingBox())?.y
+  const before = await top()
   await press(page, 'Publish change')
-  await page.locator('.bar .message.good', { hasText: 'Published.' }).waitFor()
+  await page.locator('.message.good', { hasText: 'Published.' }).waitFor()
+  expect(await top()).toBe(before)
+  await context.close()
+})
+
+independentTest('an error does not move the button that caused it', async () => {
+  const { page, context } = await world.open()
+  await page.route('**/rates/refresh', (route) =>
+    route.fulfill({ status: 503, json: { code: 'unavailable', message: 'Try again later.' } }),
+  )
+  await show(page, 'rates')
+  const button = page.getByRole('button', { name: 'Refresh now' })
+  const before = await button.boundingBox()
+  await button.click()
+  await page.getByRole('alert').waitFor()
+  expect(await button.boundingBox()).toEqual(before)
   await context.close()
 })
 

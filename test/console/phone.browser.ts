@@ -137,7 +137,7 @@ independentTest('the menu opens below the header of a scrolled page', async () =
   expect(await links.first().isVisible()).toBe(false)
   expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Menu')
   await menu.click()
-  await links.last().click()
+  await links.filter({ hasText: 'account and sign out' }).click()
   await page.waitForURL('**/console/me')
   await links.first().waitFor({ state: 'hidden' })
   await context.close()

@@ -184,7 +184,7 @@ async function navigationOf(open: ConsoleContext['open']): Promise<string[]> {
   const { page, context } = await open()
   await page.goto('/console')
   await waitUntilLoaded(page)
-  const links = `[...document.querySelectorAll('nav.side li a')].map(({ pathname }) => pathname)`
+  const links = `[...document.querySelectorAll('nav.side li:not(.me) a')].map(({ pathname }) => pathname)`
   const paths = await page.evaluate<string[]>(links)
   await context.close()
   return paths

@@ -6,6 +6,7 @@ import { SCREENS } from '../screens.tsx'
 /** The shapes of the icons, on a grid of 24 units, by the path of the screen. */
 const ICONS: Record<string, string> = {
   '': 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z',
+  me: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 21a8 8 0 0 1 16 0',
   people:
     'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8M2 21a7 7 0 0 1 14 0M16 3a4 4 0 0 1 0 8M22 21a7 7 0 0 0-4-6',
   purchases: 'M5 3v18l3-2 2 2 2-2 2 2 2-2 3 2V3zM9 8h6M9 12h6',
@@ -38,7 +39,7 @@ export function Navigation({ current, isOpen }: NavigationProps) {
   const groups = [...new Set(listed.map(({ group }) => group))]
   return (
     <nav id="navigation" class={isOpen ? 'side open' : 'side'} aria-label="Main">
-      {groups.map((group) => (
+      {groups.map((group, at) => (
         <Fragment key={group ?? ''}>
           {group && <p id={`group-${group}`}>{group}</p>}
           <ul aria-labelledby={group && `group-${group}`}>
@@ -54,16 +55,22 @@ export function Navigation({ current, isOpen }: NavigationProps) {
                   </a>
                 </li>
               ))}
+            {at === 0 && (
+              <li class="me">
+                <a href={linkTo('me')} aria-current={current === 'me' ? 'page' : undefined}>
+                  <svg viewBox="0 0 24 24" aria-hidden="true">
+                    <path d={ICONS['me']} />
+                  </svg>
+                  <span>
+                    {me.value?.name}
+                    <small class="unseen">, account and sign out</small>
+                  </span>
+                </a>
+              </li>
+            )}
           </ul>
         </Fragment>
       ))}
-      <a class="me" href={linkTo('me')}>
-        <span>
-          {me.value?.name}
-          <small class="soft">Account and sign out</small>
-        </span>
-        <span aria-hidden="true">›</span>
-      </a>
     </nav>
   )
 }

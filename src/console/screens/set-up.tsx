@@ -53,7 +53,7 @@ export function SetUp({ token, onSignedIn }: SetUpProps) {
   return (
     <>
       <p>Hello {offer.name}. Choose how to sign in.</p>
-      <Action kind="primary" run={submitPasskey}>
+      <Action {...(wantsPassword ? {} : { kind: 'primary' })} run={submitPasskey}>
         Create a passkey on this device
       </Action>
       {wantsPassword ? (

@@ -5,7 +5,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
 import { ACCESS, placeName, storeName } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
-import { Badge, type Fact, Facts, Sentence, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Badge, type Fact, Facts, Sentence, TimeAgo, Title } from '../ui/parts.tsx'
 
 type AccessSummary = ReplyOf<Timeline['summarize']>
 
@@ -47,7 +47,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         )}
         <Facts
           items={[
-            ...purchaseFacts(access),
+            ...storeFacts(access),
             ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
             ...(place ? [['Seen on', place] as Fact] : []),
           ]}
@@ -60,14 +60,8 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
 type HeaderProps = { details: UserDetails }
 
 /** The sentence above them names the plan and the day. */
-function purchaseFacts({ status, store, isActive, willRenew, endsAt }: AccessSummary): Fact[] {
-  if (status === 'none') return []
-  const renews = willRenew && status !== 'billing_issue'
-  const end = isActive ? (renews ? 'Renews' : 'Ends') : 'Ended'
-  return [
-    ...(status === 'granted' ? [] : [['Store', storeName(store)] as Fact]),
-    [end, endsAt === null ? 'Never' : <Time key="end" at={endsAt} />],
-  ]
+function storeFacts({ status, store }: AccessSummary): Fact[] {
+  return status === 'none' || status === 'granted' ? [] : [['Store', storeName(store)]]
 }
 
 /** The sessions know the time more exactly, but end when the user signs out. */

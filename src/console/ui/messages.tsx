@@ -32,7 +32,7 @@ export function dismissMessages() {
   messages.value = []
 }
 
-/** A part of the header, so that a message never covers a button. */
+/** Over the bottom of the page, which does not move when a message appears. */
 export function Messages() {
   return (
     <div class="messages" role="status" aria-live="polite">
