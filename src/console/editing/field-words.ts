@@ -56,7 +56,7 @@ const SUGGESTIONS: Record<string, () => Suggestion[]> = {
     const names = new Intl.DisplayNames(undefined, { type: 'currency' })
     return Intl.supportedValuesOf('currency').map((code) => [
       code.toLowerCase(),
-      names.of(code) ?? code,
+      `${code}, ${names.of(code)}`,
     ])
   },
 }

@@ -1,8 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import { plural } from '../format.ts'
-import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
-import { Checkbox, Field, TextField } from '../ui/fields.tsx'
+import { Checkbox, ChoiceField, Field, TextField } from '../ui/fields.tsx'
 import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
 import { Group } from './group.tsx'
 
@@ -52,18 +50,29 @@ export function Fields(props: FieldsProps) {
     />
   )
   const single = entries.filter((entry) => !isWide(entry))
+  const wide = entries.filter(isWide)
   const limits = single.filter(isLimit)
   return (
     <>
+      {wide.filter(isTitle).map(control)}
       <div class="grid">{single.filter((entry) => !isLimit(entry)).map(control)}</div>
       {limits.length > 0 && (
-        <Group title="Limits">
+        <Group
+          title="Limits"
+          summary={`${limits.filter(([name]) => value[name] !== undefined).length} set`}
+          isOpen={false}
+        >
           <div class="grid">{limits.map(control)}</div>
         </Group>
       )}
-      {entries.filter(isWide).map(control)}
+      {wide.filter((entry) => !isTitle(entry)).map(control)}
     </>
   )
+}
+
+/** What a record is called comes first. */
+function isTitle([name]: [string, Schema]): boolean {
+  return /^(name|question)$/.test(name)
 }
 
 function isLimit([name]: [string, Schema]): boolean {
@@ -116,6 +125,13 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
     return <Checkbox label={label} hint={statement} checked={value === true} onChange={onChange} />
   }
   const isNumber = schema.type === 'integer' || schema.type === 'number'
+  const options = suggestionsFor(name)
+  if (options.length > 0) {
+    const text = String(value ?? '')
+    return (
+      <ChoiceField label={label} path={path} value={text} options={options} onChange={onChange} />
+    )
+  }
   return (
     <TextField
       label={label}
@@ -124,7 +140,6 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       inputMode={keyboardFor(name, schema)}
       autocapitalize="none"
       spellcheck={false}
-      suggestions={suggestionsFor(name)}
       value={String(value ?? '')}
       onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
     />
@@ -142,8 +157,14 @@ function keyboardFor(
   return /(link|url)$/i.test(name) ? 'url' : 'text'
 }
 
+type LocalTextProps = ControlProps & {
+  /** Whether it is one of a list of texts. */
+  isLine?: boolean
+}
+
 /** A text in several languages, one column each; missing translations are marked. */
-function LocalTextField({ name, path, schema, value, onChange, languages }: ControlProps) {
+function LocalTextField(props: LocalTextProps) {
+  const { name, path, schema, value, onChange, languages, isLine = false } = props
   const texts = textsOf(value)
   const set = (language: string, text: string) => {
     const { [language]: _old, ...others } = texts
@@ -152,12 +173,16 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
   const isLong =
     Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name)
   return (
-    <Group title={fieldLabel(name)} summary={texts['en'] ?? ''}>
+    <Group
+      title={fieldLabel(name)}
+      summary={texts['en'] ?? ''}
+      {...(isLine ? {} : { isOpen: /^(name|question|answer)$/.test(name) })}
+    >
       {schema.description && <small class="soft">{schema.description}</small>}
       <div class="grid">
         {languages.map((language, at) => {
           const isMissing = !texts[language] && Object.values(texts).some(Boolean)
-          const props = {
+          const input = {
             value: texts[language] ?? '',
             lang: language,
             onInput: (event: { currentTarget: { value: string } }) =>
@@ -171,7 +196,7 @@ function LocalTextField({ name, path, schema, value, onChange, languages }: Cont
               path={`${path}.${language}`}
               parentPath={at === 0 ? path : undefined}
             >
-              {isLong ? <textarea {...props} /> : <input {...props} />}
+              {isLong ? <textarea {...input} /> : <input {...input} />}
             </Field>
           )
         })}
@@ -201,12 +226,13 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
     )
   }
   return (
-    <Group title={fieldLabel(name)} summary={plural(items.length, 'line')}>
+    <Group title={fieldLabel(name)} summary={plural(items.length, 'line')} isOpen={false}>
       {schema.description && <small class="soft">{schema.description}</small>}
       {items.map((one, at) => (
         <div key={at}>
           <LocalTextField
             name={`line ${at + 1}`}
+            isLine
             path={`${path}.${at}`}
             schema={item}
             value={one}
@@ -224,32 +250,6 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
         </button>
       </div>
     </Group>
-  )
-}
-
-type LanguagesProps = { languages: string[]; onAdd: (tag: string) => void }
-
-/** The languages of the texts, and a field to add one. */
-export function Languages({ languages, onAdd }: LanguagesProps) {
-  const [tag, setTag] = useState('')
-  const add = (event: SubmitEvent) => {
-    event.preventDefault()
-    const [entered] = codesIn(tag, LANGUAGES)
-    if (entered !== undefined) onAdd(entered)
-    setTag('')
-  }
-  return (
-    <form class="add-language" onSubmit={add}>
-      <p class="soft">Languages: {languages.join(', ')}</p>
-      <TextField
-        label="Language"
-        suggestions={LANGUAGES.codes().map((code) => [code, LANGUAGES.nameOf(code)])}
-        value={tag}
-        onChange={setTag}
-        autocapitalize="none"
-      />
-      <button type="submit">Add language</button>
-    </form>
   )
 }
 

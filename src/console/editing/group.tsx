@@ -7,13 +7,15 @@ type GroupProps = {
   title: string
   /** What the group holds, shown while it is closed. */
   summary?: string
+  /** By default, the group is closed on a phone only. */
+  isOpen?: boolean
   children: ComponentChildren
 }
 
-/** Fields that belong together. On a phone, the group is closed at first. */
-export function Group({ title, summary = '', children }: GroupProps) {
+/** Fields that belong together, which can be closed. */
+export function Group({ title, summary = '', isOpen, children }: GroupProps) {
   return (
-    <details class="group" aria-label={title} open={matchMedia(WIDE).matches}>
+    <details class="group" aria-label={title} open={isOpen ?? matchMedia(WIDE).matches}>
       <summary>
         {title} <span class="soft">{summary}</span>
       </summary>

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
+import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
+import { TextField } from '../ui/fields.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
 import { problemsAt, useProblems } from '../ui/problems.tsx'
-import { blank, Fields, Languages, languagesIn, localTextsIn, type Schema } from './form.tsx'
+import { blank, Fields, languagesIn, localTextsIn, type Schema } from './form.tsx'
 
 type Entry = Record<string, unknown>
 type RecordsProps = {
@@ -67,7 +69,6 @@ export function Records(props: RecordsProps) {
   )
   return (
     <>
-      <Languages languages={languages} onAdd={(tag) => setAdded([...added, tag])} />
       {records.length === 0 && <Empty>No {noun}s yet.</Empty>}
       <ol class="list">
         {records.map((record, at) => {
@@ -96,7 +97,7 @@ export function Records(props: RecordsProps) {
               </span>
               {open === at && (
                 <fieldset>
-                  <legend>{name}</legend>
+                  <legend class="unseen">{name}</legend>
                   <Fields
                     schema={schema}
                     path={`${path}.${at}`}
@@ -135,6 +136,7 @@ export function Records(props: RecordsProps) {
           Add {noun}
         </button>
       </div>
+      <Languages languages={languages} onAdd={(tag) => setAdded([...added, tag])} />
     </>
   )
 }
@@ -143,4 +145,30 @@ export function Records(props: RecordsProps) {
 function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
   const texts = localTextsIn(record, schema).filter((text) => Object.keys(text).length > 0)
   return languages.filter((language) => texts.some((text) => !text[language]))
+}
+
+type LanguagesProps = { languages: string[]; onAdd: (tag: string) => void }
+
+/** The languages of the texts, and a field to add one. */
+function Languages({ languages, onAdd }: LanguagesProps) {
+  const [tag, setTag] = useState('')
+  const add = (event: SubmitEvent) => {
+    event.preventDefault()
+    const [entered] = codesIn(tag, LANGUAGES)
+    if (entered !== undefined) onAdd(entered)
+    setTag('')
+  }
+  return (
+    <form class="add-language" onSubmit={add}>
+      <p class="soft">Languages: {languages.join(', ')}</p>
+      <TextField
+        label="New language"
+        suggestions={LANGUAGES.codes().map((code) => [code, LANGUAGES.nameOf(code)])}
+        value={tag}
+        onChange={setTag}
+        autocapitalize="none"
+      />
+      <button type="submit">Add language</button>
+    </form>
+  )
 }

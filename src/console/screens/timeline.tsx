@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { plural, words } from '../format.ts'
-import { canEdit } from '../operator.ts'
+import { canEdit, me } from '../operator.ts'
 import {
   claimName,
   eventName,
@@ -69,22 +69,6 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
               Test purchases: <Sentence>{data.sentence}</Sentence>
             </p>
           )}
-          <div class="actions">
-            <a class="button" href={other}>
-              Show {isSandbox ? 'production' : 'test'} purchases
-            </a>
-            {canEdit.value && (
-              <>
-                <GrantAccess userId={id} reload={reload} />
-                <LinkPurchase userId={id} reload={reload} />
-                <AvailableAction
-                  unavailable={facts?.refresh}
-                  label="Refresh from RevenueCat"
-                  run={reconcile}
-                />
-              </>
-            )}
-          </div>
           {data.heldBy && (
             <p>
               The purchases belong to{' '}
@@ -106,6 +90,22 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
           ))}
           {data.hiddenLines > 0 && (
             <p class="soft">{plural(data.hiddenLines, 'more purchase')} not shown.</p>
+          )}
+          <p class="list-bar">
+            <a href={other}>Show {isSandbox ? 'production' : 'test'} purchases</a>
+          </p>
+          {canEdit.value && (
+            <div class="actions">
+              <GrantAccess userId={id} reload={reload} />
+              <LinkPurchase userId={id} reload={reload} />
+              {(me.value?.role === 'owner' || facts?.refresh === null) && (
+                <AvailableAction
+                  unavailable={facts?.refresh}
+                  label="Refresh from RevenueCat"
+                  run={reconcile}
+                />
+              )}
+            </div>
           )}
           {data.transfers.length > 0 && (
             <Card title="Transfers">

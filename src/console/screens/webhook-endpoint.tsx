@@ -126,12 +126,13 @@ export function EndpointScreen({ id }: { id: string }) {
 }
 
 function factsOf(endpoint: Endpoint): Fact[] {
-  const { id, url, events, description, createdAt, rotatingUntil } = endpoint
+  const { id, url, events, description, createdAt, rotatingUntil, failingSince } = endpoint
   const isRotating = rotatingUntil !== null && Date.parse(rotatingUntil) > Date.now()
   const rotation: Fact = ['Former secret signs until', <Time key="until" at={rotatingUntil} />]
   return [
     ['URL', <code key="url">{url}</code>],
     ['State', <EndpointState key="state" endpoint={endpoint} />],
+    ...(failingSince ? [['Failing since', <TimeAgo key="since" at={failingSince} />] as Fact] : []),
     ['Events', events.join(', ')],
     ['Description', description || '–'],
     ['Id', <code key="id">{id}</code>],

@@ -1,6 +1,6 @@
 import type { Endpoint as EndpointReply } from '../../features/webhooks/endpoints.ts'
 import type { Json } from '../api.ts'
-import { Badge, TimeAgo, type Tone } from '../ui/parts.tsx'
+import { Badge, type Tone } from '../ui/parts.tsx'
 import { OneTimeSecret } from './one-time-secret.tsx'
 
 export type Endpoint = Json<EndpointReply>
@@ -26,11 +26,7 @@ export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
     return <Badge tone={text === undefined ? 'plain' : 'bad'}>{text ?? 'disabled'}</Badge>
   }
   if (failingSince === null) return <Badge tone="good">enabled</Badge>
-  return (
-    <Badge tone="warn">
-      failing since <TimeAgo at={failingSince} />
-    </Badge>
-  )
+  return <Badge tone="warn">failing</Badge>
 }
 
 const TONES: Record<string, Tone> = { delivered: 'good', failed: 'bad', waiting: 'plain' }

@@ -4,7 +4,7 @@ import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Checkbox, TextField } from '../ui/fields.tsx'
-import { Action, Card, Title } from '../ui/parts.tsx'
+import { Action, Card, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
@@ -57,6 +57,10 @@ function EndpointList() {
                   name: 'State',
                   onPhone: 'aside',
                   cell: (endpoint) => <EndpointState endpoint={endpoint} />,
+                },
+                endpoints.some(({ failingSince }) => failingSince !== null) && {
+                  name: 'Failing since',
+                  cell: ({ failingSince }) => failingSince && <TimeAgo at={failingSince} />,
                 },
                 { name: 'Events', onPhone: 'line', cell: ({ events }) => events.join(', ') },
                 {

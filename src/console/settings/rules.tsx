@@ -85,7 +85,7 @@ export function RulesEditor({ label, path, rules, defaultValue, onChange }: Rule
               </span>
               {open === at && (
                 <fieldset>
-                  <legend>Rule {at + 1}: when</legend>
+                  <legend class="unseen">Rule {at + 1}: when</legend>
                   <Conditions
                     when={rule.when}
                     path={`${path}.${at}.when`}

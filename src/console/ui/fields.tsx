@@ -4,7 +4,7 @@ import {
   type PartialInputHTMLAttributes,
   type VNode,
 } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { directionControlsIn } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
@@ -135,5 +135,44 @@ export function SelectField({ label, value, options, path, onChange }: SelectPro
         ))}
       </select>
     </Field>
+  )
+}
+
+type ChoiceProps = SelectProps & { path: string }
+
+const OTHER = '\0other'
+
+/** A choice of usual values, and a text field for any other. */
+export function ChoiceField({ label, value, options, path, onChange }: ChoiceProps) {
+  const [isOther, setOther] = useState(false)
+  const isUsual = options.some(([usual]) => usual === value)
+  return (
+    <div class="stack">
+      <SelectField
+        label={label}
+        value={isOther ? OTHER : value}
+        options={[
+          ...(isUsual ? [] : [[value, value || '–'] as [string, string]]),
+          ...options,
+          [OTHER, 'Other…'],
+        ]}
+        {...(isOther ? {} : { path })}
+        onChange={(chosen) => {
+          setOther(chosen === OTHER)
+          if (chosen !== OTHER) onChange(chosen)
+        }}
+      />
+      {isOther && (
+        <TextField
+          label={`Other ${label.toLowerCase()}`}
+          path={path}
+          value={value}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          onChange={onChange}
+        />
+      )}
+    </div>
   )
 }
