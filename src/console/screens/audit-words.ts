@@ -1,5 +1,5 @@
 /** What an operator did, by the action's code; the target follows. */
-const ACTIONS: Record<string, string> = {
+export const ACTIONS: Record<string, string> = {
   'access.grant': 'Granted access to',
   'access.revoke': 'Revoked access of',
   'alerts.set': 'Changed alert',

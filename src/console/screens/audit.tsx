@@ -1,18 +1,23 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { download, type ReplyOf } from '../api.ts'
+import { download, type ReplyOf, read } from '../api.ts'
+import { plural } from '../format.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
-import { Changes } from '../ui/changes.tsx'
-import { Field } from '../ui/fields.tsx'
+import { Change, Changes } from '../ui/changes.tsx'
+import { Field, SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action, Time, Title } from '../ui/parts.tsx'
-import { Loaded, usePages } from '../ui/remote.tsx'
+import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { ShortId, UserLink } from '../ui/user-link.tsx'
-import { actionName } from './audit-words.ts'
+import { ACTIONS, actionName } from './audit-words.ts'
+import type { Endpoint } from './webhook-parts.tsx'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
-type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
+type Urls = Record<string, string>
+type LoggedEntry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
+/** `urls`: of the webhook endpoints, by id. */
+type Entry = LoggedEntry & { urls: Urls }
 
 const FILTERS = ['action', 'operator', 'target', 'from', 'to']
 
@@ -22,6 +27,7 @@ export function AuditScreen() {
   const search = searchOf(requestOf(filtersIn([...FILTERS, 'sort']).filter))
   const path = `audit${search}`
   const page = usePages(path, namedEntries)
+  const urls = useUrls(page.rows)
   const set = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
     go(linkTo('audit', { ...filter, [name]: event.currentTarget.value.trim() }))
   const field = (name: string, label: string, hint: string) => (
@@ -45,7 +51,12 @@ export function AuditScreen() {
         describe={(name, text) => (name === 'action' ? actionName(text) : `${name} ${text}`)}
         onRemove={(name) => go(linkTo('audit', { ...filter, [name]: '' }))}
       >
-        {field('action', 'Action', 'For example settings.publish')}
+        <SelectField
+          label="Action"
+          value={filter['action'] ?? ''}
+          options={optionsWith(filter['action'])}
+          onChange={(action) => go(linkTo('audit', { ...filter, action }))}
+        />
         {field('operator', 'Operator', 'The name of an operator')}
         {field('target', 'Target', 'An id or a name')}
         {day('from', 'From')}
@@ -58,7 +69,7 @@ export function AuditScreen() {
             <Table
               caption="Audit log"
               columns={COLUMNS}
-              rows={page.rows}
+              rows={page.rows.map((entry) => ({ ...entry, urls }))}
               keyOf={({ id }) => id}
               order="-at"
               empty="No entries match."
@@ -70,6 +81,22 @@ export function AuditScreen() {
       </Loaded>
     </>
   )
+}
+
+/** The URLs of the webhook endpoints, if the list names any. */
+function useUrls(entries: LoggedEntry[]): Urls {
+  const isNeeded = entries.some(({ action }) => /^webhooks\W/.test(action))
+  const { data } = useRemote<{ endpoints: Endpoint[] }>(isNeeded ? 'webhooks' : '', async () =>
+    isNeeded ? read('webhooks') : { endpoints: [] },
+  )
+  return Object.fromEntries(data?.endpoints.map(({ id, url }) => [id, url]) ?? [])
+}
+
+/** The documented actions, and one that the address names. */
+function optionsWith(action = ''): [string, string][] {
+  const codes = [...new Set([...Object.keys(ACTIONS), ...(action ? [action] : [])])]
+  const options = codes.map((code): [string, string] => [code, actionName(code)])
+  return [['', 'Any'], ...options.toSorted(([, one], [, other]) => one.localeCompare(other))]
 }
 
 /** The filter as the server reads it: days in the browser's time zone become times. */
@@ -92,7 +119,7 @@ function describeFilter(filter: Record<string, string>): string {
     : `Extract of the audit log: ${parts.join(', ')}`
 }
 
-function namedEntries({ entries, names }: AuditPage): Entry[] {
+function namedEntries({ entries, names }: AuditPage): LoggedEntry[] {
   return entries.map((entry) => ({ ...entry, names }))
 }
 
@@ -101,10 +128,7 @@ const COLUMNS: Column<Entry>[] = [
     name: 'Action',
     cell: (entry) => (
       <>
-        <strong>{actionName(entry.action)}</strong> <Target {...entry} />
-        <div>
-          <code class="soft">{entry.action}</code>
-        </div>
+        <strong title={entry.action}>{actionName(entry.action)}</strong> <Target {...entry} />
       </>
     ),
   },
@@ -137,23 +161,34 @@ const SCREENS: [action: RegExp, path: string][] = [
   [/^operators.(add|role|reset)$/, 'operators'],
 ]
 
-function Target({ action, target, names }: Entry) {
+function Target({ action, target, names, urls, before, after }: Entry) {
   if (target === null || target === '') return null
   const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
   if (screen === undefined || target in names) return <UserLink id={target} names={names} />
   return (
     <a href={linkTo(screen.endsWith('/') ? screen + encodeSegment(target) : screen)}>
-      <ShortId id={target} />
+      {urlOf(urls[target] ?? after?.['url'] ?? before?.['url']) ?? <ShortId id={target} />}
     </a>
   )
 }
 
+/** A URL without its scheme; undefined for other values. */
+function urlOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.replace(/^https:\/\//, '') : undefined
+}
+
+/** A single change is the summary. */
 function ChangesOf({ entry }: { entry: Entry }) {
+  const changes = changesOf(entry)
+  const [only] = changes.length === 1 ? changes : []
   return (
     <details>
-      <summary>Changes</summary>
-      <Changes changes={changesOf(entry)} />
-      {entry.requestId && <p class="soft">Request {entry.requestId}</p>}
+      <summary>{only ? <Change {...only} /> : plural(changes.length, 'change')}</summary>
+      {!only && <Changes changes={changes} />}
+      <p class="soft">
+        <code>{entry.action}</code>
+        {entry.requestId && <>, request {entry.requestId}</>}
+      </p>
     </details>
   )
 }

@@ -32,10 +32,14 @@ const COLUMNS: Column<FoundUser>[] = [
   },
   { name: 'Status', onPhone: 'aside', cell: ({ status }) => <AccessBadge status={status} /> },
   { name: 'Plan', onPhone: 'line', cell: ({ plan }) => plan },
-  { name: 'Last seen', cell: ({ lastSeenAt }) => lastSeenAt && <TimeAgo at={lastSeenAt} /> },
+  {
+    name: 'Last seen',
+    onPhone: 'line',
+    cell: ({ lastSeenAt }) => lastSeenAt && <TimeAgo at={lastSeenAt} />,
+  },
   {
     name: 'Seen on',
-    onPhone: 'line',
+    onPhone: 'omitted',
     cell: ({ platform, country }) => placeName(platform, country) || null,
   },
   { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => loginType },

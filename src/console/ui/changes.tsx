@@ -13,21 +13,30 @@ export function Changes({ changes, choice }: { changes: Difference[]; choice?: C
       {changes.map(({ path, before, after }) => (
         <li key={path}>
           {choice && <Include path={path} choice={choice} />}
-          <strong>{labelOf(path)}</strong>:{' '}
-          {before === null ? (
-            'set to'
-          ) : (
-            <del>
-              <Value of={before} />
-            </del>
-          )}
-          {before === null ? ' ' : ' → '}
-          <ins>
-            <Value of={after} />
-          </ins>
+          <Change path={path} before={before} after={after} />
         </li>
       ))}
     </ul>
+  )
+}
+
+/** `Hard paywall: no → yes`. */
+export function Change({ path, before, after }: Difference) {
+  return (
+    <>
+      <strong>{labelOf(path)}</strong>:{' '}
+      {before === null ? (
+        'set to'
+      ) : (
+        <del>
+          <Value of={before} />
+        </del>
+      )}
+      {before === null ? ' ' : ' → '}
+      <ins>
+        <Value of={after} />
+      </ins>
+    </>
   )
 }
 
