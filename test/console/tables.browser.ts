@@ -123,7 +123,7 @@ browserTest('a row has two lines on a phone, and all of it opens its screen', as
   const labels = `[...document.querySelectorAll('tbody td')].map((cell) => getComputedStyle(cell, '::before').content)`
   expect(await page.evaluate<string[]>(labels)).toContain('"Seen on "')
   const { height = 999 } = (await row.boundingBox()) ?? {}
-  expect(height).toBeLessThan(75)
+  expect(height).toBeLessThan(80)
   await row.click({ position: { x: 300, y: height - 20 } })
   await page.getByRole('region', { name: 'At a glance' }).waitFor()
   await show(page, 'events?outcome=failed')

@@ -49,7 +49,7 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     <PlainTimes.Provider value={haveScreens}>
       <table class="rows">
-        <caption class="hidden">{caption}</caption>
+        <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -89,7 +89,7 @@ function Heading({ column: { name, kind, sort }, current }: HeadingProps) {
   if (kind === 'actions') {
     return (
       <th scope="col">
-        <span class="hidden">{name}</span>
+        <span class="unseen">{name}</span>
       </th>
     )
   }
