@@ -6,6 +6,7 @@ import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { clientPackage, describeClientPackage } from '../platform/http/client-package.ts'
+import { isConsolePath } from '../platform/http/console-networks.ts'
 import { cors } from '../platform/http/cors.ts'
 import { describeApi, docs, docsFiles } from '../platform/http/docs.ts'
 import { errors } from '../platform/http/errors.ts'
@@ -16,7 +17,7 @@ import { jwks } from '../platform/http/jwks.ts'
 import { metricsRoute } from '../platform/http/metrics.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { observe } from '../platform/http/request-log.ts'
-import { createBaseUrlOf } from '../platform/http/request-url.ts'
+import { createBaseUrlOf, pathOf } from '../platform/http/request-url.ts'
 import { allowedMethodsOf } from '../platform/http/routing.ts'
 import { callerOf, type RecordByKey, requireKey } from '../platform/http/server-api.ts'
 import {
@@ -69,6 +70,7 @@ export function createApp(services: Services) {
   const serverApi = createServerApi(services)
   const servesConsole = config.console && config.consolePort === null
   const hasOperators = services.operators.accounts.hasAny
+  if (servesConsole) serveConsole(app, services)
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log, metrics, isTls }))
@@ -115,10 +117,20 @@ export function createApp(services: Services) {
     )
     .use(api)
     .use(serverApi)
-    .use(servesConsole ? createConsole(services) : new Elysia())
 }
 
-/** The operators' console on its own, for when it has a separate port. */
+/** Passes requests for the console to its own app. Most processes never create it. */
+function serveConsole(app: AnyElysia, services: Services) {
+  let consoleApp: AnyElysia | null = null
+  app.wrap((next) => (request: Request) => {
+    if (!isConsolePath(pathOf(request))) return (next as (request: Request) => unknown)(request)
+    consoleApp ??= createConsoleApp(services)
+    consoleApp.server = app.server
+    return consoleApp.fetch(request)
+  })
+}
+
+/** The operators' console on its own, also for a separate port. */
 export function createConsoleApp(services: Services) {
   const { log, metrics, config } = services
   const { isTls } = config

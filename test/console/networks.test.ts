@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { createConsoleApp } from '../../src/server/app.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
@@ -7,7 +8,9 @@ describe('outside CONSOLE_NETWORKS', () => {
   test('every route answers 404, whatever headers are sent', async () => {
     await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8, 192.0.2.7' })
     await using caller = await listen(app, { 'x-forwarded-for': '10.0.0.1' })
-    const routes = app.app.routes.filter(({ path }) => path.startsWith('/console/api'))
+    const routes = createConsoleApp(app.services).routes.filter(({ path }) =>
+      path.startsWith('/console/api'),
+    )
     expect(routes).not.toBeEmpty()
     const nowhere = await caller.ask('GET', '/console/api/nowhere')
     for (const { method, path } of routes) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { createConsoleApp } from '../../src/server/app.ts'
 import { createTestApp } from '../support/app.ts'
 
 const CONSOLE = join(import.meta.dir, '../../src/console')
@@ -10,7 +11,9 @@ test('the console app uses every console route', async () => {
   const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(CONSOLE)]
   const code = (await Promise.all(files.map((path) => Bun.file(join(CONSOLE, path)).text()))).join()
   const isUsed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(code)
-  const paths = (app.app.routes as { path: string }[]).map(({ path }) => path)
+  const paths = (createConsoleApp(app.services).routes as { path: string }[]).map(
+    ({ path }) => path,
+  )
   const routes = paths.filter((path) => path.startsWith(API)).map((path) => path.slice(API.length))
   expect(routes.length).toBeGreaterThan(50)
   const wordsOf = (route: string) => route.split('/').filter((word) => !word.startsWith(':'))

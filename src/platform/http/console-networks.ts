@@ -6,10 +6,14 @@ import { pathOf } from './request-url.ts'
 
 const CONSOLE = /^\/console(\/|$)/
 
+export function isConsolePath(path: string): boolean {
+  return CONSOLE.test(path)
+}
+
 /** Answers console requests from outside the allowed networks with 404, before any other check. */
 export function consoleNetworks({ isAllowed }: { isAllowed: RequestCheck }) {
   return new Elysia({ name: 'console-networks' }).onRequest(({ request, server }) => {
-    if (!CONSOLE.test(pathOf(request))) return
+    if (!isConsolePath(pathOf(request))) return
     if (!isAllowed(request, server as Server<unknown> | null)) throw notFound()
   })
 }
