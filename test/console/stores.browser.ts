@@ -156,7 +156,7 @@ browserTest('asks the App Store about a purchase whose notification was lost', a
   refund()
   await ask.click()
   await page.getByText('Updated.').waitFor()
-  await found.getByText('refunded', { exact: true }).first().waitFor()
+  await found.getByText('Refunded', { exact: true }).first().waitFor()
   expect(await textOf(found)).toContain('Statusrefunded')
   api.faults.push(...Array.from({ length: 9 }, () => ({ status: 500 })))
   await ask.click()

@@ -3,19 +3,12 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import {
-  claimName,
-  nameToAsk,
-  sourceName,
-  statusName,
-  storeName,
-  toneOf,
-} from '../purchase-words.ts'
+import { claimName, endName, nameToAsk, sourceName, storeName } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Badge, Card, Copy, Empty, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
+import { Card, Copy, Empty, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { AtGoogle, type FoundPurchase, stateFacts } from './purchase-facts.tsx'
+import { AtGoogle, type FoundPurchase, StatusBadge, stateFacts } from './purchase-facts.tsx'
 import { AvailableAction, GivePurchase, UndoLink, useSupportFacts } from './support-acts.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
@@ -144,11 +137,10 @@ function PurchaseCards({ purchase, reload }: CardProps) {
 }
 
 function factsOf(purchase: FoundPurchase): Fact[] {
-  const { transactionId, environment, store, status, startedAt, endsAt, willRenew } = purchase
-  const { active, userId } = purchase
+  const { transactionId, environment, store, startedAt, endsAt, userId } = purchase
   const claim = userId === null ? null : claimName(purchase)
   return [
-    ['Status', <Badge key="status" tone={toneOf(purchase)} children={statusName(status)} />],
+    ['Status', <StatusBadge key="status" purchase={purchase} />],
     ['Environment', environment],
     ['Store', storeName(store)],
     ['Source', sourceName(purchase)],
@@ -161,8 +153,7 @@ function factsOf(purchase: FoundPurchase): Fact[] {
     ],
     ...linkFacts(purchase),
     ['Started', <Time key="started" at={startedAt} />],
-    [active ? 'Ends' : 'Ended', endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
-    ['Renews', willRenew ? 'yes' : 'no'],
+    [endName(purchase), endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
     [
       'Transaction id',
       <>

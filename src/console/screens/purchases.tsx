@@ -1,12 +1,12 @@
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { claimName, sourceName, statusName, toneOf } from '../purchase-words.ts'
+import { claimName, endName, sourceName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Field, SelectField } from '../ui/fields.tsx'
-import { Action, Badge, Time, Title } from '../ui/parts.tsx'
+import { Action, Badge, Day, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
-import type { FoundPurchase } from './purchase-facts.tsx'
+import { type FoundPurchase, StatusBadge } from './purchase-facts.tsx'
 
 type Filter = Record<string, string>
 
@@ -142,8 +142,7 @@ const COLUMNS: Column<Row>[] = [
     onPhone: 'aside',
     cell: (row) => (
       <>
-        <Badge tone={toneOf(row)}>{statusName(row.status)}</Badge>{' '}
-        {row.environment === 'sandbox' && <Badge>sandbox</Badge>}
+        <StatusBadge purchase={row} /> {row.environment === 'sandbox' && <Badge>sandbox</Badge>}
         <SinceAtGoogle purchase={row} />
       </>
     ),
@@ -151,7 +150,7 @@ const COLUMNS: Column<Row>[] = [
   { name: 'Product', onPhone: 'line', cell: ({ productId }) => productId ?? 'Unknown product' },
   TRANSACTION,
   { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
-  { name: 'Ends', cell: ({ endsAt }) => (endsAt === null ? 'no end' : <Time at={endsAt} />) },
+  { name: 'Renewal or end', onPhone: 'line', cell: (row) => <End purchase={row} /> },
 ]
 /** Purchases that Google reports have another order. */
 const SORTABLE = COLUMNS.map((column) =>
@@ -167,6 +166,16 @@ function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
         {ownerName(purchase) ?? 'Anonymous'}
       </a>
       {claim && <div class="soft">{claim}</div>}
+    </>
+  )
+}
+
+function End({ purchase }: { purchase: FoundPurchase }) {
+  const { endsAt } = purchase
+  if (endsAt === null) return <>Never ends</>
+  return (
+    <>
+      {endName(purchase)} <Day at={endsAt} />
     </>
   )
 }

@@ -172,6 +172,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       store,
       status,
       active,
+      access: accessStatusOf([purchase]),
       source: sourceOf(purchase),
       grant: purchase.grant,
       entitlementIds: purchase.entitlementIds,
