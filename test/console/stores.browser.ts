@@ -157,7 +157,7 @@ browserTest('asks the App Store about a purchase whose notification was lost', a
   await ask.click()
   await page.getByText('Updated.').waitFor()
   await found.getByText('Refunded', { exact: true }).first().waitFor()
-  expect(await textOf(found)).toContain('Statusrefunded')
+  expect(await textOf(found)).toContain('StatusRefunded')
   api.faults.push(...Array.from({ length: 9 }, () => ({ status: 500 })))
   await ask.click()
   await page.getByText(/Apple is busy/).waitFor()

@@ -14,7 +14,7 @@ import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
 import type { Claims } from './claims.ts'
-import { keysOf, transactionIdIn, transactionOf } from './purchase-key.ts'
+import { isGoogleId, keysOf, transactionOf } from './purchase-key.ts'
 
 type PurchaseSearchDeps = {
   db: BillingDb
@@ -286,10 +286,6 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
 function tooMany() {
   return new AppError('unavailable', 'Other operators are searching. Try again in a few seconds.')
-}
-
-function isGoogleId(id: string): boolean {
-  return transactionIdIn(id).startsWith('GPA.')
 }
 
 function productKeyOf({ customerId, environment, state }: Row) {
