@@ -9,6 +9,7 @@ type Origin = {
   link: { id: string; by: string } | null
 }
 
+type Offer = { plan: string | null; productId: string | null }
 type State = { active: boolean; status: string; access: AccessStatus | null }
 
 export function storeName(store: string | null): string {
@@ -27,6 +28,11 @@ export function describeStatus({ active, status, access }: State): [name: string
   if (active && access !== null) return ACCESS[access]
   const name = status.replaceAll('_', ' ')
   return [name.charAt(0).toUpperCase() + name.slice(1), active ? 'good' : 'plain']
+}
+
+/** A purchase by its plan, else by its product. */
+export function productName({ plan, productId }: Offer): string {
+  return plan ?? productId ?? 'Unknown product'
 }
 
 /** Whether a purchase is expected to renew at its end. */

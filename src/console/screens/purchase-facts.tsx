@@ -7,6 +7,7 @@ import { Badge, Card, CopyLine, Empty, type Fact, Facts, Time, TimeAgo } from '.
 
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
   owner: Json<AccountSummary> | null
+  plan: string | null
 }
 type State = FoundPurchase['state']
 

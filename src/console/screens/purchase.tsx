@@ -3,7 +3,14 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { claimName, endName, nameToAsk, sourceName, storeName } from '../purchase-words.ts'
+import {
+  claimName,
+  endName,
+  nameToAsk,
+  productName,
+  sourceName,
+  storeName,
+} from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
 import { Card, Copy, Empty, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
@@ -88,6 +95,7 @@ function Owner({ purchase }: { purchase: FoundPurchase }) {
 function PurchaseCards({ purchase, reload }: CardProps) {
   const { transactionId, productId, store, state, atGoogle, source, userId, owner, link } = purchase
   const facts = useSupportFacts()
+  const product = productName(purchase)
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
   const ask = async () => {
@@ -102,7 +110,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   }
   return (
     <>
-      <Card title={productId ?? 'Unknown product'}>
+      <Card title={product}>
         <Facts items={factsOf(purchase)} />
         {canEdit.value && (
           <div class="actions">
@@ -116,7 +124,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
             {source !== 'granted' && (
               <GivePurchase
                 transactionId={transactionId}
-                productId={productId}
+                product={productId === null ? 'this purchase' : product}
                 loser={userId === null ? null : owner?.email || 'The guest who has it now'}
                 reload={reload}
               />
@@ -137,10 +145,11 @@ function PurchaseCards({ purchase, reload }: CardProps) {
 }
 
 function factsOf(purchase: FoundPurchase): Fact[] {
-  const { transactionId, environment, store, startedAt, endsAt, userId } = purchase
+  const { transactionId, productId, environment, store, startedAt, endsAt, userId } = purchase
   const claim = userId === null ? null : claimName(purchase)
   return [
     ['Status', <StatusBadge key="status" purchase={purchase} />],
+    ...(productId === null ? [] : [['Product', productId] as Fact]),
     ['Environment', environment],
     ['Store', storeName(store)],
     ['Source', sourceName(purchase)],

@@ -1,5 +1,5 @@
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { claimName, endName, sourceName } from '../purchase-words.ts'
+import { claimName, endName, productName, sourceName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Field, SelectField } from '../ui/fields.tsx'
 import { Action, Badge, Day, Time, Title } from '../ui/parts.tsx'
@@ -107,7 +107,7 @@ function Results({ filter, search }: { filter: Filter; search: string }) {
               <ListBar noun="purchase" total={total} csv={path} isPersonal />
               <Table
                 caption="Purchases"
-                columns={isSortable ? SORTABLE : COLUMNS}
+                columns={columnsFor(isSortable)}
                 rows={rows}
                 keyOf={(row) => row.id}
                 order="transaction"
@@ -130,12 +130,8 @@ function rowsOf({ purchases }: PurchasesPage): Row[] {
   return purchases.map((one) => ({ ...one, id: `${one.environment} ${one.transactionId}` }))
 }
 
-const TRANSACTION: Column<Row> = {
-  name: 'Transaction',
-  onPhone: 'line',
-  cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
-}
-const COLUMNS: Column<Row>[] = [
+/** Purchases that Google reports have another order. */
+const columnsFor = (isSortable: boolean): Column<Row>[] => [
   { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
   {
     name: 'Status',
@@ -147,15 +143,20 @@ const COLUMNS: Column<Row>[] = [
       </>
     ),
   },
-  { name: 'Product', onPhone: 'line', cell: ({ productId }) => productId ?? 'Unknown product' },
-  TRANSACTION,
+  {
+    name: 'Product',
+    onPhone: 'line',
+    cell: productName,
+  },
+  {
+    name: 'Transaction',
+    onPhone: 'line',
+    cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
+    ...(isSortable && { sort: 'transaction' }),
+  },
   { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
   { name: 'Renewal or end', onPhone: 'line', cell: (row) => <End purchase={row} /> },
 ]
-/** Purchases that Google reports have another order. */
-const SORTABLE = COLUMNS.map((column) =>
-  column === TRANSACTION ? { ...column, sort: 'transaction' } : column,
-)
 
 /** The owner, as the link to the purchase: customers of the same product are told apart by it. */
 function OwnerOf({ purchase }: { purchase: FoundPurchase }) {

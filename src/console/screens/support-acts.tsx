@@ -166,11 +166,11 @@ function Holder({ id }: { id: string }) {
 /** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
 export function GivePurchase(props: {
   transactionId: string
-  productId: string | null
+  product: string
   loser: string | null
   reload: Reload
 }) {
-  const { transactionId, productId, loser, reload } = props
+  const { transactionId, product, loser, reload } = props
   const [user, setUser] = useState('')
   return (
     <Act
@@ -185,8 +185,7 @@ export function GivePurchase(props: {
       }}
     >
       <p>
-        The user gets {productId ?? 'this purchase'} immediately, regardless of{' '}
-        <code>PURCHASE_TRANSFER</code>.{' '}
+        The user gets {product} immediately, regardless of <code>PURCHASE_TRANSFER</code>.{' '}
         {loser === null ? 'It has no owner now.' : `${loser} loses it and is notified by e-mail.`}
       </p>
       <TextField

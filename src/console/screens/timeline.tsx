@@ -11,6 +11,7 @@ import {
   endName,
   eventName,
   fieldWords,
+  productName,
   sourceName,
   storeName,
 } from '../purchase-words.ts'
@@ -140,15 +141,19 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
   )
 }
 
-type CardProps = { purchase: Purchase; userId: string; reload: () => Promise<void> }
+type CardProps = {
+  purchase: Purchase
+  userId: string
+  reload: () => Promise<void>
+}
 
 function PurchaseCard({ purchase, userId, reload }: CardProps) {
   const [isExpanded, setExpanded] = useState(false)
-  const { productId, store, transactionId, active, startedAt, endsAt, events } = purchase
-  const { grant, link, entitlementIds } = purchase
+  const { store, transactionId, active, startedAt, endsAt, events } = purchase
+  const { grant, link, entitlementIds, replacedBy } = purchase
   const shown = isExpanded ? events : events.slice(0, 10)
   return (
-    <Card title={grant === null ? (productId ?? 'Unknown product') : `Granted: ${entitlementIds}`}>
+    <Card title={grant === null ? productName(purchase) : `Granted: ${entitlementIds}`}>
       <p>
         <StatusBadge purchase={purchase} />{' '}
         <span class="soft">
@@ -160,7 +165,7 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
               , {endName(purchase).toLowerCase()} <Time at={endsAt} />
             </>
           )}
-          {purchase.replacedBy && <>, replaced by {purchase.replacedBy}</>}
+          {replacedBy && <>, replaced by {replacedBy}</>}
         </span>
       </p>
       <p class="soft">

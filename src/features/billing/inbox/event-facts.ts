@@ -1,6 +1,7 @@
 import { isRefund } from '../purchases/refunds.ts'
 import type { BillingEvent } from './event.ts'
 import { readStoredEvent } from './stored-event.ts'
+import type { Support } from './support.ts'
 
 /** An amount in a currency, as the store or the provider has reported it. */
 type Money = { amount: number; currency: string }
@@ -14,17 +15,31 @@ const PAYMENTS = new Set([
 ])
 
 /** What an event says about the purchase, for lists. */
-export type EventFacts = { store: string | null; productId: string | null; price: Money | null }
+export type EventFacts = {
+  store: string | null
+  productId: string | null
+  priceId: string | null
+  entitlementIds: string[]
+  grant: Support | null
+  price: Money | null
+}
 
-const UNKNOWN: EventFacts = { store: null, productId: null, price: null }
+const UNKNOWN: EventFacts = {
+  store: null,
+  productId: null,
+  priceId: null,
+  entitlementIds: [],
+  grant: null,
+  price: null,
+}
 
 /** The facts in the body of a row of the log; unknown for a body that is erased or cannot be read. */
 export function eventFacts(provider: string, body: Uint8Array): EventFacts {
   try {
     const event = readStoredEvent(provider, body)
     if (event === null) return UNKNOWN
-    const { store, productId } = event
-    return { store, productId, price: moneyMoved(event) }
+    const { store, productId, priceId, entitlementIds, support: grant } = event
+    return { store, productId, priceId, entitlementIds, grant, price: moneyMoved(event) }
   } catch {
     return UNKNOWN
   }
