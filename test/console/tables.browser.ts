@@ -100,8 +100,8 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   await show(page, 'audit')
   const link = (action: string) =>
     page.getByRole('row', { name: action }).getByRole('link').first().getAttribute('href')
-  expect(await link('user.add-note')).toBe(`/console/people/${id}`)
-  expect(await link('events.replay')).toBe(`/console/events/${encodeURIComponent(eventId)}`)
+  expect(await link('Added a note to')).toBe(`/console/people/${id}`)
+  expect(await link('Replayed event')).toBe(`/console/events/${encodeURIComponent(eventId)}`)
 
   const start = new Date(Date.now() + 14 * 3_600_000)
   const day = start.toISOString().slice(0, 10)
@@ -110,7 +110,7 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   await page.getByLabel('Until').fill(day)
   const until = new URL((await asked).url()).searchParams.get('until') ?? ''
   expect(Date.parse(until)).toBe(nextDay.getTime() - 14 * 3_600_000)
-  await page.getByRole('row', { name: 'user.add-note' }).waitFor()
+  await page.getByRole('row', { name: 'Added a note to' }).waitFor()
   await page.getByLabel('From', { exact: true }).fill(nextDay.toISOString().slice(0, 10))
   await page.getByText('No entries match.').waitFor()
   await context.close()

@@ -3,13 +3,13 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
-import { Field } from '../ui/fields.tsx'
+import { Field, SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action, Time, Title } from '../ui/parts.tsx'
-import { Loaded, usePages } from '../ui/remote.tsx'
+import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { ShortId, UserLink } from '../ui/user-link.tsx'
-import { actionName } from './audit-words.ts'
+import { actionName, actionOptions, summarizeChanges } from './audit-words.ts'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
 type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
@@ -21,6 +21,8 @@ export function AuditScreen() {
   const { filter } = filtersIn(FILTERS)
   const search = searchOf(requestOf(filtersIn([...FILTERS, 'sort']).filter))
   const path = `audit${search}`
+  const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
+  const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
   const page = usePages(path, namedEntries)
   const set = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
     go(linkTo('audit', { ...filter, [name]: event.currentTarget.value.trim() }))
@@ -41,7 +43,12 @@ export function AuditScreen() {
       </Title>
       <p class="print-only">{describeFilter(filter)}</p>
       <Filters count={Object.keys(filter).length}>
-        {field('action', 'Action', 'For example settings.publish')}
+        <SelectField
+          label="Action"
+          value={filter['action'] ?? ''}
+          options={[['', 'Any'], ...actionOptions(filter['action'])]}
+          onChange={(action) => go(linkTo('audit', { ...filter, action }))}
+        />
         {field('operator', 'Operator', 'The name of an operator')}
         {field('target', 'Target', 'An id or a name')}
         {day('from', 'From')}
@@ -53,7 +60,7 @@ export function AuditScreen() {
             <ListBar noun="action" total={page.total} csv={path} isPersonal />
             <Table
               caption="Audit log"
-              columns={COLUMNS}
+              columns={columnsFor(urls)}
               rows={page.rows}
               keyOf={({ id }) => id}
               order="-at"
@@ -92,15 +99,13 @@ function namedEntries({ entries, names }: AuditPage): Entry[] {
   return entries.map((entry) => ({ ...entry, names }))
 }
 
-const COLUMNS: Column<Entry>[] = [
+const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
   {
     name: 'Action',
     cell: (entry) => (
       <>
-        <strong>{actionName(entry.action)}</strong> <Target {...entry} />
-        <div>
-          <code class="soft">{entry.action}</code>
-        </div>
+        <strong>{actionName(entry.action)}</strong>{' '}
+        <Target {...entry} url={urls[entry.target ?? '']} />
       </>
     ),
   },
@@ -133,23 +138,28 @@ const SCREENS: [action: RegExp, path: string][] = [
   [/^operators.(add|role|reset)$/, 'operators'],
 ]
 
-function Target({ action, target, names }: Entry) {
+/** `url`: of the webhook endpoint that the action was about. */
+function Target({ action, target, names, url }: Entry & { url: string | undefined }) {
   if (target === null || target === '') return null
   const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
   if (screen === undefined || target in names) return <UserLink id={target} names={names} />
   return (
     <a href={linkTo(screen.endsWith('/') ? screen + encodeSegment(target) : screen)}>
-      <ShortId id={target} />
+      {url ?? <ShortId id={target} />}
     </a>
   )
 }
 
 function ChangesOf({ entry }: { entry: Entry }) {
+  const changes = changesOf(entry)
   return (
     <details>
-      <summary>Changes</summary>
-      <Changes changes={changesOf(entry)} />
-      {entry.requestId && <p class="soft">Request {entry.requestId}</p>}
+      <summary>{summarizeChanges(changes)}</summary>
+      <Changes changes={changes} />
+      <p class="soft">
+        <code>{entry.action}</code>
+        {entry.requestId && `, request ${entry.requestId}`}
+      </p>
     </details>
   )
 }
