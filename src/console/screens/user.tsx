@@ -39,7 +39,8 @@ export function UserScreen({ id }: { id: string }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
   const panel = useScrollToTab(current)
-  if (details.error instanceof ApiError && details.error.status === 404) return <UnknownUser />
+  if (details.error instanceof ApiError && details.error.status === 404)
+    return <UnknownUser id={id} />
   return (
     <Loaded from={details}>
       {(data) => {
@@ -86,13 +87,23 @@ function useScrollToTab(current: string) {
   return panel
 }
 
-function UnknownUser() {
+function UnknownUser({ id }: { id: string }) {
   return (
     <>
       <Title>Deleted or unknown user</Title>
+      <p>
+        No user has the id <span class="mono">{id}</span>. If the account was deleted, its purchases
+        and the audit log may still name it.
+      </p>
       <div class="actions">
         <a class="button" href={linkTo('people')}>
           Back to People
+        </a>
+        <a class="button" href={linkTo('purchases', { id })}>
+          Search purchases
+        </a>
+        <a class="button" href={linkTo('audit', { target: id })}>
+          Search audit
         </a>
       </div>
     </>
