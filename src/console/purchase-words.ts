@@ -114,7 +114,7 @@ const VALUES: Record<string, Record<string, string>> = {
   store: {
     APP_STORE: 'App Store',
     MAC_APP_STORE: 'Mac App Store',
-    PLAY_STORE: 'Play Store',
+    PLAY_STORE: 'Google Play',
     RC_BILLING: 'Web billing',
   },
   periodType: {

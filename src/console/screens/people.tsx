@@ -1,6 +1,6 @@
 import type { FoundUsers } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { guestName } from '../format.ts'
+import { guestName, words } from '../format.ts'
 import { ACCESS, placeName } from '../purchase-words.ts'
 import { filtersIn, linkTo, parts, query } from '../router.ts'
 import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
@@ -39,7 +39,7 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     onPhone: 'line',
     cell: ({ platform, country }) => placeName(platform, country) || null,
   },
-  { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => loginType },
+  { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => words(loginType) },
   { name: 'Registered', onPhone: 'omitted', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
 ]
 

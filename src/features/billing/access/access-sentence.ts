@@ -28,7 +28,7 @@ const ADVERBS: Record<string, string> = {
 const STORES: Record<string, string> = {
   APP_STORE: 'the App Store',
   MAC_APP_STORE: 'the Mac App Store',
-  PLAY_STORE: 'the Play Store',
+  PLAY_STORE: 'Google Play',
   STRIPE: 'Stripe',
   AMAZON: 'Amazon',
   PROMOTIONAL: 'a promotion',
