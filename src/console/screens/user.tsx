@@ -5,7 +5,7 @@ import { words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo } from '../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 import { ActiveSubscriptions } from './active-subscriptions.tsx'
@@ -13,7 +13,7 @@ import { TimelineScreen } from './timeline.tsx'
 import { UserUsage } from './usage.tsx'
 import { UserData } from './user-data.tsx'
 import { UserFiles } from './user-files.tsx'
-import { type UserDetails, UserHeader } from './user-header.tsx'
+import { UnknownUser, type UserDetails, UserHeader } from './user-header.tsx'
 import { UserNotes } from './user-notes.tsx'
 
 type AccountProps = { details: UserDetails; reload: Remote<UserDetails>['reload'] }
@@ -85,29 +85,6 @@ function useScrollToTab(current: string) {
     if (panel.current.getBoundingClientRect().top < belowTabs) panel.current.scrollIntoView()
   }, [current])
   return panel
-}
-
-function UnknownUser({ id }: { id: string }) {
-  return (
-    <>
-      <Title>Deleted or unknown user</Title>
-      <p>
-        No user has the id <span class="mono">{id}</span>. If the account was deleted, its purchases
-        and the audit log may still name it.
-      </p>
-      <div class="actions">
-        <a class="button" href={linkTo('people')}>
-          Back to People
-        </a>
-        <a class="button" href={linkTo('purchases', { id })}>
-          Search purchases
-        </a>
-        <a class="button" href={linkTo('audit', { target: id })}>
-          Search audit
-        </a>
-      </div>
-    </>
-  )
 }
 
 function Account({ details, reload }: AccountProps) {
