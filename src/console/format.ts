@@ -41,6 +41,12 @@ export function utc(iso: string): string {
   return `${UTC.format(new Date(iso))} UTC`
 }
 
+/** `20 days`, in the largest unit of which there is one. */
+export function durationName(ms: number): string {
+  const [unit, length] = UNITS.find(([, one]) => ms >= one) ?? ['second', 1000]
+  return plural(Math.round(ms / length), unit)
+}
+
 /** `3 minutes ago`. */
 export function ago(iso: string): string {
   const ms = Date.parse(iso) - Date.now()

@@ -9,8 +9,8 @@ type Origin = {
   link: { id: string; by: string } | null
 }
 
-/** Active, although payment has failed. */
-const AT_RISK = new Set(['in_billing_retry', 'in_grace_period'])
+type Offer = { plan: string | null; productId: string | null }
+type State = { active: boolean; status: string; access: AccessStatus | null }
 
 export function storeName(store: string | null): string {
   if (store === null) return 'Unknown store'
@@ -23,14 +23,22 @@ export function nameToAsk(store: string | null): string {
   return store === 'PLAY_STORE' ? 'Google Play' : 'the App Store'
 }
 
-export function statusName(status: string): string {
-  return status.replaceAll('_', ' ')
+/** What a purchase means to support, as for its user; one that has ended tells why. */
+export function describeStatus({ active, status, access }: State): [name: string, tone: Tone] {
+  if (active && access !== null) return ACCESS[access]
+  const name = status.replaceAll('_', ' ')
+  return [name.charAt(0).toUpperCase() + name.slice(1), active ? 'good' : 'plain']
 }
 
-/** Access that has ended is no fault, so it is not red. */
-export function toneOf({ active, status }: { active: boolean; status: string }): Tone {
-  if (!active) return 'plain'
-  return AT_RISK.has(status) ? 'warn' : 'good'
+/** A purchase by its plan, else by its product. */
+export function productName({ plan, productId }: Offer): string {
+  return plan ?? productId ?? 'Unknown product'
+}
+
+/** Whether a purchase is expected to renew at its end. */
+export function endName({ active, access, willRenew }: State & { willRenew: boolean }): string {
+  if (!active) return 'Ended'
+  return willRenew && access !== 'billing_issue' ? 'Renews' : 'Ends'
 }
 
 /** Who has reported the purchase. */
@@ -106,7 +114,7 @@ const VALUES: Record<string, Record<string, string>> = {
   store: {
     APP_STORE: 'App Store',
     MAC_APP_STORE: 'Mac App Store',
-    PLAY_STORE: 'Play Store',
+    PLAY_STORE: 'Google Play',
     RC_BILLING: 'Web billing',
   },
   periodType: {

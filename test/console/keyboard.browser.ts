@@ -80,7 +80,7 @@ independentTest('shortcuts are off in text fields', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/audit')
   await waitUntilLoaded(page)
-  for (const field of [page.getByRole('searchbox'), page.getByLabel(/^Target/)]) {
+  for (const field of [page.getByRole('searchbox'), page.getByLabel(/^Operator/)]) {
     await field.focus()
     await page.keyboard.type('/?gpjk')
     expect(await field.inputValue()).toBe('/?gpjk')

@@ -79,7 +79,7 @@ browserTest('shows a purchase at Google, and asks about it', async () => {
   await page.getByLabel('Receipt, e-mail or id').fill(`${orderOf(purchase)}..0`)
   await page.keyboard.press('Enter')
   const row = page.getByRole('row', { name: 'play_product' })
-  expect(await textOf(row)).toContain('Direct from Play Store')
+  expect(await textOf(row)).toContain('Direct from Google Play')
   await row.getByRole('link', { name: 'Anonymous' }).click()
   const atGoogle = card(page, 'At Google Play')
   expect(await textOf(atGoogle)).toMatch(

@@ -114,7 +114,7 @@ browserTest(
     await review(page)
     const dialog = page.getByRole('dialog', { name: 'Publish these changes' })
     await dialog
-      .getByText('supportEmail, rule 2 never applies, because rule 1 matches first.')
+      .getByText('Support e-mail, rule 2 never applies, because rule 1 matches first.')
       .waitFor()
     await press(page, 'Cancel')
     await press(page, 'Edit rule 2 of Support e-mail')

@@ -64,7 +64,7 @@ browserTest('Back shows the loaded pages at the same position', async () => {
   const before = await page.evaluate<number>('scrollY')
   expect(before).toBeGreaterThan(500)
   await link.click()
-  await page.getByRole('heading', { name: 'Payload' }).waitFor()
+  await page.getByText('Raw data').waitFor()
   await page.goBack()
   await links.nth(onePage + 20).waitFor()
   // The position is restored within a second.

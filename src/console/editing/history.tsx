@@ -84,7 +84,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                     </span>
                   )}
                   {one.differences.length === 0 ? (
-                    <span class="soft">No changes</span>
+                    <span class="wide soft">No changes</span>
                   ) : (
                     <details open={one.differences.length < 8}>
                       <summary>{plural(one.differences.length, 'change')}</summary>

@@ -1,5 +1,9 @@
+import type { Difference } from '../../lib/differences.ts'
+import { describePath } from '../../lib/rule-words.ts'
+import { isIsoTime, plural, time, value, words } from '../format.ts'
+
 /** What an operator did, by the action's code; the target follows. */
-export const ACTIONS: Record<string, string> = {
+const ACTIONS: Record<string, string> = {
   'access.grant': 'Granted access to',
   'access.revoke': 'Revoked access of',
   'alerts.set': 'Changed alert',
@@ -77,4 +81,30 @@ export function actionName(action: string): string {
   const code = action.replace(' ', '.')
   const [, list] = /^(.+)\.export(?:-csv)?$/.exec(code) ?? []
   return ACTIONS[code] ?? (list === undefined ? action : `Exported ${list}`)
+}
+
+/** The actions to choose from, in words; `current` may be another. */
+export function actionOptions(current = ''): [action: string, name: string][] {
+  const codes = new Set([...Object.keys(ACTIONS), ...(current === '' ? [] : [current])])
+  return [...codes]
+    .map((code): [string, string] => [code, actionName(code).replace(/ (of|to|for)$/, '')])
+    .toSorted(([, one], [, other]) => one.localeCompare(other))
+}
+
+const MAX_SUMMARY_LENGTH = 80
+
+/** A single short change, such as `Hard paywall: no → yes`; the names of several. */
+export function summarizeChanges(changes: Difference[]): string {
+  const names = changes.map(({ path }) => words(describePath(path)))
+  const [change] = changes
+  const full =
+    change &&
+    `${names[0]}: ${change.before === null ? '' : `${text(change.before)} → `}${text(change.after)}`
+  if (full && changes.length === 1 && full.length <= MAX_SUMMARY_LENGTH) return full
+  const list = names.join(', ')
+  return list.length <= MAX_SUMMARY_LENGTH ? list : plural(changes.length, 'change')
+}
+
+function text(input: unknown): string {
+  return isIsoTime(input) ? time(input) : value(input)
 }

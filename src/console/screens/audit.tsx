@@ -1,23 +1,18 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { download, type ReplyOf, read } from '../api.ts'
-import { plural } from '../format.ts'
+import { download, type ReplyOf } from '../api.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
-import { Change, Changes } from '../ui/changes.tsx'
+import { Changes } from '../ui/changes.tsx'
 import { Field, SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { ShortId, UserLink } from '../ui/user-link.tsx'
-import { ACTIONS, actionName } from './audit-words.ts'
-import type { Endpoint } from './webhook-parts.tsx'
+import { actionName, actionOptions, summarizeChanges } from './audit-words.ts'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
-type Urls = Record<string, string>
-type LoggedEntry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
-/** `urls`: of the webhook endpoints, by id. */
-type Entry = LoggedEntry & { urls: Urls }
+type Entry = AuditPage['entries'][number] & Pick<AuditPage, 'names'>
 
 const FILTERS = ['action', 'operator', 'target', 'from', 'to']
 
@@ -26,8 +21,9 @@ export function AuditScreen() {
   const { filter } = filtersIn(FILTERS)
   const search = searchOf(requestOf(filtersIn([...FILTERS, 'sort']).filter))
   const path = `audit${search}`
+  const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
+  const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
   const page = usePages(path, namedEntries)
-  const urls = useUrls(page.rows)
   const set = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
     go(linkTo('audit', { ...filter, [name]: event.currentTarget.value.trim() }))
   const field = (name: string, label: string, hint: string) => (
@@ -54,7 +50,7 @@ export function AuditScreen() {
         <SelectField
           label="Action"
           value={filter['action'] ?? ''}
-          options={optionsWith(filter['action'])}
+          options={[['', 'Any'], ...actionOptions(filter['action'])]}
           onChange={(action) => go(linkTo('audit', { ...filter, action }))}
         />
         {field('operator', 'Operator', 'The name of an operator')}
@@ -68,8 +64,8 @@ export function AuditScreen() {
             <ListBar noun="action" total={page.total} csv={path} isPersonal />
             <Table
               caption="Audit log"
-              columns={COLUMNS}
-              rows={page.rows.map((entry) => ({ ...entry, urls }))}
+              columns={columnsFor(urls)}
+              rows={page.rows}
               keyOf={({ id }) => id}
               order="-at"
               empty="No entries match."
@@ -81,22 +77,6 @@ export function AuditScreen() {
       </Loaded>
     </>
   )
-}
-
-/** The URLs of the webhook endpoints, if the list names any. */
-function useUrls(entries: LoggedEntry[]): Urls {
-  const isNeeded = entries.some(({ action }) => /^webhooks\W/.test(action))
-  const { data } = useRemote<{ endpoints: Endpoint[] }>(isNeeded ? 'webhooks' : '', async () =>
-    isNeeded ? read('webhooks') : { endpoints: [] },
-  )
-  return Object.fromEntries(data?.endpoints.map(({ id, url }) => [id, url]) ?? [])
-}
-
-/** The documented actions, and one that the address names. */
-function optionsWith(action = ''): [string, string][] {
-  const codes = [...new Set([...Object.keys(ACTIONS), ...(action ? [action] : [])])]
-  const options = codes.map((code): [string, string] => [code, actionName(code)])
-  return [['', 'Any'], ...options.toSorted(([, one], [, other]) => one.localeCompare(other))]
 }
 
 /** The filter as the server reads it: days in the browser's time zone become times. */
@@ -119,16 +99,17 @@ function describeFilter(filter: Record<string, string>): string {
     : `Extract of the audit log: ${parts.join(', ')}`
 }
 
-function namedEntries({ entries, names }: AuditPage): LoggedEntry[] {
+function namedEntries({ entries, names }: AuditPage): Entry[] {
   return entries.map((entry) => ({ ...entry, names }))
 }
 
-const COLUMNS: Column<Entry>[] = [
+const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
   {
     name: 'Action',
     cell: (entry) => (
       <>
-        <strong title={entry.action}>{actionName(entry.action)}</strong> <Target {...entry} />
+        <strong>{actionName(entry.action)}</strong>{' '}
+        <Target {...entry} url={urls[entry.target ?? '']} />
       </>
     ),
   },
@@ -161,33 +142,27 @@ const SCREENS: [action: RegExp, path: string][] = [
   [/^operators.(add|role|reset)$/, 'operators'],
 ]
 
-function Target({ action, target, names, urls, before, after }: Entry) {
+/** `url`: of the webhook endpoint that the action was about. */
+function Target({ action, target, names, url }: Entry & { url: string | undefined }) {
   if (target === null || target === '') return null
   const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
   if (screen === undefined || target in names) return <UserLink id={target} names={names} />
   return (
     <a href={linkTo(screen.endsWith('/') ? screen + encodeSegment(target) : screen)}>
-      {urlOf(urls[target] ?? after?.['url'] ?? before?.['url']) ?? <ShortId id={target} />}
+      {url ?? <ShortId id={target} />}
     </a>
   )
 }
 
-/** A URL without its scheme; undefined for other values. */
-function urlOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value.replace(/^https:\/\//, '') : undefined
-}
-
-/** A single change is the summary. */
 function ChangesOf({ entry }: { entry: Entry }) {
   const changes = changesOf(entry)
-  const [only] = changes.length === 1 ? changes : []
   return (
     <details>
-      <summary>{only ? <Change {...only} /> : plural(changes.length, 'change')}</summary>
-      {!only && <Changes changes={changes} />}
+      <summary>{summarizeChanges(changes)}</summary>
+      <Changes changes={changes} />
       <p class="soft">
         <code>{entry.action}</code>
-        {entry.requestId && <>, request {entry.requestId}</>}
+        {entry.requestId && `, request ${entry.requestId}`}
       </p>
     </details>
   )

@@ -2,14 +2,26 @@ import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
+import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { eventName } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, Card, Copy, type Fact, Facts, Sentence, Time, Title } from '../ui/parts.tsx'
+import {
+  Action,
+  Badge,
+  Card,
+  Copy,
+  Day,
+  type Fact,
+  Facts,
+  Sentence,
+  Time,
+  Title,
+} from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
-export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number]
+export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number] & { plan: string | null }
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   body: string
   access: string | null
@@ -34,30 +46,13 @@ export function EventScreen({ id }: { id: string }) {
           <Title actions={canEdit.value && <Action run={replay}>Replay event</Action>}>
             {eventName(data.type)}
           </Title>
-          <div class="glance">
-            {data.error && (
-              <p class="sentence bad" role="alert">
-                This event could not be applied, so access has not changed: {data.error}
-              </p>
-            )}
-            {data.access && (
-              <p class="sentence">
-                {data.person && (
-                  <>
-                    <a href={linkTo(`people/${data.person.id}/subscription`)}>
-                      {data.person.name || data.person.email || 'Guest'}
-                    </a>
-                    :{' '}
-                  </>
-                )}
-                <Sentence>{data.access}</Sentence>
-              </p>
-            )}
-          </div>
+          <Summary event={data} />
           <Card>
             <Facts items={factsOf(data)} />
           </Card>
-          <Card title="Payload">
+          <details class="card">
+            <summary>Raw data</summary>
+            <Facts items={codesOf(data)} />
             <div class="actions">
               <Copy text={data.body} label="Copy payload" />
             </div>
@@ -65,28 +60,70 @@ export function EventScreen({ id }: { id: string }) {
             <section aria-label="Payload" class="body" tabIndex={0}>
               <pre>{pretty(data.body)}</pre>
             </section>
-          </Card>
+          </details>
         </>
       )}
     </Loaded>
   )
 }
 
+/** Who the event is about, and whether it has changed the access. */
+function Summary({ event: { type, eventAt, error, access, person } }: { event: BillingEvent }) {
+  const name = eventName(type)
+  return (
+    <div class="glance">
+      <p
+        class={`sentence ${error === null ? '' : 'bad'}`}
+        role={error === null ? undefined : 'alert'}
+      >
+        {person && (
+          <>
+            <a href={linkTo(`people/${person.id}/subscription`)}>
+              {person.name || person.email || guestName(person.id)}
+            </a>
+            {': '}
+          </>
+        )}
+        {person && name !== type ? name.charAt(0).toLowerCase() + name.slice(1) : name}
+        {eventAt && (
+          <>
+            {' on '}
+            <Day at={eventAt} />
+          </>
+        )}
+        .{error !== null && ' Not applied, so access has not changed.'}
+      </p>
+      {error !== null && <p>Reason: {error.replace(/^Error: /, '')}</p>}
+      {access && (
+        <p class="soft">
+          Access now: <Sentence>{access}</Sentence>
+        </p>
+      )}
+    </div>
+  )
+}
+
 function factsOf(event: BillingEvent): Fact[] {
-  const { eventId, appUserId, outcome, environment, receivedAt, eventAt, duplicates } = event
+  const { outcome, environment, receivedAt, eventAt, duplicates } = event
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
-  const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
-    ['Type', <code key="type">{event.type}</code>],
-    ['Event id', <code key="id">{eventId}</code>],
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
-    ['App user id', user ?? 'None'],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],
     ['Occurred', <Time key="at" at={eventAt} />],
     ['Received', <Time key="received" at={receivedAt} />],
     ['Duplicates', duplicates === 0 ? 'None' : `${duplicates}${payload}`],
     ['Timestamps', event.clockIsOff ? 'Implausible' : 'Plausible'],
+  ]
+}
+
+/** What the sender calls the event and its user. */
+function codesOf({ type, eventId, appUserId }: BillingEvent): Fact[] {
+  const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
+  return [
+    ['Type', <code key="type">{type}</code>],
+    ['Event id', <code key="id">{eventId}</code>],
+    ['App user id', user ?? 'None'],
   ]
 }
 

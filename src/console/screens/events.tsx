@@ -3,7 +3,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
 import { money, number, plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { EVENT_TYPES, eventName, storeName } from '../purchase-words.ts'
+import { EVENT_TYPES, eventName, productName, storeName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
@@ -61,7 +61,9 @@ function EventLog() {
                 keyOf={({ id }) => id}
                 order="-received"
                 empty={isFiltered ? 'No events match.' : 'No events yet.'}
-                detail={({ error }) => error && <small class="bad">{error}</small>}
+                detail={({ error }) =>
+                  error && <small class="bad">{error.replace(/^Error: /, '')}</small>
+                }
               />
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
@@ -100,7 +102,11 @@ const COLUMNS: Column<NamedEvent>[] = [
         <UserLink id={appUserId} names={names} tab="/subscription" />
       ),
   },
-  { name: 'Product', onPhone: 'omitted', cell: ({ productId }) => productId },
+  {
+    name: 'Product',
+    onPhone: 'omitted',
+    cell: (event) => event.productId && productName(event),
+  },
   { name: 'Price', onPhone: 'line', kind: 'number', cell: ({ price }) => price && money(price) },
   {
     name: 'Store',

@@ -126,12 +126,15 @@ function SignOut() {
       <Action run={ask}>Sign out</Action>
       {drafts.length > 0 && (
         <Dialog title="You have unsaved changes" onClose={() => setDrafts([])}>
-          <List items={drafts}>
-            {({ key, screen, savedAt }) => (
-              <li key={key}>
-                <span>{words(screen)}</span>
+          <List items={[...Map.groupBy(drafts, ({ screen }) => screen)]}>
+            {([screen, [newest, ...others]]) => (
+              <li key={screen}>
+                <span>
+                  {words(screen)}
+                  {others.length > 0 && `, ${others.length + 1} versions`}
+                </span>
                 <span class="soft">
-                  <Time at={savedAt} />
+                  <Time at={newest?.savedAt ?? null} />
                 </span>
               </li>
             )}

@@ -38,7 +38,7 @@ function Health({ overview, setup }: HealthProps) {
   const { instance: _name, ...components } = overview.ready
   return (
     <>
-      <Summary overview={overview} />
+      <Summary overview={overview} setup={setup} />
       <SetupChecklist overview={overview} setup={setup} />
       <Tiles overview={overview} />
       <Card title="Components" id="components">
@@ -69,7 +69,7 @@ function Health({ overview, setup }: HealthProps) {
   )
 }
 
-function Summary({ overview }: { overview: Overview }) {
+function Summary({ overview, setup }: HealthProps) {
   const failing = Object.entries(overview.ready).flatMap(([name, state]) =>
     state === 'failing' ? [name] : [],
   )
@@ -78,20 +78,23 @@ function Summary({ overview }: { overview: Overview }) {
       (name): Problem => [
         `${words(name)} is not working`,
         name === 'backup' ? linkTo('backups') : '#components',
+        'bad',
       ],
     ),
-    ...warningsIn(overview),
+    ...warningsIn(overview, setup),
   ]
   if (problems.length === 0) return <p class="sentence good">All systems operational.</p>
+  const isBad = problems.some(([, , tone]) => tone === 'bad')
   return (
     <section class="stack" aria-labelledby="problems">
-      <h2 id="problems" class={`sentence ${failing.length > 0 ? 'bad' : 'warn'}`}>
+      <h2 id="problems" class={`sentence ${isBad ? 'bad' : 'warn'}`}>
         Needs attention
       </h2>
       <List items={problems}>
-        {([text, href]) => (
+        {([text, href, tone]) => (
           <li key={text}>
             <a href={href}>{text}</a>
+            {tone === 'bad' && <Badge tone="bad">urgent</Badge>}
           </li>
         )}
       </List>
@@ -99,10 +102,14 @@ function Summary({ overview }: { overview: Overview }) {
   )
 }
 
-type Problem = [text: string, href: string]
+type Problem = [text: string, href: string, tone?: 'bad']
 
-/** Problems that do not stop the service. */
-function warningsIn({ events, mails, backup, rates, jobs, webhooks }: Overview): Problem[] {
+/** Problems that do not stop the service, most urgent first. */
+function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] {
+  const { events, mails, backup, rates, jobs, webhooks } = overview
+  // Otherwise the checklist names what is missing.
+  const isSetUp = !setup.isOpen(overview)
+  const { unacknowledgedSince } = setup
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)
   const warnings: [applies: boolean, ...Problem][] = [
@@ -110,15 +117,22 @@ function warningsIn({ events, mails, backup, rates, jobs, webhooks }: Overview):
       events.failed > 0,
       `${failed} failed billing ${events.failed === 1 ? 'event' : 'events'}`,
       linkTo('events', { outcome: 'failed' }),
+      'bad',
+    ],
+    [
+      unacknowledgedSince !== null && Date.now() - Date.parse(unacknowledgedSince) > DAY_MS,
+      'Google is about to refund unacknowledged purchases',
+      linkTo('purchases', { filter: 'unacknowledged' }),
+      'bad',
     ],
     [
       webhooks.failed > 0,
       `${plural(webhooks.failed, 'webhook endpoint')} disabled`,
       linkTo('webhooks'),
     ],
-    [!events.isConfigured, 'Billing events are rejected', linkTo('events')],
-    [!backup.latest, 'No backup yet', linkTo('backups')],
-    [!mails.isConfigured, 'E-mails are not sent', linkTo('live')],
+    [isSetUp && !events.isConfigured, 'Billing events are rejected', linkTo('events')],
+    [!backup.latest && (isSetUp || backup.schedule !== null), 'No backup yet', linkTo('backups')],
+    [isSetUp && !mails.isConfigured, 'E-mails are not sent', linkTo('live')],
     [areRatesOld, 'Currency rates are out of date', linkTo('rates')],
     [jobs.some(({ error }) => error !== null), 'A scheduled job failed', '#jobs'],
   ]
@@ -130,7 +144,7 @@ function Tiles({ overview }: { overview: Overview }) {
   const minutes = traffic.minutes
   const isFailing = overview.ready.backup === 'failing'
   const isBackupOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY_MS
-  const scheduleNote = backup.schedule ? 'Automatic' : 'Set BACKUP_SCHEDULE for automatic backups'
+  const scheduleNote = backup.schedule ? 'Automatic' : 'Not scheduled'
   const tiles: TileProps[] = [
     {
       to: linkTo('metrics'),

@@ -1,11 +1,12 @@
 import type { FoundUsers } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { guestName } from '../format.ts'
+import { guestName, words } from '../format.ts'
 import { ACCESS, placeName } from '../purchase-words.ts'
 import { filtersIn, linkTo, parts, query } from '../router.ts'
 import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { useSupportFacts } from './support-acts.tsx'
 import { UserScreen } from './user.tsx'
 import { USER_FILTERS, UserFilters } from './user-filters.tsx'
 
@@ -14,7 +15,7 @@ type FoundUser = FoundUsers['users'][number]
 /** Of the server. */
 const PAGE_SIZE = 50
 
-const COLUMNS: Column<FoundUser>[] = [
+const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   {
     name: 'User',
     cell: ({ id, email, name, emailVerified }) => (
@@ -31,7 +32,7 @@ const COLUMNS: Column<FoundUser>[] = [
     ),
   },
   { name: 'Status', onPhone: 'aside', cell: ({ status }) => <AccessBadge status={status} /> },
-  { name: 'Plan', onPhone: 'line', cell: ({ plan }) => plan },
+  { name: 'Plan', onPhone: 'line', cell: ({ plan }) => plan && (planNames[plan] ?? plan) },
   {
     name: 'Last seen',
     onPhone: 'line',
@@ -42,7 +43,7 @@ const COLUMNS: Column<FoundUser>[] = [
     onPhone: 'omitted',
     cell: ({ platform, country }) => placeName(platform, country) || null,
   },
-  { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => loginType },
+  { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => words(loginType) },
   { name: 'Registered', onPhone: 'omitted', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
 ]
 
@@ -56,6 +57,7 @@ function UserSearch() {
   const text = query.value.get('q') ?? ''
   const isFiltered = filtersIn(USER_FILTERS).search !== ''
   const path = `people${filtersIn(['q', ...USER_FILTERS]).search}`
+  const { planNames = {} } = useSupportFacts() ?? {}
   const { first, rows, next, total, loadMore } = usePages(path, usersIn)
   return (
     <>
@@ -77,7 +79,12 @@ function UserSearch() {
               </Empty>
             )}
             {rows.length > 0 && <ListBar noun="user" total={total} csv={path} isPersonal />}
-            <Table caption="Users" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
+            <Table
+              caption="Users"
+              columns={columnsFor(planNames)}
+              rows={rows}
+              keyOf={({ id }) => id}
+            />
             {hasMoreNames && (
               <p class="soft">More users have such a name. Enter another word of it.</p>
             )}

@@ -2,11 +2,12 @@ import type { Stores } from '../../features/billing/stores/stores.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import type { Json, ReplyOf } from '../api.ts'
 import { value, words } from '../format.ts'
-import { fieldWords } from '../purchase-words.ts'
+import { describeStatus, fieldWords } from '../purchase-words.ts'
 import { Badge, Card, CopyLine, Empty, type Fact, Facts, Time, TimeAgo } from '../ui/parts.tsx'
 
 export type FoundPurchase = ReplyOf<Stores['purchaseSearch']['find']>[number] & {
   owner: Json<AccountSummary> | null
+  plan: string | null
 }
 type State = FoundPurchase['state']
 
@@ -20,6 +21,11 @@ const LABELS: Record<string, string> = {
 }
 /** A time later than this is never reached. */
 const FOREVER_MS = Date.UTC(10_000, 0)
+
+export function StatusBadge({ purchase }: { purchase: Parameters<typeof describeStatus>[0] }) {
+  const [name, tone] = describeStatus(purchase)
+  return <Badge tone={tone}>{name}</Badge>
+}
 
 /** What the server knows about a purchase from Google itself. */
 export function AtGoogle({ atGoogle }: Pick<FoundPurchase, 'atGoogle'>) {

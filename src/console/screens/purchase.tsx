@@ -5,17 +5,17 @@ import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import {
   claimName,
+  endName,
   nameToAsk,
+  productName,
   sourceName,
-  statusName,
   storeName,
-  toneOf,
 } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Badge, Card, Copy, Empty, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
+import { Card, Copy, Empty, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { AtGoogle, type FoundPurchase, stateFacts } from './purchase-facts.tsx'
+import { AtGoogle, type FoundPurchase, StatusBadge, stateFacts } from './purchase-facts.tsx'
 import { AvailableAction, GivePurchase, UndoLink, useSupportFacts } from './support-acts.tsx'
 
 type CardProps = { purchase: FoundPurchase; reload: () => Promise<void> }
@@ -95,6 +95,7 @@ function Owner({ purchase }: { purchase: FoundPurchase }) {
 function PurchaseCards({ purchase, reload }: CardProps) {
   const { transactionId, productId, store, state, atGoogle, source, userId, owner, link } = purchase
   const facts = useSupportFacts()
+  const product = productName(purchase)
   const isKnownToGoogle = atGoogle !== null && atGoogle.goneAt === null
   const canAsk = store === 'APP_STORE' || (store === 'PLAY_STORE' && isKnownToGoogle)
   const ask = async () => {
@@ -109,7 +110,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
   }
   return (
     <>
-      <Card title={productId ?? 'Unknown product'}>
+      <Card title={product}>
         <Facts items={factsOf(purchase)} />
         {canEdit.value && (
           <div class="actions">
@@ -123,7 +124,7 @@ function PurchaseCards({ purchase, reload }: CardProps) {
             {source !== 'granted' && (
               <GivePurchase
                 transactionId={transactionId}
-                productId={productId}
+                product={productId === null ? 'this purchase' : product}
                 loser={userId === null ? null : owner?.email || 'The guest who has it now'}
                 reload={reload}
               />
@@ -144,11 +145,11 @@ function PurchaseCards({ purchase, reload }: CardProps) {
 }
 
 function factsOf(purchase: FoundPurchase): Fact[] {
-  const { transactionId, environment, store, status, startedAt, endsAt, willRenew } = purchase
-  const { active, userId } = purchase
+  const { transactionId, productId, environment, store, startedAt, endsAt, userId } = purchase
   const claim = userId === null ? null : claimName(purchase)
   return [
-    ['Status', <Badge key="status" tone={toneOf(purchase)} children={statusName(status)} />],
+    ['Status', <StatusBadge key="status" purchase={purchase} />],
+    ...(productId === null ? [] : [['Product', productId] as Fact]),
     ['Environment', environment],
     ['Store', storeName(store)],
     ['Source', sourceName(purchase)],
@@ -161,8 +162,7 @@ function factsOf(purchase: FoundPurchase): Fact[] {
     ],
     ...linkFacts(purchase),
     ['Started', <Time key="started" at={startedAt} />],
-    [active ? 'Ends' : 'Ended', endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
-    ['Renews', willRenew ? 'yes' : 'no'],
+    [endName(purchase), endsAt === null ? 'Never' : <Time key="ends" at={endsAt} />],
     [
       'Transaction id',
       <>

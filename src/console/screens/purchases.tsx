@@ -1,12 +1,12 @@
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { claimName, sourceName, statusName, toneOf } from '../purchase-words.ts'
+import { claimName, endName, productName, sourceName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Field, SelectField } from '../ui/fields.tsx'
-import { Action, Badge, Time, Title } from '../ui/parts.tsx'
+import { Action, Badge, Day, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
-import type { FoundPurchase } from './purchase-facts.tsx'
+import { type FoundPurchase, StatusBadge } from './purchase-facts.tsx'
 
 type Filter = Record<string, string>
 
@@ -107,7 +107,7 @@ function Results({ filter, search }: { filter: Filter; search: string }) {
               <ListBar noun="purchase" total={total} csv={path} isPersonal />
               <Table
                 caption="Purchases"
-                columns={isSortable ? SORTABLE : COLUMNS}
+                columns={columnsFor(isSortable)}
                 rows={rows}
                 keyOf={(row) => row.id}
                 order="transaction"
@@ -130,33 +130,33 @@ function rowsOf({ purchases }: PurchasesPage): Row[] {
   return purchases.map((one) => ({ ...one, id: `${one.environment} ${one.transactionId}` }))
 }
 
-const TRANSACTION: Column<Row> = {
-  name: 'Transaction',
-  onPhone: 'line',
-  cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
-}
-const COLUMNS: Column<Row>[] = [
+/** Purchases that Google reports have another order. */
+const columnsFor = (isSortable: boolean): Column<Row>[] => [
   { name: 'Owner', cell: (row) => <OwnerOf purchase={row} /> },
   {
     name: 'Status',
     onPhone: 'aside',
     cell: (row) => (
       <>
-        <Badge tone={toneOf(row)}>{statusName(row.status)}</Badge>{' '}
-        {row.environment === 'sandbox' && <Badge>sandbox</Badge>}
+        <StatusBadge purchase={row} /> {row.environment === 'sandbox' && <Badge>sandbox</Badge>}
         <SinceAtGoogle purchase={row} />
       </>
     ),
   },
-  { name: 'Product', onPhone: 'line', cell: ({ productId }) => productId ?? 'Unknown product' },
-  TRANSACTION,
+  {
+    name: 'Product',
+    onPhone: 'line',
+    cell: productName,
+  },
+  {
+    name: 'Transaction',
+    onPhone: 'line',
+    cell: ({ transactionId }) => <span class="mono">{transactionId}</span>,
+    ...(isSortable && { sort: 'transaction' }),
+  },
   { name: 'Source', onPhone: 'omitted', cell: (row) => sourceName(row) },
-  { name: 'Ends', cell: ({ endsAt }) => (endsAt === null ? 'no end' : <Time at={endsAt} />) },
+  { name: 'Renewal or end', onPhone: 'line', cell: (row) => <End purchase={row} /> },
 ]
-/** Purchases that Google reports have another order. */
-const SORTABLE = COLUMNS.map((column) =>
-  column === TRANSACTION ? { ...column, sort: 'transaction' } : column,
-)
 
 /** The owner, as the link to the purchase: customers of the same product are told apart by it. */
 function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
@@ -167,6 +167,16 @@ function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
         {ownerName(purchase) ?? 'Anonymous'}
       </a>
       {claim && <div class="soft">{claim}</div>}
+    </>
+  )
+}
+
+function End({ purchase }: { purchase: FoundPurchase }) {
+  const { endsAt } = purchase
+  if (endsAt === null) return <>Never ends</>
+  return (
+    <>
+      {endName(purchase)} <Day at={endsAt} />
     </>
   )
 }

@@ -19,7 +19,7 @@ export function SettingsScreen() {
         kind="settings"
         title="Settings"
         readable={withRulesInPlace}
-        findWarnings={(content) => send('preview/settings/warnings', { content })}
+        findWarnings={findWarnings}
         preview={(content) => <Preview content={content} />}
       >
         {({ draft, setDraft, schema }) => (
@@ -54,6 +54,12 @@ export function SettingsScreen() {
       </Publishing>
     </SurroundingsContext.Provider>
   )
+}
+
+/** The server's warnings, with settings as the screen names them: `Hard paywall, rule 1 …`. */
+async function findWarnings(content: StoredSettings): Promise<string[]> {
+  const warnings = await send<string[]>('preview/settings/warnings', { content })
+  return warnings.map((warning) => warning.replace(/^[\w.]+(?=, rule \d)/, words))
 }
 
 /** Without empty lists, which the server does not store either. */

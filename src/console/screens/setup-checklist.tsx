@@ -20,46 +20,65 @@ type Step = {
 
 const DISMISSED = 'homeport-checklist-dismissed'
 
-/** What the checklist needs besides the overview. */
+/** What the overview needs to know about the setup, and whether the checklist shows. */
 export function useSetup() {
+  const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null)
   const operators = useRemote<ReplyOf<Operators['accounts']['list']>>('operators')
   const stores = useRemote<ReplyOf<StoresService['status']['read']>>('stores')
   const isSettled = [operators, stores].every(({ data, error }) => data !== null || error !== null)
   const hasStore =
     stores.data !== null && (stores.data.apps.length > 0 || stores.data.play !== null)
-  return { isSettled, hasStore, operators: operators.data?.length ?? 0 }
+  const stepsOf = (overview: Json<Overview>) =>
+    stepsFor(overview, hasStore, operators.data?.length ?? 0)
+  return {
+    isSettled,
+    unacknowledgedSince: stores.data?.play?.oldestUnacknowledgedAt ?? null,
+    stepsOf,
+    isOpen: (overview: Json<Overview>) =>
+      !isDismissed && stepsOf(overview).some(({ isDone }) => !isDone),
+    dismiss: () => {
+      localStorage.setItem(DISMISSED, 'yes')
+      setDismissed(true)
+    },
+  }
 }
 
 type ChecklistProps = { overview: Json<Overview>; setup: ReturnType<typeof useSetup> }
 
 /** The steps of a new installation. Shows nothing once all are done, or after it is dismissed. */
 export function SetupChecklist({ overview, setup }: ChecklistProps) {
-  const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null)
-  const steps = stepsFor(overview, setup.hasStore, setup.operators)
-  const dismiss = () => {
-    localStorage.setItem(DISMISSED, 'yes')
-    setDismissed(true)
-  }
+  if (!setup.isOpen(overview)) return null
+  const steps = setup.stepsOf(overview)
   const open = steps.filter(({ isDone }) => !isDone)
-  if (open.length === 0 || isDismissed) return null
+  const done = steps.filter(({ isDone }) => isDone)
   return (
     <section class="card" aria-labelledby="setup">
       <h2 id="setup">Finish the setup: {plural(open.length, 'step')} left</h2>
-      <List items={steps}>
-        {({ title, isDone, hint, guide, screen }) => (
+      <List items={open}>
+        {({ title, hint, guide, screen }) => (
           <li key={title}>
             {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
-            <Badge tone={isDone ? 'good' : 'plain'}>{isDone ? 'done' : 'to do'}</Badge>
-            {!isDone && (
-              <span class="wide soft">
-                {hint} See <code>{guide}</code>.
-              </span>
-            )}
+            <span class="wide soft">
+              {hint} See <code>{guide}</code>.
+            </span>
           </li>
         )}
       </List>
+      {done.length > 0 && (
+        <details>
+          <summary>{plural(done.length, 'step')} done</summary>
+          <List items={done}>
+            {({ title, screen }) => (
+              <li key={title}>
+                {screen ? <a href={linkTo(screen)}>{title}</a> : <span>{title}</span>}
+                <Badge tone="good">done</Badge>
+              </li>
+            )}
+          </List>
+        </details>
+      )}
       <div class="actions">
-        <button type="button" class="quiet" onClick={dismiss}>
+        <button type="button" class="quiet" onClick={setup.dismiss}>
           Dismiss
         </button>
       </div>

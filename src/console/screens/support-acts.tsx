@@ -3,6 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import type { SupportFacts } from '../../features/billing/admin.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
+import { me } from '../operator.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
@@ -24,9 +25,10 @@ type AvailableProps = {
   run: () => Promise<unknown>
 }
 
-/** A button that is disabled while a setting is missing, with the reason beside it. */
+/** A button that is disabled while a setting is missing. Owners see which; others cannot set it. */
 export function AvailableAction({ unavailable, label, run }: AvailableProps) {
   const id = useId()
+  const isOwner = me.value?.role === 'owner'
   if (unavailable === null || unavailable === undefined) return <Action run={run}>{label}</Action>
   return (
     <span class="unavailable">
@@ -34,7 +36,7 @@ export function AvailableAction({ unavailable, label, run }: AvailableProps) {
         {label}
       </button>{' '}
       <small class="soft" id={id}>
-        {unavailable}
+        {isOwner ? unavailable : 'Not set up. Ask an owner.'}
       </small>
     </span>
   )
@@ -166,11 +168,11 @@ function Holder({ id }: { id: string }) {
 /** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
 export function GivePurchase(props: {
   transactionId: string
-  productId: string | null
+  product: string
   loser: string | null
   reload: Reload
 }) {
-  const { transactionId, productId, loser, reload } = props
+  const { transactionId, product, loser, reload } = props
   const [user, setUser] = useState('')
   return (
     <Act
@@ -185,8 +187,7 @@ export function GivePurchase(props: {
       }}
     >
       <p>
-        The user gets {productId ?? 'this purchase'} immediately, regardless of{' '}
-        <code>PURCHASE_TRANSFER</code>.{' '}
+        The user gets {product} immediately, regardless of <code>PURCHASE_TRANSFER</code>.{' '}
         {loser === null ? 'It has no owner now.' : `${loser} loses it and is notified by e-mail.`}
       </p>
       <TextField

@@ -4,16 +4,16 @@ import type { Difference } from '../../lib/differences.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
-import { plural, words } from '../format.ts'
+import { durationName, plural, words } from '../format.ts'
 import { canEdit, me } from '../operator.ts'
 import {
   claimName,
+  endName,
   eventName,
   fieldWords,
+  productName,
   sourceName,
-  statusName,
   storeName,
-  toneOf,
 } from '../purchase-words.ts'
 import { linkTo, query } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -21,6 +21,7 @@ import { showMessage } from '../ui/messages.tsx'
 import { Badge, Card, Empty, List, Sentence, Time } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { GrantAccess, RevokeOrRestore } from './granted-access.tsx'
+import { StatusBadge } from './purchase-facts.tsx'
 import { AvailableAction, LinkPurchase, UndoLink, useSupportFacts } from './support-acts.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
@@ -140,27 +141,31 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
   )
 }
 
-type CardProps = { purchase: Purchase; userId: string; reload: () => Promise<void> }
+type CardProps = {
+  purchase: Purchase
+  userId: string
+  reload: () => Promise<void>
+}
 
 function PurchaseCard({ purchase, userId, reload }: CardProps) {
   const [isExpanded, setExpanded] = useState(false)
-  const { productId, store, transactionId, active, status, startedAt, endsAt, events } = purchase
-  const { grant, link, entitlementIds } = purchase
+  const { store, transactionId, active, startedAt, endsAt, events } = purchase
+  const { grant, link, entitlementIds, replacedBy } = purchase
   const shown = isExpanded ? events : events.slice(0, 10)
   return (
-    <Card title={grant === null ? (productId ?? 'Unknown product') : `Granted: ${entitlementIds}`}>
+    <Card title={grant === null ? productName(purchase) : `Granted: ${entitlementIds}`}>
       <p>
-        <Badge tone={toneOf(purchase)}>{statusName(status)}</Badge>{' '}
+        <StatusBadge purchase={purchase} />{' '}
         <span class="soft">
           {storeName(store)}, transaction{' '}
           <a href={linkTo(`purchases/${encodeSegment(transactionId)}`)}>{transactionId}</a>, started{' '}
           <Time at={startedAt} />
           {endsAt && (
             <>
-              , {active ? 'until' : 'ended'} <Time at={endsAt} />
+              , {endName(purchase).toLowerCase()} <Time at={endsAt} />
             </>
           )}
-          {purchase.replacedBy && <>, replaced by {purchase.replacedBy}</>}
+          {replacedBy && <>, replaced by {replacedBy}</>}
         </span>
       </p>
       <p class="soft">
@@ -190,7 +195,15 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
           <UndoLink transactionId={transactionId} link={link} reload={reload} />
         </div>
       )}
-      <List items={shown}>{(event) => <PurchaseEvent key={event.eventId} event={event} />}</List>
+      <List items={shown}>
+        {(event) => (
+          <PurchaseEvent
+            key={event.eventId}
+            event={event}
+            isFirst={!purchase.isCut && event === events.at(-1)}
+          />
+        )}
+      </List>
       {shown.length < events.length && (
         <button type="button" onClick={() => setExpanded(true)}>
           Show all {events.length} events
@@ -201,9 +214,11 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
   )
 }
 
-function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
+type EventProps = { event: Purchase['events'][number]; isFirst: boolean }
+
+function PurchaseEvent({ event, isFirst }: EventProps) {
   const { eventId, type, outcome, at, receivedAt, changes, linkedTo, support } = event
-  const isLate = Date.parse(receivedAt) - Date.parse(at) > HOUR_MS
+  const lateMs = Date.parse(receivedAt) - Date.parse(at)
   const isFailed = outcome === 'failed'
   return (
     <li>
@@ -211,12 +226,8 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
       {isFailed && <Badge tone="bad">failed</Badge>}
       <span class="soft">
         <Time at={at} />
-        {isLate && (
-          <>
-            , received only on <Time at={receivedAt} />: until then, access followed the earlier
-            events
-          </>
-        )}
+        {lateMs > HOUR_MS && `, received ${durationName(lateMs)} late`}
+        {lateMs > HOUR_MS && !isFirst && '; until then, access followed the earlier events'}
       </span>
       {linkedTo !== null && (
         <span>

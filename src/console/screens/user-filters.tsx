@@ -69,7 +69,11 @@ export function UserFilters({ total }: { total: number | null }) {
           'Status',
           Object.entries(ACCESS).map(([status, [name]]) => [status, name]),
         )}
-        {choice('plan', 'Plan', facts?.plans.map((code) => [code, code]) ?? [])}
+        {choice(
+          'plan',
+          'Plan',
+          facts?.plans.map((code) => [code, facts.planNames[code] ?? code]) ?? [],
+        )}
         {choice('guest', 'Account', [
           ['false', 'Registered'],
           ['true', 'Guest'],

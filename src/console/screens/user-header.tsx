@@ -69,3 +69,27 @@ function lastSeen(stored: string | null, sessions: UserDetails['sessions']): str
   const used = sessions.map(({ lastUsedAt }) => lastUsedAt)
   return [stored ?? '', ...used].toSorted().at(-1) || null
 }
+
+/** Shown instead of the header. Other records may still name a deleted user. */
+export function UnknownUser({ id }: { id: string }) {
+  return (
+    <>
+      <Title>Deleted or unknown user</Title>
+      <p>
+        No user has the id <span class="mono">{id}</span>. If the account was deleted, its purchases
+        and the audit log may still name it.
+      </p>
+      <div class="actions">
+        <a class="button" href={linkTo('people')}>
+          Back to People
+        </a>
+        <a class="button" href={linkTo('purchases', { id })}>
+          Search purchases
+        </a>
+        <a class="button" href={linkTo('audit', { target: id })}>
+          Search audit
+        </a>
+      </div>
+    </>
+  )
+}

@@ -5,7 +5,7 @@ import { words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo } from '../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 import { ActiveSubscriptions } from './active-subscriptions.tsx'
@@ -13,7 +13,7 @@ import { TimelineScreen } from './timeline.tsx'
 import { UserUsage } from './usage.tsx'
 import { UserData } from './user-data.tsx'
 import { UserFiles } from './user-files.tsx'
-import { type UserDetails, UserHeader } from './user-header.tsx'
+import { UnknownUser, type UserDetails, UserHeader } from './user-header.tsx'
 import { UserNotes } from './user-notes.tsx'
 
 type AccountProps = { details: UserDetails; reload: Remote<UserDetails>['reload'] }
@@ -39,7 +39,8 @@ export function UserScreen({ id }: { id: string }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
   const panel = useScrollToTab(current)
-  if (details.error instanceof ApiError && details.error.status === 404) return <UnknownUser />
+  if (details.error instanceof ApiError && details.error.status === 404)
+    return <UnknownUser id={id} />
   return (
     <Loaded from={details}>
       {(data) => {
@@ -84,19 +85,6 @@ function useScrollToTab(current: string) {
     if (panel.current.getBoundingClientRect().top < belowTabs) panel.current.scrollIntoView()
   }, [current])
   return panel
-}
-
-function UnknownUser() {
-  return (
-    <>
-      <Title>Deleted or unknown user</Title>
-      <div class="actions">
-        <a class="button" href={linkTo('people')}>
-          Back to People
-        </a>
-      </div>
-    </>
-  )
 }
 
 function Account({ details, reload }: AccountProps) {

@@ -21,7 +21,7 @@ export function Changes({ changes, choice }: { changes: Difference[]; choice?: C
 }
 
 /** `Hard paywall: no → yes`. */
-export function Change({ path, before, after }: Difference) {
+function Change({ path, before, after }: Difference) {
   return (
     <>
       <strong>{labelOf(path)}</strong>:{' '}

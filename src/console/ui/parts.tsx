@@ -115,7 +115,7 @@ export function Time({ at }: { at: string | null }) {
 }
 
 /** A day in the browser's time zone; the tooltip is the exact time, locally and in UTC. */
-function Day({ at }: { at: string }) {
+export function Day({ at }: { at: string }) {
   return (
     <time dateTime={at} title={`${time(at)} (${utc(at)})`}>
       {day(at)}

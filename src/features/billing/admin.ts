@@ -8,6 +8,7 @@ import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/conso
 import { slicesOf, withoutSearchTexts } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
+import { planTitle, planTitleOf } from './access/access-sentence.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import type { Billing } from './inbox/event-inbox.ts'
@@ -39,6 +40,8 @@ export type SupportFacts = {
   entitlements: string[]
   /** The codes of the plans that a purchase can give. */
   plans: string[]
+  /** The plans' names, such as `Pro, monthly`, by code. */
+  planNames: Record<string, string>
 }
 
 const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
@@ -147,9 +150,11 @@ export function billingAdmin(deps: BillingAdminDeps) {
   /** A page of events. The first page has the total. */
   async function listEvents(filter: EventFilter) {
     const { events, ...page } = await eventSearch.find(filter)
+    const { plans } = await listPlans([])
+    const withFacts = await eventSearch.withFacts(events)
     return {
       ...page,
-      events: await eventSearch.withFacts(events),
+      events: withFacts.map((one) => ({ ...one, plan: planTitleOf(one, plans) })),
       total: filter.after === undefined ? await eventSearch.count(filter) : null,
       names: await namesOf(events.map(({ appUserId }) => appUserId)),
     }
@@ -180,6 +185,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
       askGooglePlay: stores.play === null ? NO_PLAY : null,
       plans: plans.map(({ code }) => code).filter((code) => code !== 'free'),
+      planNames: Object.fromEntries(plans.map((plan) => [plan.code, planTitle(plan)])),
       entitlements: [...new Set(ids)].filter((id) => id !== 'free').toSorted(),
     }
   }

@@ -1,4 +1,5 @@
 import type { PurchaseAccess } from '../purchases/access.ts'
+import { type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** What is known about a user in one environment. */
 type AccessFacts = {
@@ -27,7 +28,7 @@ const ADVERBS: Record<string, string> = {
 const STORES: Record<string, string> = {
   APP_STORE: 'the App Store',
   MAC_APP_STORE: 'the Mac App Store',
-  PLAY_STORE: 'the Play Store',
+  PLAY_STORE: 'Google Play',
   STRIPE: 'Stripe',
   AMAZON: 'Amazon',
   PROMOTIONAL: 'a promotion',
@@ -64,9 +65,23 @@ export function describeFailure(receivedAt: Date): string {
   return `An event received on ${formatTime(receivedAt.getTime())} could not be applied and is not considered.`
 }
 
-/** `Pro, monthly`; granted access has no billing period. */
-function describePlan({ code, name, duration }: NamedPlan, { grant }: PurchaseAccess): string {
-  const adverb = grant === null ? ADVERBS[duration] : undefined
+/** The title of the plan that a purchase gives; null if its product belongs to none. */
+export function planTitleOf(
+  purchase: Offer,
+  plans: (PurchasablePlan & NamedPlan)[],
+): string | null {
+  const plan = planOf(purchase, plans)
+  return plan ? describePlan(plan, purchase) : null
+}
+
+/** Granted access has no billing period. */
+function describePlan(plan: NamedPlan, { grant }: Pick<Offer, 'grant'>): string {
+  return grant === null ? planTitle(plan) : plan.name || plan.code
+}
+
+/** `Pro, monthly`. */
+export function planTitle({ code, name, duration }: NamedPlan): string {
+  const adverb = ADVERBS[duration]
   const isNamed = adverb !== undefined && name.toLowerCase().includes(adverb)
   return [name || code, ...(adverb && !isNamed ? [adverb] : [])].join(', ')
 }

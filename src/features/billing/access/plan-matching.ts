@@ -14,6 +14,9 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
+/** The fields of a purchase that match it to a plan. */
+export type Offer = Pick<Purchase, 'priceId' | 'productId' | 'entitlementIds' | 'grant'>
+
 /**
  * A product that has active purchases but belongs to no plan. `lines`: the number of purchases;
  * `customerId`: the customer of one of them.
@@ -34,7 +37,7 @@ const MAX_REPORTED = 1_000
  * entitlement whose id is the plan's code.
  */
 export function planOf<Plan extends PurchasablePlan>(
-  { priceId, productId, entitlementIds, grant }: Purchase,
+  { priceId, productId, entitlementIds, grant }: Offer,
   plans: Plan[],
 ): Plan | undefined {
   const products = [productId, productId?.split(':')[0]]

@@ -9,7 +9,12 @@ import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
 import { accessStatusOf } from './access-search.ts'
-import { describeFailure, explainAccess, isEffectivelyForever } from './access-sentence.ts'
+import {
+  describeFailure,
+  explainAccess,
+  isEffectivelyForever,
+  planTitleOf,
+} from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { planOf } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
@@ -90,10 +95,11 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   async function read(userId: string, environment: Environment) {
-    const { explanation, purchases, ids, heldBy } = await assess(userId, environment)
+    const { explanation, purchases, plans, ids, heldBy } = await assess(userId, environment)
     const shown = []
     for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
-      shown.push(await describe(purchase, purchases, ids))
+      const plan = planTitleOf(purchase, plans)
+      shown.push({ ...(await describe(purchase, purchases, ids)), plan })
     }
     return {
       environment,
@@ -172,6 +178,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       store,
       status,
       active,
+      access: accessStatusOf([purchase]),
       source: sourceOf(purchase),
       grant: purchase.grant,
       entitlementIds: purchase.entitlementIds,

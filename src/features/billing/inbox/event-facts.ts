@@ -1,26 +1,57 @@
+import { isRefund } from '../purchases/refunds.ts'
+import type { BillingEvent } from './event.ts'
 import { readStoredEvent } from './stored-event.ts'
+import type { Support } from './support.ts'
 
 /** An amount in a currency, as the store or the provider has reported it. */
 type Money = { amount: number; currency: string }
 
-/** What an event says about the purchase, for lists. */
-export type EventFacts = { store: string | null; productId: string | null; price: Money | null }
+/** Events that report a payment. Others may name the price too, but no money has moved. */
+const PAYMENTS = new Set([
+  'INITIAL_PURCHASE',
+  'RENEWAL',
+  'NON_RENEWING_PURCHASE',
+  'REFUND_REVERSED',
+])
 
-const UNKNOWN: EventFacts = { store: null, productId: null, price: null }
+/** What an event says about the purchase, for lists. */
+export type EventFacts = {
+  store: string | null
+  productId: string | null
+  priceId: string | null
+  entitlementIds: string[]
+  grant: Support | null
+  price: Money | null
+}
+
+const UNKNOWN: EventFacts = {
+  store: null,
+  productId: null,
+  priceId: null,
+  entitlementIds: [],
+  grant: null,
+  price: null,
+}
 
 /** The facts in the body of a row of the log; unknown for a body that is erased or cannot be read. */
 export function eventFacts(provider: string, body: Uint8Array): EventFacts {
   try {
     const event = readStoredEvent(provider, body)
     if (event === null) return UNKNOWN
-    const { store, productId, price, paid } = event
-    if (paid !== null) {
-      const { currency, amount } = paid
-      return { store, productId, price: { currency, amount: amount / 1000 } }
-    }
-    const inDollars = price === null ? null : { amount: price, currency: 'USD' }
-    return { store, productId, price: inDollars }
+    const { store, productId, priceId, entitlementIds, support: grant } = event
+    return { store, productId, priceId, entitlementIds, grant, price: moneyMoved(event) }
   } catch {
     return UNKNOWN
   }
+}
+
+/** What was paid, or as a negative amount paid back; null for an event of another kind. */
+function moneyMoved(event: BillingEvent): Money | null {
+  const { type, price, paid } = event
+  const isPaidBack = isRefund(event)
+  if (!isPaidBack && !PAYMENTS.has(type)) return null
+  const inDollars = price === null ? null : { amount: price, currency: 'USD' }
+  const money = paid === null ? inDollars : { amount: paid.amount / 1000, currency: paid.currency }
+  if (money === null || money.amount === 0) return null
+  return isPaidBack ? { ...money, amount: -Math.abs(money.amount) } : money
 }

@@ -2,8 +2,10 @@ import type { OrderedEvent } from './event-order.ts'
 import { isForEarlierPeriod } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 
+type RefundSign = Pick<OrderedEvent, 'type' | 'cancelReason' | 'price'>
+
 /** Providers report most refunds as cancellations. */
-export function isRefund({ type, cancelReason, price }: OrderedEvent): boolean {
+export function isRefund({ type, cancelReason, price }: RefundSign): boolean {
   if (type !== 'CANCELLATION') return type === 'REFUND'
   return (
     cancelReason === 'CUSTOMER_SUPPORT' ||

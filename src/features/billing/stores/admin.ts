@@ -6,6 +6,8 @@ import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
 import { allow, CONSOLE_API, operatorOf } from '../../../platform/http/console-guard.ts'
 import { slicesOf } from '../../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
+import { planTitleOf } from '../access/access-sentence.ts'
+import type { PlanLike } from '../access/subscription.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import { type FoundPurchase, PURCHASE_FILTERS, PURCHASE_ORDERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
@@ -16,6 +18,7 @@ type StoreAdminDeps = {
   findUser: (userId: string) => Promise<unknown>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
+  listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[] }>
 } & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
 
 const ENVIRONMENTS = ['production', 'sandbox'] as const
@@ -49,6 +52,7 @@ const MAX_FOUND = 100
 /** Console routes for the stores and their purchases. */
 export function storeAdmin(deps: StoreAdminDeps) {
   const { stores, findUser, userIdOf, record, exportCsv, namesOf } = deps
+  const { listPlans } = deps
   const { status, purchaseSearch, actions } = stores
   return new Elysia({ name: 'store-admin', prefix: CONSOLE_API })
     .get('/stores', async () => data(await status.read()), allow('reader'))
@@ -152,10 +156,12 @@ export function storeAdmin(deps: StoreAdminDeps) {
     return { purchases: theirs.length > 0 ? theirs : await purchaseSearch.find(id), next: null }
   }
 
-  function withOwners(purchases: FoundPurchase[]) {
+  async function withOwners(purchases: FoundPurchase[]) {
+    const { plans } = await listPlans([])
     return Promise.all(
       purchases.map(async (purchase) => ({
         ...purchase,
+        plan: planTitleOf(purchase.state, plans),
         owner: purchase.userId === null ? null : await findUser(purchase.userId),
       })),
     )

@@ -168,7 +168,7 @@ test.each(Object.entries(STORIES))('explains access when %s', async (_name, stor
 test.each([
   ['APP_STORE', 'the App Store'],
   ['MAC_APP_STORE', 'the Mac App Store'],
-  ['PLAY_STORE', 'the Play Store'],
+  ['PLAY_STORE', 'Google Play'],
   ['STRIPE', 'Stripe'],
   ['AMAZON', 'Amazon'],
   ['RC_BILLING', 'web billing'],

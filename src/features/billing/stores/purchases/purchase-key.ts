@@ -12,6 +12,11 @@ export function transactionIdIn(text: string): string {
   return /^gpa\./i.test(id) ? id.toUpperCase() : id
 }
 
+/** Whether an operator has typed an order id of Google's. */
+export function isGoogleId(id: string): boolean {
+  return transactionIdIn(id).startsWith('GPA.')
+}
+
 /** The keys that a purchase with an original transaction id, or with any of Google's order ids, may have. */
 export function keysOf(text: string): string[] {
   const original = originalIdIn(text)

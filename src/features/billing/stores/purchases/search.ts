@@ -2,6 +2,7 @@ import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import { createSemaphore } from '../../../../lib/semaphore.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
+import { accessStatusOf } from '../../access/access-search.ts'
 import { isEffectivelyForever } from '../../access/access-sentence.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
@@ -13,7 +14,7 @@ import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { Play } from '../google/play.ts'
 import type { Claims } from './claims.ts'
-import { keysOf, transactionIdIn, transactionOf } from './purchase-key.ts'
+import { isGoogleId, keysOf, transactionOf } from './purchase-key.ts'
 
 type PurchaseSearchDeps = {
   db: BillingDb
@@ -100,15 +101,12 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   /** The purchases of the customer with an app user id. */
   async function listOf(appUserId: string, limit: number) {
-    const [alias] = await db.read
-      .select()
-      .from(billingAliases)
-      .where(eq(billingAliases.appUserId, appUserId))
-    if (!alias) return []
+    const customerId = await customerIdOf(appUserId)
+    if (customerId === undefined) return []
     const rows = await db.read
       .select()
       .from(subscriptions)
-      .where(eq(subscriptions.customerId, alias.customerId))
+      .where(eq(subscriptions.customerId, customerId))
       .limit(limit)
     return Promise.all(rows.map(describe))
   }
@@ -230,37 +228,41 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return purchase
   }
 
-  /** A merged guest is no longer a user, but its id still belongs to the customer. */
-  async function isIdOf(customerId: string, appUserId: string): Promise<boolean> {
+  /** Whether the customer has submitted the purchase; a merged guest is still an id of the customer. */
+  async function isClaimedByOwner({ customerId, purchaseKey }: Row): Promise<boolean> {
+    const claimant = await claims.claimantOf(purchaseKey)
+    return claimant !== null && (await customerIdOf(claimant)) === customerId
+  }
+
+  async function customerIdOf(appUserId: string): Promise<string | undefined> {
     const [alias] = await db.read
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, appUserId))
-    return alias?.customerId === customerId
+    return alias?.customerId
   }
 
   /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
   async function describe(row: Row) {
-    const { purchaseKey } = row
     const purchase = assess(row)
-    const userId = await claims.ownerOf(db.read, purchaseKey)
-    const claimant = await claims.claimantOf(purchaseKey)
-    const { transactionId } = transactionOf(purchaseKey)
+    const userId = await claims.ownerOf(db.read, row.purchaseKey)
+    const { transactionId } = transactionOf(row.purchaseKey)
     return {
-      purchaseKey,
+      purchaseKey: row.purchaseKey,
       transactionId,
       environment: row.environment.toLowerCase(),
       store: purchase.store,
       productId: purchase.productId,
       status: purchase.status,
       active: purchase.active,
+      access: accessStatusOf([purchase]),
       startedAt: iso(purchase.startedAt),
       endsAt: iso(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
       source: sourceOf(purchase),
-      link: await claims.linkOf(purchaseKey),
+      link: await claims.linkOf(row.purchaseKey),
       userId,
-      isClaimed: userId !== null && claimant !== null && (await isIdOf(row.customerId, claimant)),
+      isClaimed: userId !== null && (await isClaimedByOwner(row)),
       state: purchaseIn(row.state as StoredPurchase),
       atGoogle: purchase.store === 'PLAY_STORE' ? await atGoogle(transactionId) : null,
     }
@@ -284,10 +286,6 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
 function tooMany() {
   return new AppError('unavailable', 'Other operators are searching. Try again in a few seconds.')
-}
-
-function isGoogleId(id: string): boolean {
-  return transactionIdIn(id).startsWith('GPA.')
 }
 
 function productKeyOf({ customerId, environment, state }: Row) {

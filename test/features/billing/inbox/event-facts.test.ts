@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test'
+import { eventFacts } from '../../../../src/features/billing/inbox/event-facts.ts'
+import { bodyOf, lifecycle } from '../../../support/billing.ts'
+
+const REFUND = { cancel_reason: 'CUSTOMER_SUPPORT' }
+const IN_EUROS = { price_in_purchased_currency: 8.99, currency: 'EUR' }
+
+test.each<[type: string, fields: Record<string, unknown>, amount: number | undefined]>([
+  ['INITIAL_PURCHASE', {}, 9.99],
+  ['INITIAL_PURCHASE', { price: 0, period_type: 'TRIAL' }, undefined],
+  ['RENEWAL', IN_EUROS, 8.99],
+  ['CANCELLATION', {}, undefined],
+  ['CANCELLATION', REFUND, -9.99],
+  ['CANCELLATION', { ...REFUND, ...IN_EUROS, price: -9.99 }, -8.99],
+  ['REFUND', {}, -9.99],
+  ['EXPIRATION', {}, undefined],
+  ['BILLING_ISSUE', {}, undefined],
+])('%s with %j moves %p', (type, fields, amount) => {
+  const body = JSON.stringify(bodyOf(lifecycle('ann', type, 1, fields)))
+  expect(eventFacts('revenuecat', Buffer.from(body)).price?.amount).toBe(amount)
+})
