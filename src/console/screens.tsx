@@ -1,24 +1,29 @@
 import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
-import { ApiKeysScreen } from './screens/api-keys.tsx'
-import { AuditScreen } from './screens/audit.tsx'
 import { BackupsScreen } from './screens/backups.tsx'
 import { EventsScreen } from './screens/events.tsx'
 import { FilesScreen } from './screens/files.tsx'
 import { KeysScreen } from './screens/keys.tsx'
 import { LiveScreen } from './screens/live.tsx'
 import { MeScreen } from './screens/me.tsx'
-import { OperatorsScreen } from './screens/operators.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
 import { PeopleScreen } from './screens/people.tsx'
 import { PurchasesScreen } from './screens/purchases.tsx'
 import { RatesScreen } from './screens/rates.tsx'
 import { UsageScreen } from './screens/usage.tsx'
 
-// The screens with the most code.
+// The screens with much code that few open.
 const AlertsScreen = loadedScreen(
   'Alerts',
   async () => (await import('./screens/alerts.tsx')).AlertsScreen,
+)
+const ApiKeysScreen = loadedScreen(
+  'API keys',
+  async () => (await import('./screens/api-keys.tsx')).ApiKeysScreen,
+)
+const AuditScreen = loadedScreen(
+  'Audit',
+  async () => (await import('./screens/audit.tsx')).AuditScreen,
 )
 const BusinessScreen = loadedScreen(
   'Business',
@@ -28,6 +33,10 @@ const FaqsScreen = loadedScreen('FAQs', async () => (await import('./screens/faq
 const MetricsScreen = loadedScreen(
   'Metrics',
   async () => (await import('./screens/metrics.tsx')).MetricsScreen,
+)
+const OperatorsScreen = loadedScreen(
+  'Operators',
+  async () => (await import('./screens/operators.tsx')).OperatorsScreen,
 )
 const PlansScreen = loadedScreen(
   'Plans',

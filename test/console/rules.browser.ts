@@ -134,6 +134,7 @@ browserTest(
     )
     await page.reload()
     await press(page, 'Restore')
+    await rules.nth(1).waitFor({ state: 'detached' })
     expect(await textOf(rules)).toBe('1. second@example.com below 3')
     await press(page, 'Discard changes')
     await context.close()
