@@ -118,7 +118,11 @@ const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
     onPhone: 'line',
     cell: ({ operator, origin }) => operator ?? `Command line, user ${origin}`,
   },
-  { name: 'Address', onPhone: 'line', cell: ({ operator, origin }) => operator && origin },
+  {
+    name: 'Address',
+    onPhone: 'line',
+    cell: ({ operator, origin }) => operator && <span class="address">{origin}</span>,
+  },
   { name: 'Time', onPhone: 'line', sort: '-at', cell: ({ at }) => <Time at={at} /> },
 ]
 

@@ -227,7 +227,11 @@ function PurchaseEvent({ event, isFirst }: EventProps) {
       <span class="soft">
         <Time at={at} />
         {lateMs > HOUR_MS && `, received ${durationName(lateMs)} late`}
-        {lateMs > HOUR_MS && !isFirst && '; until then, access followed the earlier events'}
+        {lateMs > HOUR_MS &&
+          !isFirst &&
+          (isFailed
+            ? '; access still follows the earlier events'
+            : '; until then, access followed the earlier events')}
       </span>
       {linkedTo !== null && (
         <span>
