@@ -151,6 +151,7 @@ const SPECIAL_CASE: Record<string, string> = {
   api: 'API',
   ai: 'AI',
   email: 'e-mail',
+  faqs: 'FAQs',
 }
 
 const STORE_NAMES: Record<string, string> = { 'app store': 'App Store', 'play store': 'Play Store' }

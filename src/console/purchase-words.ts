@@ -38,7 +38,8 @@ export function productName({ plan, productId }: Offer): string {
 /** Whether a purchase is expected to renew at its end. */
 export function endName({ active, access, willRenew }: State & { willRenew: boolean }): string {
   if (!active) return 'Ended'
-  return willRenew && access !== 'billing_issue' ? 'Renews' : 'Ends'
+  if (access === 'billing_issue') return 'Access until'
+  return willRenew ? 'Renews' : 'Ends'
 }
 
 /** Who has reported the purchase. */
