@@ -26,8 +26,7 @@ export function nameToAsk(store: string | null): string {
 /** What a purchase means to support, as for its user; one that has ended tells why. */
 export function describeStatus({ active, status, access }: State): [name: string, tone: Tone] {
   if (active && access !== null) return ACCESS[access]
-  const name = status.replaceAll('_', ' ')
-  return [name.charAt(0).toUpperCase() + name.slice(1), active ? 'good' : 'plain']
+  return [words(status), active ? 'good' : 'plain']
 }
 
 /** A purchase by its plan, else by its product. */
@@ -107,6 +106,11 @@ const OWN_TYPES: Record<string, string> = {
 
 export function eventName(type: string): string {
   return EVENT_TYPES[type] ?? OWN_TYPES[type] ?? type
+}
+
+/** Why an event was not applied, without the kind of the error. */
+export function failureReason(error: string): string {
+  return error.replace(/^Error: /, '')
 }
 
 /** The values of a purchase's fields in words. */

@@ -4,7 +4,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
 import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { eventName } from '../purchase-words.ts'
+import { eventName, failureReason } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { showMessage } from '../ui/messages.tsx'
 import {
@@ -93,7 +93,7 @@ function Summary({ event: { type, eventAt, error, access, person } }: { event: B
         )}
         .{error !== null && ' Not applied, so access has not changed.'}
       </p>
-      {error !== null && <p>Reason: {error.replace(/^Error: /, '')}</p>}
+      {error !== null && <p>Reason: {failureReason(error)}</p>}
       {access && (
         <p class="soft">
           Access now: <Sentence>{access}</Sentence>

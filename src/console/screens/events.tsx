@@ -3,7 +3,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
 import { money, number, plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { EVENT_TYPES, eventName, productName, storeName } from '../purchase-words.ts'
+import { EVENT_TYPES, eventName, failureReason, productName, storeName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
@@ -61,9 +61,7 @@ function EventLog() {
                 keyOf={({ id }) => id}
                 order="-received"
                 empty={isFiltered ? 'No events match.' : 'No events yet.'}
-                detail={({ error }) =>
-                  error && <small class="bad">{error.replace(/^Error: /, '')}</small>
-                }
+                detail={({ error }) => error && <small class="bad">{failureReason(error)}</small>}
               />
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (

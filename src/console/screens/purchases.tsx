@@ -158,7 +158,7 @@ const columnsFor = (isSortable: boolean): Column<Row>[] => [
   { name: 'Renewal or end', onPhone: 'line', cell: (row) => <End purchase={row} /> },
 ]
 
-/** The owner, as the link to the purchase: customers of the same product are told apart by it. */
+/** The owner, who distinguishes purchases of the same product, as the link to the purchase. */
 function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
   const claim = purchase.userId === null ? null : claimName(purchase)
   return (
