@@ -2,6 +2,7 @@ import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 
+// The tests share a server, so each asks for paths of its own.
 const FAQS = '/api/user/faqs/v1'
 const PLANS = '/api/user/pricing_plans/v1'
 const VERSIONS = '/api/user/content_version/v1'
@@ -34,13 +35,12 @@ independentTest('holds lines back while paused', async () => {
 
 independentTest('keeps an opened line open while others arrive', async () => {
   const { page, context } = await openLive()
-  const path = '/api/user/changes/v1'
-  await ask(path)
-  const line = lineOf(page, path).first()
+  await ask('/api/user/changes/v1')
+  const line = lineOf(page, '/api/user/changes/v1')
   await line.locator('summary').click()
   await line.getByText('"requestId":').waitFor()
-  await ask(VERSIONS)
-  await lineOf(page, VERSIONS).first().waitFor()
+  await ask('/api/user/app_settings/v1')
+  await lineOf(page, '/api/user/app_settings/v1').waitFor()
   expect(await page.locator('.line-log details[open]').count()).toBe(1)
   expect(await line.getByText('"requestId":').isVisible()).toBe(true)
   await context.close()
