@@ -38,7 +38,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
   await writeArchive(join(ROOT, 'dist', 'client.tgz'), await packPackage(await buildClient()))
   const result = await Bun.build({
     entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
-    plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutForge()],
+    plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutForge(), compressDocs()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: 'linked',
@@ -87,6 +87,19 @@ function leaveOutForge(): BunPlugin {
       build.onLoad({ filter: /node_modules\/acme-client\/src\/crypto\/forge\.js$/ }, () => ({
         contents: '',
         loader: 'js',
+      }))
+    },
+  }
+}
+
+/** `src/platform/http/docs.ts` unpacks them. */
+function compressDocs(): BunPlugin {
+  return {
+    name: 'compress-docs',
+    setup(build) {
+      build.onLoad({ filter: /node_modules\/swagger-ui-dist\/.*\.(js|css)$/ }, ({ path }) => ({
+        contents: compress(readFileSync(path)),
+        loader: 'file',
       }))
     },
   }

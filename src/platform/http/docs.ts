@@ -29,8 +29,16 @@ const start = (path: string) =>
 /** The files of the documentation pages. Nothing is loaded from other origins. */
 export function docsFiles() {
   return new Elysia({ name: 'docs-files' })
-    .get('/docs/script.js', () => send(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
-    .get('/docs/style.css', () => send(Bun.file(style), 'text/css; charset=utf-8'), hidden)
+    .get(
+      '/docs/script.js',
+      async () => send(await unpack(script), 'text/javascript; charset=utf-8'),
+      hidden,
+    )
+    .get(
+      '/docs/style.css',
+      async () => send(await unpack(style), 'text/css; charset=utf-8'),
+      hidden,
+    )
 }
 
 /**
@@ -78,7 +86,13 @@ export async function describeApi(
 
 const hidden = { detail: { hide: true } }
 
-function send(content: string | Blob, type: string): Response {
+/** A file of Swagger UI, which `scripts/build.ts` compresses. */
+async function unpack(path: string): Promise<Uint8Array> {
+  const bytes = await Bun.file(path).bytes()
+  return Bun.isStandaloneExecutable ? Bun.zstdDecompress(bytes) : bytes
+}
+
+function send(content: string | Uint8Array, type: string): Response {
   return new Response(content, {
     headers: { 'content-type': type, 'content-security-policy': CSP },
   })
