@@ -2,6 +2,8 @@ import type { Outcome } from './run.ts'
 import { type Sample, type Slope, slopeOf } from './slopes.ts'
 
 const MAX_LISTED = 20
+/** Caches take some minutes to fill, and the heap about half an hour. */
+const AGES = [5, 30]
 
 /** The outcome as Markdown, also for docs/measurements.md. */
 export function report(outcome: Outcome): string {
@@ -15,7 +17,14 @@ export function report(outcome: Outcome): string {
       faultRows(outcome),
     ),
     table(['action', 'count', 'p50 ms', 'p99 ms', 'longest s'], timeRows(outcome)),
-    table(['process', 'median', 'growth per hour within a process'], sampleRows(outcome)),
+    table(
+      [
+        'process',
+        'median',
+        ...AGES.map((age) => `growth per hour from minute ${age} of a process`),
+      ],
+      sampleRows(outcome),
+    ),
     table(['error in the log', 'times'], [...errors]),
     `Problems: ${problems.length}.`,
     ...problems.slice(0, MAX_LISTED).map((text) => `- ${text}`),
@@ -60,20 +69,15 @@ function timeRows({ times }: Outcome) {
 }
 
 function sampleRows({ samples }: Outcome) {
-  const memory = (sample: Sample) => sample.memory / 1e6
-  const descriptors = (sample: Sample) => sample.descriptors
-  return [
-    [
-      'resident memory, MB',
-      formatMedian(samples.map(memory)),
-      formatSlope(slopeOf(samples, memory)),
-    ],
-    [
-      'descriptors',
-      formatMedian(samples.map(descriptors)),
-      formatSlope(slopeOf(samples, descriptors)),
-    ],
-  ]
+  const values = {
+    'resident memory, MB': ({ memory }: Sample) => memory / 1e6,
+    descriptors: ({ descriptors }: Sample) => descriptors,
+  }
+  return Object.entries(values).map(([name, value]) => [
+    name,
+    formatMedian(samples.map(value)),
+    ...AGES.map((age) => formatSlope(slopeOf(samples, value, age))),
+  ])
 }
 
 function formatMedian(values: number[]): string {

@@ -37,7 +37,7 @@ export type Outcome = Awaited<ReturnType<typeof runSoak>>
 
 const SAMPLE_INTERVAL_MS = 5_000
 const MINUTE = 60_000
-const ROUNDS = 4
+const ROUNDS = 12
 
 /** Runs the load, one fault after the other, process samples, and the final verification. */
 export async function runSoak(options: SoakOptions) {
@@ -125,8 +125,8 @@ export async function runSoak(options: SoakOptions) {
 }
 
 /**
- * Faults that end the process occur in only one round of four, so that a process lives long enough
- * to judge its memory.
+ * Faults that end the process occur in only one round of twelve, so that a process lives for an hour and a half: long
+ * enough to judge its memory.
  */
 function* scheduleFaults(faults: Fault[]): Generator<Fault> {
   const nonFatal = faults.filter(({ endsProcess }) => !endsProcess)

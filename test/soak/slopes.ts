@@ -9,15 +9,17 @@ export type Sample = {
 
 export type Slope = { perHour: number; error: number }
 
-/** A new process still grows, so its first minutes do not count. */
-const WARM_UP = 5
-
 /**
- * How `value` grows per hour within a process, with its standard error: least squares over the medians of whole
- * minutes, with a separate level for each process. Null if no process ran long enough.
+ * How `value` grows per hour within a process older than `minAge` minutes, because a new one still grows, with its
+ * standard error: least squares over the medians of whole minutes, with a separate level for each process. Null if no
+ * process ran long enough.
  */
-export function slopeOf(samples: Sample[], value: (sample: Sample) => number): Slope | null {
-  const old = samples.filter(({ age }) => age >= WARM_UP)
+export function slopeOf(
+  samples: Sample[],
+  value: (sample: Sample) => number,
+  minAge: number,
+): Slope | null {
+  const old = samples.filter(({ age }) => age >= minAge)
   const minutes = Map.groupBy(
     old,
     ({ generation, minute }) => `${generation}/${Math.floor(minute)}`,

@@ -34,14 +34,14 @@ test('the slope is measured within each process, with a standard error', () => {
   const samples = [0, 1].flatMap((generation) =>
     Array.from({ length: 240 }, (_, at) => sampleOf(generation, at / 12)),
   )
-  const slope = slopeOf(samples, ({ memory }) => memory)
+  const slope = slopeOf(samples, ({ memory }) => memory, 5)
   expect(slope?.perHour).toBeCloseTo(6, 0)
   expect(slope?.error).toBeLessThan(0.5)
 })
 
 test('a new process has no slope', () => {
   const samples = Array.from({ length: 48 }, (_, at) => sampleOf(0, at / 12))
-  expect(slopeOf(samples, ({ memory }) => memory)).toBeNull()
+  expect(slopeOf(samples, ({ memory }) => memory, 5)).toBeNull()
 })
 
 /** Grows by 6 per hour with some noise, and starts higher in the second process. */
