@@ -38,7 +38,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
   await writeArchive(join(ROOT, 'dist', 'client.tgz'), await packPackage(await buildClient()))
   const result = await Bun.build({
     entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
-    plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutForge(), compressDocs()],
+    plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutUnused(), compressDocs()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: 'linked',
@@ -79,15 +79,21 @@ export function hidePaths(): BunPlugin {
   }
 }
 
-/** acme-client's former interface needs a library of 1.5 MB; we use the present one. */
-function leaveOutForge(): BunPlugin {
+/**
+ * acme-client's former interface needs a library of 1.5 MB; half of prom-client loads
+ * others at each start. We use neither.
+ */
+function leaveOutUnused(): BunPlugin {
   return {
-    name: 'leave-out-forge',
+    name: 'leave-out-unused',
     setup(build) {
-      build.onLoad({ filter: /node_modules\/acme-client\/src\/crypto\/forge\.js$/ }, () => ({
-        contents: '',
-        loader: 'js',
-      }))
+      build.onLoad(
+        {
+          filter:
+            /node_modules\/(acme-client\/src\/crypto\/forge|prom-client\/lib\/(cluster|defaultMetrics|pushgateway|summary))\.js$/,
+        },
+        () => ({ contents: '', loader: 'js' }),
+      )
     },
   }
 }

@@ -7,11 +7,11 @@ import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { sqliteColumns } from '../platform/db/sqlite/columns.ts'
+import { createDb } from '../platform/db/sqlite/create-db.ts'
 import { migrate, schemaVersion } from '../platform/db/sqlite/migrate.ts'
 import {
   copyDatabase,
   countAppliedMigrations,
-  createDb,
   isReplicated,
   openDatabase,
   reasonNotToOpen,

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, type Metric, Registry } from 'prom-client'
 
 /** Upper bounds in seconds: from a cached read to a client that gives up. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -24,14 +24,12 @@ export type Metrics = ReturnType<typeof createMetrics>
 export function createMetrics(readings: Reading[], instance: string | null = null) {
   const registry = new Registry()
   if (instance !== null) registry.setDefaultLabels({ homeport_instance: instance })
-  const requests = new Histogram({
-    name: 'homeport_http_request_duration_seconds',
-    help: 'Time from the request to its reply',
-    labelNames: ['method', 'route', 'status', 'code'],
-    buckets: BUCKETS,
-    registers: [registry],
-  })
-  for (const { name, help, read, label, isCounter } of readings) {
+  const requests = createRequestTimes()
+  registry.registerMetric(requests.metric as unknown as Metric)
+  for (const reading of readings) register(reading)
+  return { observeRequest: requests.observe, createCounter, render, read }
+
+  function register({ name, help, read, label, isCounter }: Reading) {
     const options = { name, help, registers: [registry], labelNames: label ? [label] : [] }
     if (isCounter) new Counter({ ...options, collect })
     else new Gauge({ ...options, collect })
@@ -45,13 +43,6 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
         for (const [key, count] of Object.entries(value)) this.inc({ [label ?? 'of']: key }, count)
     }
   }
-  return { observeRequest, createCounter, render, read }
-
-  /** `route` is the route pattern, `code` the code of the reply, if any. */
-  function observeRequest(labels: RequestLabels, seconds: number) {
-    requests.observe(labels, seconds)
-  }
-
   /** A counter per value of `label`. Known values start at 0: `increase()` needs an earlier sample. */
   function createCounter<Known extends string>(
     name: string,
@@ -59,9 +50,11 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     label: string,
     known: readonly Known[],
   ): (value: string) => void {
-    const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
-    for (const value of known) counter.inc({ [label]: value }, 0)
-    return (value) => counter.inc({ [label]: value })
+    const counts: Record<string, number> = Object.fromEntries(known.map((value) => [value, 0]))
+    register({ name, help, label, isCounter: true, read: () => counts })
+    return (value) => {
+      counts[value] = (counts[value] ?? 0) + 1
+    }
   }
 
   /** The current values of a metric; `part` is `bucket`, `sum` or `count` of a histogram. */
@@ -79,7 +72,55 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
   }
 }
 
+/** `route` is the route pattern, `code` the code of the reply, if any. */
 export type RequestLabels = { method: string; route: string; status: number; code: string }
+
+/** Requests with the same labels: `counts` by bucket, the last one for longer times. `sum` is in seconds. */
+type Series = { labels: RequestLabels; counts: number[]; sum: number }
+
+/** A histogram in the form of prom-client, whose own takes longer to find its labels than we to route a request. */
+function createRequestTimes() {
+  const all = new Map<string, Series>()
+  const name = 'homeport_http_request_duration_seconds'
+  const help = 'Time from the request to its reply'
+  const get = async () => ({
+    name,
+    help,
+    type: 'histogram',
+    values: [...all.values()].flatMap(rowsOf),
+  })
+  return { metric: { name, get }, observe }
+
+  function observe(labels: RequestLabels, seconds: number) {
+    const series = seriesOf(labels)
+    let bucket = 0
+    while (seconds > (BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
+    series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
+    series.sum += seconds
+  }
+
+  function seriesOf(labels: RequestLabels): Series {
+    const key = `${labels.method} ${labels.route} ${labels.status} ${labels.code}`
+    const known = all.get(key)
+    if (known !== undefined) return known
+    const series = { labels, counts: Array<number>(BUCKETS.length + 1).fill(0), sum: 0 }
+    all.set(key, series)
+    return series
+  }
+
+  function rowsOf({ labels, counts, sum }: Series) {
+    let count = 0
+    const buckets = [...BUCKETS, '+Inf'].map((le, at) => {
+      count += counts[at] ?? 0
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ]
+  }
+}
 
 /** The resource use of this process. */
 export const processReadings: Reading[] = [

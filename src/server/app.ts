@@ -6,7 +6,7 @@ import { encryption } from '../platform/encryption/plugin.ts'
 import type { RouteContext } from '../platform/feature.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { clientPackage, describeClientPackage } from '../platform/http/client-package.ts'
-import { isConsolePath } from '../platform/http/console-networks.ts'
+import { isForConsole } from '../platform/http/console-networks.ts'
 import { cors } from '../platform/http/cors.ts'
 import { describeApi, docs, docsFiles } from '../platform/http/docs.ts'
 import { errors } from '../platform/http/errors.ts'
@@ -17,7 +17,7 @@ import { jwks } from '../platform/http/jwks.ts'
 import { metricsRoute } from '../platform/http/metrics.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { observe } from '../platform/http/request-log.ts'
-import { createBaseUrlOf, pathOf } from '../platform/http/request-url.ts'
+import { createBaseUrlOf } from '../platform/http/request-url.ts'
 import { allowedMethodsOf } from '../platform/http/routing.ts'
 import { callerOf, type RecordByKey, requireKey } from '../platform/http/server-api.ts'
 import {
@@ -123,7 +123,7 @@ export function createApp(services: Services) {
 function serveConsole(app: AnyElysia, services: Services) {
   let consoleApp: AnyElysia | null = null
   app.wrap((next) => (request: Request) => {
-    if (!isConsolePath(pathOf(request))) return (next as (request: Request) => unknown)(request)
+    if (!isForConsole(request)) return (next as (request: Request) => unknown)(request)
     consoleApp ??= createConsoleApp(services)
     consoleApp.server = app.server
     return consoleApp.fetch(request)

@@ -1,4 +1,3 @@
-import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
 import { ArchiveError } from './archive.ts'
 
 const MAGIC = 'age-encryption.org/v1\n'
@@ -10,6 +9,7 @@ const RECIPIENT = 'recipient'
 
 /** Encrypts in the age format, for a recipient (`age1…`) or with a passphrase. */
 export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
+  const { Encrypter } = await import('age-encryption')
   const encrypter = new Encrypter()
   if (!isRecipient(key)) encrypter.setPassphrase(key)
   else {
@@ -32,6 +32,7 @@ export async function encryptionOf(key: string | null): Promise<string | null> {
 /** The key to encrypt with: the recipient of an age identity, else `key` itself. */
 export async function encryptingKey(key: string): Promise<string> {
   if (!isIdentity(key)) return key
+  const { identityToRecipient } = await import('age-encryption')
   return identityToRecipient(key).catch((cause) => {
     throw new ArchiveError('BACKUP_KEY is not a valid age secret key: copy it again.', { cause })
   })
@@ -57,6 +58,7 @@ async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
       'The backup is encrypted: set BACKUP_KEY to its passphrase, or to the secret key (AGE-SECRET-KEY-…) of the recipient.',
     )
   }
+  const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
   try {
     if (isIdentity(key)) decrypter.addIdentity(key)

@@ -8,11 +8,11 @@ import { readMigrations } from '../../platform/db/migrations.ts'
 import { countOtherConnections, refuseChanges } from '../../platform/db/postgres/moved.ts'
 import { openPools, openSnapshot, withoutPassword } from '../../platform/db/postgres/open.ts'
 import { sqliteColumns } from '../../platform/db/sqlite/columns.ts'
+import { createDb } from '../../platform/db/sqlite/create-db.ts'
 import { migrate } from '../../platform/db/sqlite/migrate.ts'
 import {
   checkpointLog,
   countAppliedMigrations,
-  createDb,
   openDatabase,
 } from '../../platform/db/sqlite/open.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq, sql } from 'drizzle-orm'
 import { alias, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { createDb, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
+import { openDatabase } from '../../../src/platform/db/sqlite/open.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'homeport-reader-'))
 const client = openDatabase(join(folder, 'test.db'))

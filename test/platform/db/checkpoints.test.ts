@@ -4,7 +4,8 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { programCommand } from '../../../src/cli/processes/program-command.ts'
-import { createDb, isIntact, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
+import { isIntact, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
 
 const MB = 1024 * 1024
 

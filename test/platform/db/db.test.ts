@@ -8,8 +8,9 @@ import { AppError } from '../../../src/lib/errors.ts'
 import type { Tx } from '../../../src/platform/db/db.ts'
 import { type Migration, readMigrations } from '../../../src/platform/db/migrations.ts'
 import { sqliteColumns } from '../../../src/platform/db/sqlite/columns.ts'
+import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.ts'
-import { createDb, openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
+import { openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
 import { buildTables } from '../../../src/server/features.ts'
 
 const migrations = readMigrations('sqlite')

@@ -1,4 +1,4 @@
-import { type ReservedSQL, SQL } from 'bun'
+import type { ReservedSQL, SQL } from 'bun'
 import { isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
@@ -94,7 +94,8 @@ export function createPool({ url, max, deadline }: PoolOptions) {
   }
 
   function connect(): SQL {
-    return new SQL({
+    // Importing the class would load the driver at each start, also of servers on SQLite.
+    return new Bun.SQL({
       url,
       max,
       maxLifetime: MAX_LIFETIME_SECONDS,

@@ -1,19 +1,7 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite'
-import { statSync } from 'node:fs'
-import { sql } from 'drizzle-orm'
-import type { OpenDb } from '../db.ts'
 import type { Migration } from '../migrations.ts'
-import { createCheckpoints } from './background/checkpoints.ts'
-import { createBackgroundReader } from './background/reader.ts'
-import { createCached } from './cached.ts'
-import { compilingDrizzle } from './compiling-drizzle.ts'
 import { schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
-import { createTurnSnapshot } from './turn-snapshot.ts'
-import { createWriter } from './write.ts'
-
-/** The data layer on SQLite. */
-type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
 /** `Home` in ASCII: identifies our files among SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
@@ -23,8 +11,6 @@ const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
  * again. The upper levels of every index fit into this size, even with a million users.
  */
 const CACHE_KIB = 16 * 1024
-/** A last resort: normally another process copies the log before that (see `checkpoints.ts`). */
-const CHECKPOINT_PAGES = 64_000
 
 /** Opens or creates the database at `path`. Its schema may be old: see `migrate`. */
 export function openDatabase(path: string): Database {
@@ -57,82 +43,6 @@ export function selectRows(client: Database, sql: string, params: unknown[]): un
 }
 
 /**
- * The data layer on an open database whose schema is up to date. `checkpointCommand` is the command line, without the
- * path, of the process that copies the log; null when another program such as Litestream does so.
- */
-export function createDb<Tables>(
-  client: Database,
-  tables: Tables,
-  checkpointCommand: string[] | null,
-): SqliteDb<Tables> {
-  client.run(`PRAGMA wal_autocheckpoint = ${checkpointCommand === null ? 0 : CHECKPOINT_PAGES}`)
-  const reader = openReader(client.filename)
-  const snapshot = createTurnSnapshot(reader)
-  let background: ReturnType<typeof createBackgroundReader> | null = null
-  const read = compilingDrizzle(reader, {
-    beforeSelect: snapshot.open,
-    readOnce: async (sql, params) =>
-      (await background?.read(sql, params)) ?? selectRows(reader, sql, params),
-  })
-  const checkpoints =
-    checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
-  const { promise: diskFailure, resolve: reportDiskFailure } = Promise.withResolvers<'disk'>()
-  const onCommit = () => {
-    snapshot.close()
-    checkpoints?.afterCommit()
-  }
-  const writer = createWriter(client, onCommit, () => reportDiskFailure('disk'))
-  return {
-    tables,
-    read,
-    write: writer.write,
-    pauseBatches: checkpoints?.pauseBatches ?? (() => Bun.sleep(1)),
-    prepareWrite: writer.prepareWrite,
-    async countAppended(table) {
-      const [row] = await read.select({ last: sql<number | null>`max(rowid)` }).from(table)
-      return row?.last ?? 0
-    },
-    cached: (_name, load) => createCached(read, load),
-    place: client.filename,
-    size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
-    isShared: false,
-    clockSkew: async () => null,
-    claimJob: async () => true,
-    writeStats: writer.stats,
-    client,
-    diskFailure,
-    isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
-    readInBackground(onError) {
-      background = createBackgroundReader(client.filename, onError)
-    },
-    dropCaches() {
-      background?.stop()
-      for (const connection of [client, reader]) connection.run('PRAGMA shrink_memory')
-    },
-    emptyLog: async () => checkpoints?.emptyLog(),
-    async stopWriting(reason) {
-      await writer.stop(reason)
-      await checkpoints?.stop()
-    },
-    close() {
-      background?.stop()
-      snapshot.close()
-      reader.close()
-      try {
-        if (checkpoints) client.run('PRAGMA wal_checkpoint(TRUNCATE)')
-      } catch {
-        // On a full or read-only disk the log stays, and the next start reads it.
-      }
-      client.close()
-    },
-  }
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
-/**
  * The reason why the file at `path` must not be opened, as a sentence; null when it may be. Does not change the file.
  */
 export async function reasonNotToOpen(
@@ -161,7 +71,7 @@ function applicationId(client: Database): number {
 }
 
 /** Tests whether the disk can be written, by writing an unchanged value. */
-function rewriteVersion(client: Database): true {
+export function rewriteVersion(client: Database): true {
   client.run(`PRAGMA user_version = ${schemaVersion(client)}`)
   return true
 }
