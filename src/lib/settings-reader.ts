@@ -85,7 +85,11 @@ export function misspelledIn(actual: string[], names: string[]): { name: string;
       .toUpperCase()
       .replaceAll('-', '_')
       .replace(/^HOMEPORT_/, '')
-    const meant = names.find((known) => distance(known, plain) <= allowedTypos(known))
+    const meant = names.find((known) => {
+      const allowed = allowedTypos(known)
+      // The comparison of lengths spares most others.
+      return Math.abs(known.length - plain.length) <= allowed && distance(known, plain) <= allowed
+    })
     return meant === undefined ? [] : [{ name, meant }]
   })
 }
