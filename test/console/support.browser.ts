@@ -82,6 +82,31 @@ browserTest('links an anonymous purchase by its latest order, and undoes it', as
   await context.close()
 })
 
+browserTest('names the owner who loses a purchase on the button that takes it', async () => {
+  const order = 'GPA.3300-1111-2222-00007'
+  const { users } = await world.ask('people?q=carla@example.com')
+  const bought = { type: 'INITIAL_PURCHASE', transaction_id: order, app_user_id: users[0].id }
+  await deliver({ ...bought, original_transaction_id: order })
+  const { page, context } = await world.open()
+  await page.goto(await subscriptionOf('bob@example.com'))
+  await waitUntilLoaded(page)
+  await page.getByRole('button', { name: 'Link a purchase' }).click()
+  await page.getByLabel('Reason').fill('sent the receipt')
+  const id = page.getByLabel('Transaction or order')
+  await id.fill('GPA.9999')
+  await page.getByText('There is no purchase GPA.9999.').waitFor()
+  expect(await page.getByRole('button', { name: 'Link purchase' }).isDisabled()).toBe(true)
+  const at = await page.getByRole('button', { name: 'Link purchase' }).boundingBox()
+  await id.fill(order)
+  const take = page.getByRole('button', { name: 'Take from carla@example.com' })
+  await take.waitFor()
+  expect((await take.boundingBox())?.y).toBe(at?.y ?? Number.NaN)
+  expect(await page.getByText('There is no purchase').count()).toBe(0)
+  await take.click()
+  await page.getByText('Purchase linked.').waitFor()
+  await context.close()
+})
+
 browserTest('shows what is not set up as disabled, with the reason', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOf('bob@example.com'))
@@ -102,7 +127,7 @@ async function subscriptionOf(email: string): Promise<string> {
   return `/console/people/${users[0].id}/subscription`
 }
 
-function deliver(fields: { type: string; transaction_id: string }) {
+function deliver(fields: { type: string; transaction_id: string } & Record<string, unknown>) {
   const at = Date.now()
   const event = {
     id: fields.transaction_id,

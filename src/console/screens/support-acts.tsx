@@ -1,17 +1,20 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import type { SupportFacts } from '../../features/billing/admin.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { send } from '../api.ts'
+import { read, send } from '../api.ts'
 import { me } from '../operator.ts'
+import { productName } from '../purchase-words.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
-import { Loaded, useRemote } from '../ui/remote.tsx'
+import { describeError } from '../ui/problems.tsx'
+import { useRemote } from '../ui/remote.tsx'
 
 export type Reload = () => Promise<void>
 
 const MAX_REASON_LENGTH = 500
+const TYPING_PAUSE_MS = 250
 
 /** Why support actions cannot be used here, and what the plans give; null until loaded. */
 export function useSupportFacts(): SupportFacts | null {
@@ -52,16 +55,18 @@ type ActProps = {
   children?: ComponentChildren
   isReady?: boolean
   isDanger?: boolean
+  onOpen?: () => void
   run: (reason: string) => Promise<unknown>
 }
 
 /** A button that asks for a reason before it acts. */
 export function Act(props: ActProps) {
-  const { label, confirm, done, children, isReady = true, isDanger = false, run } = props
+  const { label, confirm, done, children, isReady = true, isDanger = false, onOpen, run } = props
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState('')
   const open = () => {
     setReason('')
+    onOpen?.()
     setOpen(true)
   }
   const act = async () => {
@@ -106,12 +111,19 @@ export function Act(props: ActProps) {
   )
 }
 
-type HeldPurchase = { productId: string | null; owner: { email: string | null } | null }
+type HeldPurchase = {
+  plan: string | null
+  productId: string | null
+  userId: string | null
+  owner: { email: string | null } | null
+}
 
-/** Links a purchase to the user of the page. */
+/** Links a purchase to the user of the page, once it says whose it is now. */
 export function LinkPurchase({ userId, reload }: { userId: string; reload: Reload }) {
   const [id, setId] = useState('')
-  const [entered, setEntered] = useState('')
+  const found = useHeldPurchases(id.trim())
+  const purchases = found?.data?.purchases ?? []
+  const losers = purchases.filter((one) => one.userId !== null && one.userId !== userId)
   const link = async (reason: string) => {
     await give(id.trim(), userId, reason)
     await reload()
@@ -119,9 +131,13 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
   return (
     <Act
       label="Link a purchase"
-      confirm="Link purchase"
+      confirm={
+        losers.length === 0 ? 'Link purchase' : `Take from ${losers.map(ownerName).join(', ')}`
+      }
       done="Purchase linked."
-      isReady={id.trim() !== ''}
+      isReady={purchases.length > 0}
+      isDanger={losers.length > 0}
+      onOpen={() => setId('')}
       run={link}
     >
       <p>
@@ -137,32 +153,38 @@ export function LinkPurchase({ userId, reload }: { userId: string; reload: Reloa
         autocapitalize="none"
         maxLength={300}
         onChange={setId}
-        onBlur={() => setEntered(id.trim())}
       />
-      {entered !== '' && <Holder key={entered} id={entered} />}
+      {/* Its height is reserved: the button must not move away under a finger. */}
+      <p role="status" class="holder">
+        {id.trim() !== '' && found === null && 'Looking it up…'}
+        {found?.error ? describeError(found.error) : null}
+        {id.trim() !== '' &&
+          found?.data &&
+          purchases.length === 0 &&
+          `There is no purchase ${id.trim()}.`}
+        {purchases.map((one) => `${productName(one)} belongs to ${ownerName(one)} now. `)}
+      </p>
     </Act>
   )
 }
 
-/** Says which purchase has an id, and who has it now. */
-function Holder({ id }: { id: string }) {
-  const found = useRemote<{ purchases: HeldPurchase[] }>(`purchases?id=${encodeURIComponent(id)}`)
-  return (
-    <Loaded from={found}>
-      {({ purchases }) => (
-        <p role="status">
-          {purchases.length === 0
-            ? 'There is no such purchase.'
-            : purchases.map(({ productId, owner }) => (
-                <span key={productId}>
-                  {productId ?? 'The purchase'} belongs to{' '}
-                  {owner === null ? 'no user' : (owner.email ?? 'a guest')} now.{' '}
-                </span>
-              ))}
-        </p>
-      )}
-    </Loaded>
+/** The purchases with an id, once nothing was typed for a moment; null until they are known. */
+function useHeldPurchases(id: string) {
+  const [asked, setAsked] = useState(id)
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(id), TYPING_PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [id])
+  const path = `purchases?id=${encodeURIComponent(asked)}`
+  const found = useRemote<{ purchases: HeldPurchase[] }>(path, async () =>
+    asked === '' ? { purchases: [] } : read(path),
   )
+  const isKnown = found.path === path && (found.data !== null || found.error !== null)
+  return isKnown && asked === id ? found : null
+}
+
+function ownerName({ owner }: HeldPurchase): string {
+  return owner === null ? 'no user' : (owner.email ?? 'a guest')
 }
 
 /** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
@@ -187,8 +209,8 @@ export function GivePurchase(props: {
       }}
     >
       <p>
-        The user gets {product} immediately, regardless of <code>PURCHASE_TRANSFER</code>.{' '}
-        {loser === null ? 'It has no owner now.' : `${loser} loses it and is notified by e-mail.`}
+        The user gets {product} immediately.{' '}
+        {loser === null ? 'No user has it now.' : `${loser} loses it and is notified by e-mail.`}
       </p>
       <TextField
         label="User id or e-mail"
