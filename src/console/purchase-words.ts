@@ -104,8 +104,17 @@ const OWN_TYPES: Record<string, string> = {
   HOMEPORT_ACCESS_REVOKED: 'Access revoked',
 }
 
-export function eventName(type: string): string {
+export function eventName({ type, isRefund }: { type: string; isRefund: boolean }): string {
+  return typeName(isRefund ? 'REFUND' : type)
+}
+
+export function typeName(type: string): string {
   return EVENT_TYPES[type] ?? OWN_TYPES[type] ?? type
+}
+
+/** A type as a filter, which does not read what else an event says. */
+export function typeFilterName(type: string): string {
+  return type === 'CANCELLATION' ? 'Cancelled or refunded' : typeName(type)
 }
 
 /** Why an event was not applied, without the kind of the error. */

@@ -42,7 +42,7 @@ browserTest('replays a failed event found from the overview', async () => {
   await page.getByRole('button', { name: 'Replay event' }).click()
   await page.locator('.badge', { hasText: 'applied' }).waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
-  await page.getByText(/^Access now: .*; cancelled on/).waitFor()
+  await page.getByText(/^Now: .*; cancelled on/).waitFor()
   await page.goto(await subscriptionOfAnn())
   await waitUntilLoaded(page)
   expect(await textOf(page.locator('.sentence'))).toContain('; cancelled on')

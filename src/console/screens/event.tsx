@@ -24,6 +24,7 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number] & { plan: string | null }
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   body: string
+  isRefund: boolean
   access: string | null
   person: AccountSummary | null
 }
@@ -44,7 +45,7 @@ export function EventScreen({ id }: { id: string }) {
       {(data) => (
         <>
           <Title actions={canEdit.value && <Action run={replay}>Replay event</Action>}>
-            {eventName(data.type)}
+            {eventName(data)}
           </Title>
           <Summary event={data} />
           <Card>
@@ -68,8 +69,9 @@ export function EventScreen({ id }: { id: string }) {
 }
 
 /** Who the event is about, and whether it has changed the access. */
-function Summary({ event: { type, eventAt, error, access, person } }: { event: BillingEvent }) {
-  const name = eventName(type)
+function Summary({ event }: { event: BillingEvent }) {
+  const { type, eventAt, error, access, person } = event
+  const name = eventName(event)
   return (
     <div class="glance">
       <p
@@ -96,7 +98,7 @@ function Summary({ event: { type, eventAt, error, access, person } }: { event: B
       {error !== null && <p>Reason: {failureReason(error)}</p>}
       {access && (
         <p class="soft">
-          Access now: <Sentence>{access}</Sentence>
+          Now: <Sentence>{access}</Sentence>
         </p>
       )}
     </div>

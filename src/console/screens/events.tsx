@@ -3,7 +3,14 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
 import { money, number, plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { EVENT_TYPES, eventName, failureReason, productName, storeName } from '../purchase-words.ts'
+import {
+  EVENT_TYPES,
+  eventName,
+  failureReason,
+  productName,
+  storeName,
+  typeFilterName,
+} from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
@@ -86,8 +93,8 @@ function namedEvents({ events, names }: EventsPage): NamedEvent[] {
 const COLUMNS: Column<NamedEvent>[] = [
   {
     name: 'Type',
-    cell: ({ eventId, type }) => (
-      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{eventName(type)}</a>
+    cell: (event) => (
+      <a href={linkTo(`events/${encodeSegment(event.eventId)}`)}>{eventName(event)}</a>
     ),
   },
   {
@@ -150,7 +157,7 @@ function EventFilters({ filter }: { filter: Filter }) {
         value={value}
         options={[
           ['', 'Any'],
-          ...all.map((option): [string, string] => [option, eventName(option)]),
+          ...all.map((option): [string, string] => [option, typeFilterName(option)]),
         ]}
         onChange={(chosen) => set(name, chosen)}
       />
@@ -187,7 +194,7 @@ function EventFilters({ filter }: { filter: Filter }) {
 function describeFilter(name: string, value: string): string {
   if (name === 'conflicting') return 'Conflicting'
   if (name === 'clockIsOff') return 'Implausible timestamps'
-  if (name === 'type') return eventName(value)
+  if (name === 'type') return typeFilterName(value)
   return name === 'user' ? value : words(value)
 }
 

@@ -217,12 +217,12 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
 type EventProps = { event: Purchase['events'][number]; isFirst: boolean }
 
 function PurchaseEvent({ event, isFirst }: EventProps) {
-  const { eventId, type, outcome, at, receivedAt, changes, linkedTo, support } = event
+  const { eventId, outcome, at, receivedAt, changes, linkedTo, support } = event
   const lateMs = Date.parse(receivedAt) - Date.parse(at)
   const isFailed = outcome === 'failed'
   return (
     <li>
-      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{eventName(type)}</a>
+      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{eventName(event)}</a>
       {isFailed && <Badge tone="bad">failed</Badge>}
       <span class="soft">
         <Time at={at} />

@@ -11,6 +11,7 @@ import { progressReply } from '../../platform/http/progress-reply.ts'
 import { planTitle, planTitleOf } from './access/access-sentence.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
+import { eventFacts } from './inbox/event-facts.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
 import type { Reprocess } from './inbox/reprocessing.ts'
@@ -89,9 +90,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const id = restoreDots(params.id)
         const event = await billing.show(id)
         if (!event) throw new AppError('not_found', `There is no event ${id}.`)
+        const { isRefund } = eventFacts(event.provider, Buffer.from(event.body))
         const access = await timeline.explainForEvent(event)
         const person = event.appUserId === null ? null : await findUser(event.appUserId)
-        return data({ ...event, access, person })
+        return data({ ...event, isRefund, access, person })
       },
       { params: IdParam, ...allow('reader') },
     )

@@ -7,6 +7,7 @@ import type { PurchaseAccess } from '../purchases/access.ts'
 import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
+import { isRefund } from '../purchases/refunds.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
 import { accessStatusOf } from './access-search.ts'
 import {
@@ -40,6 +41,7 @@ type KeyedPurchase = PurchaseAccess<Purchase & { purchaseKey: string }>
 type Entry = {
   eventId: string
   type: string
+  isRefund: boolean
   at: string
   receivedAt: string
   outcome: string
@@ -212,6 +214,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       const entry = {
         eventId: event.id,
         type: event.type,
+        isRefund: isRefund(event),
         at: new Date(event.orderedAt).toISOString(),
         receivedAt: row?.receivedAt.toISOString() ?? '',
         outcome: row?.outcome ?? '',

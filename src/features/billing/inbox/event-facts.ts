@@ -22,6 +22,8 @@ export type EventFacts = {
   entitlementIds: string[]
   grant: Support | null
   price: Money | null
+  /** Providers call most refunds cancellations. */
+  isRefund: boolean
 }
 
 const UNKNOWN: EventFacts = {
@@ -31,6 +33,7 @@ const UNKNOWN: EventFacts = {
   entitlementIds: [],
   grant: null,
   price: null,
+  isRefund: false,
 }
 
 /** The facts in the body of a row of the log; unknown for a body that is erased or cannot be read. */
@@ -39,7 +42,8 @@ export function eventFacts(provider: string, body: Uint8Array): EventFacts {
     const event = readStoredEvent(provider, body)
     if (event === null) return UNKNOWN
     const { store, productId, priceId, entitlementIds, support: grant } = event
-    return { store, productId, priceId, entitlementIds, grant, price: moneyMoved(event) }
+    const facts = { store, productId, priceId, entitlementIds, grant }
+    return { ...facts, price: moneyMoved(event), isRefund: isRefund(event) }
   } catch {
     return UNKNOWN
   }

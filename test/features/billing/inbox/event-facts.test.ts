@@ -17,5 +17,7 @@ test.each<[type: string, fields: Record<string, unknown>, amount: number | undef
   ['BILLING_ISSUE', {}, undefined],
 ])('%s with %j moves %p', (type, fields, amount) => {
   const body = JSON.stringify(bodyOf(lifecycle('ann', type, 1, fields)))
-  expect(eventFacts('revenuecat', Buffer.from(body)).price?.amount).toBe(amount)
+  const { price, isRefund } = eventFacts('revenuecat', Buffer.from(body))
+  expect(price?.amount).toBe(amount)
+  expect(isRefund).toBe(amount !== undefined && amount < 0)
 })
