@@ -129,6 +129,7 @@ independentTest('deletes a user only after the operator types their e-mail addre
   await dialog.getByRole('textbox').fill('grace@example.com')
   await deletion.click()
   await page.waitForURL('**/console/people')
+  await page.getByText('Deleted Grace’s account.').waitFor()
   expect((await world.ask('people?q=grace@example.com')).users).toHaveLength(0)
   await context.close()
 })

@@ -13,14 +13,14 @@ const PROGRESS_INTERVAL_MS = 300
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
   const folder = backupDirOf(config)
-  /** Backups verified since the start. Every backup is also verified when it is written. */
-  const verified = new Map<string, Date>()
+  /** The results since the start. Every backup is also verified when it is written. */
+  const verified = new Map<string, { verifiedAt: Date | null; problem: string | null }>()
   return { list, make, verify, open }
 
   async function list() {
     const backups = (await listBackups(folder)).map(({ path, bytes, at }) => {
       const name = basename(path)
-      return { name, bytes, at, verifiedAt: verified.get(name) ?? at }
+      return { name, bytes, at, verifiedAt: at, problem: null, ...verified.get(name) }
     })
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
@@ -40,8 +40,14 @@ export function createConsoleBackups(config: Config): Backups {
   async function verify(name: string, signal: AbortSignal) {
     const file = await pathOf(name)
     if (file === null) throw new AppError('not_found', `There is no backup ${name}.`)
-    await run(['restore', file, '--verify', '--json', '--data-dir', dataDir], signal)
-    verified.set(name, new Date())
+    try {
+      await run(['restore', file, '--verify', '--json', '--data-dir', dataDir], signal)
+      verified.set(name, { verifiedAt: new Date(), problem: null })
+    } catch (error) {
+      if (!signal.aborted)
+        verified.set(name, { verifiedAt: null, problem: String((error as Error).message) })
+      throw error
+    }
   }
 
   async function open(name: string) {

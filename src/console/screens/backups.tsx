@@ -5,7 +5,7 @@ import { download, type ReplyOf, sendWithProgress } from '../api.ts'
 import { bytes } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
-import { Action, Time, TimeAgo, Title } from '../ui/parts.tsx'
+import { Action, Badge, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
@@ -30,8 +30,12 @@ export function BackupsScreen() {
     }
   }
   const verify = async (name: string) => {
-    await sendWithProgress(`backups/${encodeSegment(name)}/verify`, {}, () => {})
-    await backups.reload()
+    try {
+      await sendWithProgress(`backups/${encodeSegment(name)}/verify`, {}, () => {})
+      showMessage(`${name} is intact.`)
+    } finally {
+      await backups.reload()
+    }
   }
   const backUpButton = (
     <Action kind="primary" run={backUp}>
@@ -66,6 +70,7 @@ export function BackupsScreen() {
               keyOf={({ name }) => name}
               order="-made"
               empty="No backups yet."
+              detail={({ problem }) => problem && <small class="bad">{problem}</small>}
               columns={[
                 { name: 'Name', cell: ({ name }) => <span class="mono">{name}</span> },
                 {
@@ -86,16 +91,19 @@ export function BackupsScreen() {
                   name: 'Verified',
                   sort: '-verified',
                   value: ({ verifiedAt }) => verifiedAt,
-                  cell: ({ verifiedAt }) => <TimeAgo at={verifiedAt} />,
+                  cell: ({ verifiedAt, problem }) =>
+                    problem === null ? (
+                      <TimeAgo at={verifiedAt} />
+                    ) : (
+                      <Badge tone="bad">failed</Badge>
+                    ),
                 },
                 canEdit.value && {
                   name: 'Actions',
                   kind: 'actions',
                   cell: ({ name }) => (
                     <>
-                      <Action run={() => verify(name)} done="The backup is intact.">
-                        Verify
-                      </Action>
+                      <Action run={() => verify(name)}>Verify</Action>
                       <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
                         Download
                       </Action>

@@ -74,12 +74,13 @@ export function Traffic() {
 function Slowest() {
   const { search } = filtersIn(['hours'])
   const summary = useRemote<MetricsSummary>(`metrics/endpoints${search}`)
-  const slowest = summary.data?.slowest
-  if (!slowest) return null
+  if (!summary.data?.slowest) return null
+  const { slowest, minRequests } = summary.data
   return (
     <p class="sentence">
-      The slowest endpoint is <EndpointLink name={slowest.name} />: p99 {milliseconds(slowest.p99)},
-      p50 {milliseconds(slowest.p50)}, in {plural(slowest.count, 'request')}.
+      The slowest endpoint with at least {minRequests} requests is{' '}
+      <EndpointLink name={slowest.name} />: p99 {milliseconds(slowest.p99)}, p50{' '}
+      {milliseconds(slowest.p50)}, in {plural(slowest.count, 'request')}.
     </p>
   )
 }

@@ -47,6 +47,13 @@ export function RatesScreen() {
                   ['Base currency', data.baseCode],
                 ]}
               />
+              {data.last && 'reason' in data.last && (
+                <p class="warn">
+                  Apps keep these rates until a refresh succeeds. Homeport tries again after each
+                  publication and every morning. Check that the server reaches the source, or set
+                  another <code>RATES_PROVIDER</code>.
+                </p>
+              )}
               {data.held && (
                 <p class="warn">
                   {Object.keys(data.held.rates).join(', ')} jumped on {data.held.date}. Their

@@ -3,7 +3,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { ApiError, download, send } from '../api.ts'
 import { words } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { linkTo, parts } from '../router.ts'
+import { go, linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Action, Badge, Card, Copy, Facts, List, Tabs, Time, TimeAgo } from '../ui/parts.tsx'
 import { Loaded, type Remote, useRemote } from '../ui/remote.tsx'
@@ -226,7 +226,7 @@ function Account({ details, reload }: AccountProps) {
               done={`Deleted ${displayName}’s account.`}
               run={async () => {
                 await send(`people/${id}/delete`, { confirm: email || id })
-                location.assign(linkTo('people'))
+                go(linkTo('people'))
               }}
             >
               <p>This cannot be undone.</p>

@@ -7,8 +7,17 @@ import type { ExportCsv } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 
-/** A stored backup; `verifiedAt` is when it was last read completely and found intact. */
-type Backup = { name: string; bytes: number; at: Date; verifiedAt: Date | null }
+/**
+ * A stored backup; `verifiedAt` is when it was last read completely and found intact, `problem` why it was not the
+ * last time.
+ */
+type Backup = {
+  name: string
+  bytes: number
+  at: Date
+  verifiedAt: Date | null
+  problem: string | null
+}
 
 export type Backups = {
   /** The backups, newest first, and the time of the next scheduled one; null without a schedule. */

@@ -74,7 +74,7 @@ async function summarize({ recorder, webhooks }: MetricsAdminDeps, hours: number
     },
   )
   const slowest = endpoints.find((one) => isCalledByApps(one) && one.count >= MIN_REQUESTS) ?? null
-  return { since, slowest, endpoints, outgoing, incoming }
+  return { since, slowest, minRequests: MIN_REQUESTS, endpoints, outgoing, incoming }
 }
 
 export type SlowRequests = ReturnType<typeof slowestRequests>
