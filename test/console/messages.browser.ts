@@ -67,6 +67,18 @@ independentTest('a message does not move the page', async () => {
   await context.close()
 })
 
+independentTest('a button that disappears with its row does not move the page', async () => {
+  const { page, context } = await world.open({ viewport: { width: 375, height: 667 } })
+  const { users } = await world.ask('people?q=deniz@example.com')
+  await show(page, `people/${users[0].id}`)
+  await page.getByRole('button', { name: 'Sign out Demo phone' }).click()
+  await page.locator('.message.good', { hasText: 'Signed out Demo phone.' }).waitFor()
+  await page.getByText('No devices are signed in.').waitFor()
+  await page.waitForFunction("document.activeElement?.tagName === 'H1'")
+  expect(Number(await page.evaluate('scrollY'))).toBeGreaterThan(100)
+  await context.close()
+})
+
 independentTest('an error does not move the button that caused it', async () => {
   const { page, context } = await world.open()
   await page.route('**/rates/refresh', (route) =>

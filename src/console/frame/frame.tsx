@@ -76,7 +76,7 @@ export function Frame() {
               key={searched}
               defaultValue={searched}
               aria-label="Find users"
-              placeholder="Search people"
+              placeholder="Search people or orders"
               title="E-mail, name, id or receipt"
               autocomplete="off"
               autocapitalize="none"

@@ -244,10 +244,10 @@ export function Failure({ children, onDismiss, onShow }: FailureProps) {
   )
 }
 
-/** If the button is gone, the focus goes to the heading rather than being lost. */
+/** If the button is gone, the focus goes to the heading rather than being lost, but the page stays where it is. */
 function keepFocus() {
   if (document.activeElement !== document.body) return
-  document.querySelector<HTMLElement>('main h1')?.focus()
+  document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
 }
 
 type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }
