@@ -43,9 +43,13 @@ export function createLineWriter(
   const stream = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
   const { instance } = log.bindings()
   const base = instance === undefined ? '' : `,"instance":${quoted(instance)}`
+  let latest = { ms: 0, text: '' }
   return (level, fields) => {
     if (!log.isLevelEnabled(level)) return
-    let line = `{"level":"${level}","time":"${new Date().toISOString()}"${base}`
+    // Under load, many lines share a millisecond.
+    const ms = Date.now()
+    if (ms !== latest.ms) latest = { ms, text: new Date(ms).toISOString() }
+    let line = `{"level":"${level}","time":"${latest.text}"${base}`
     for (const name in fields) {
       const value = fields[name]
       if (value === undefined) continue
