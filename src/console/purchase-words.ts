@@ -62,7 +62,7 @@ export const ACCESS: Record<AccessStatus, [name: string, tone: Tone]> = {
   billing_issue: ['Payment issue', 'warn'],
   cancelled: ['Cancelled, still active', 'warn'],
   granted: ['Granted', 'good'],
-  expired: ['Expired', 'plain'],
+  expired: ['Ended', 'plain'],
   none: ['No subscription', 'plain'],
 }
 
@@ -108,7 +108,7 @@ export function eventName({ type, isRefund }: { type: string; isRefund: boolean 
   return typeName(isRefund ? 'REFUND' : type)
 }
 
-export function typeName(type: string): string {
+function typeName(type: string): string {
   return EVENT_TYPES[type] ?? OWN_TYPES[type] ?? type
 }
 
