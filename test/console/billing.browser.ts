@@ -68,12 +68,15 @@ independentTest('opens an event whose id is two dots', async () => {
   await context.close()
 })
 
-independentTest('links an event to its user', async () => {
+independentTest('links an event to its user and its purchase', async () => {
   const { page, context } = await world.open()
   const { events } = await world.ask('events?type=RENEWAL')
   await page.goto(`/console/events/${events[0].eventId}`)
   await page.getByRole('link', { name: 'Bob' }).click()
   await page.getByRole('heading', { name: 'Bob' }).waitFor()
+  await page.goBack()
+  await page.getByRole('definition').getByRole('link').first().click()
+  await page.getByRole('heading', { name: /^Purchase / }).waitFor()
   await context.close()
 })
 

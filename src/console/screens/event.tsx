@@ -1,8 +1,9 @@
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import type { AccountSummary } from '../../features/users/accounts/directory.ts'
+import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
-import { guestName } from '../format.ts'
+import { durationName, guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { eventName, failureReason } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
@@ -25,6 +26,8 @@ export type FoundEvent = ReplyOf<EventSearch['withFacts']>[number] & { plan: str
 type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   body: string
   isRefund: boolean
+  /** The transaction id of the purchase that the event belongs to. */
+  purchase: string | null
   access: string | null
   person: AccountSummary | null
 }
@@ -106,14 +109,29 @@ function Summary({ event }: { event: BillingEvent }) {
 }
 
 function factsOf(event: BillingEvent): Fact[] {
-  const { outcome, environment, receivedAt, eventAt, duplicates } = event
+  const { outcome, environment, receivedAt, eventAt, duplicates, purchase } = event
+  const lateMs = eventAt === null ? 0 : Date.parse(receivedAt) - Date.parse(eventAt)
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
   const payload = event.conflicting ? ', with a different payload' : ''
   return [
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
+    [
+      'Purchase',
+      purchase === null ? (
+        'None'
+      ) : (
+        <a href={linkTo(`purchases/${encodeSegment(purchase)}`)}>{purchase}</a>
+      ),
+    ],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],
     ['Occurred', <Time key="at" at={eventAt} />],
-    ['Received', <Time key="received" at={receivedAt} />],
+    [
+      'Received',
+      <span key="received">
+        <Time at={receivedAt} />
+        {lateMs > HOUR_MS && `, ${durationName(lateMs)} late`}
+      </span>,
+    ],
     ['Duplicates', duplicates === 0 ? 'None' : `${duplicates}${payload}`],
     ['Timestamps', event.clockIsOff ? 'Implausible' : 'Plausible'],
   ]

@@ -183,7 +183,7 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
     },
     [],
   )
-  const press = async () => {
+  const press = async ({ currentTarget: button }: { currentTarget: HTMLElement }) => {
     const { pathname } = location
     last.current = { failure: '', pathname }
     setBusy(true)
@@ -197,7 +197,7 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
       else moveToHeader()
     } finally {
       setBusy(false)
-      requestAnimationFrame(keepFocus)
+      requestAnimationFrame(() => keepFocus(button))
     }
   }
   const dismiss = () => {
@@ -244,10 +244,11 @@ export function Failure({ children, onDismiss, onShow }: FailureProps) {
   )
 }
 
-/** If the button is gone, the focus goes to the heading rather than being lost, but the page stays where it is. */
-function keepFocus() {
+/** A busy button loses the focus. If it is gone, the heading gets it. The page stays where it is. */
+function keepFocus(button: HTMLElement) {
   if (document.activeElement !== document.body) return
-  document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
+  const target = button.isConnected ? button : document.querySelector<HTMLElement>('main h1')
+  target?.focus({ preventScroll: true })
 }
 
 type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }

@@ -17,6 +17,7 @@ import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-
 import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import { NO_APPLE_KEY, NO_PLAY } from './stores/purchases/actions.ts'
+import { transactionOf } from './stores/purchases/purchase-key.ts'
 import type { Stores } from './stores/stores.ts'
 
 type BillingAdminDeps = {
@@ -93,7 +94,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const { isRefund } = eventFacts(event.provider, Buffer.from(event.body))
         const access = await timeline.explainForEvent(event)
         const person = event.appUserId === null ? null : await findUser(event.appUserId)
-        return data({ ...event, isRefund, access, person })
+        const purchase = event.lineKey === null ? null : transactionOf(event.lineKey).transactionId
+        return data({ ...event, isRefund, purchase, access, person })
       },
       { params: IdParam, ...allow('reader') },
     )
