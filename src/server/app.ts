@@ -122,12 +122,13 @@ export function createApp(services: Services) {
 /** Passes requests for the console to its own app. Most processes never create it. */
 function serveConsole(app: AnyElysia, services: Services) {
   let consoleApp: AnyElysia | null = null
-  app.wrap((next) => (request: Request) => {
-    if (!isForConsole(request)) return (next as (request: Request) => unknown)(request)
+  app.wrap((next, request) => (isForConsole(request) ? answer : next))
+
+  function answer(request: Request) {
     consoleApp ??= createConsoleApp(services)
     consoleApp.server = app.server
     return consoleApp.fetch(request)
-  })
+  }
 }
 
 /** The operators' console on its own, also for a separate port. */
