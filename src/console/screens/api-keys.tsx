@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ApiKeys } from '../../features/api-keys/service.ts'
 import { SCOPES, type Scope } from '../../lib/scopes.ts'
 import { type ReplyOf, send } from '../api.ts'
@@ -29,6 +29,7 @@ const MEANINGS: Record<Scope, string> = {
 export function ApiKeysScreen() {
   const keys = useRemote<KeyList>('api-keys')
   const [created, setCreated] = useState<Created | null>(null)
+  const [replaced, setReplaced] = useState<KeyForm | null>(null)
   const isOwner = me.value?.role === 'owner'
   const create = async (wanted: object) => {
     setCreated(await send<Created>('api-keys', wanted))
@@ -110,15 +111,20 @@ export function ApiKeysScreen() {
                 isOwner && {
                   name: 'Actions',
                   kind: 'actions',
-                  cell: ({ id, name, status }) =>
-                    status !== 'revoked' && (
-                      <Confirm
-                        label={`Revoke ${name}`}
-                        done={`Revoked ${name}.`}
-                        run={() => revoke(id)}
-                      >
-                        <p>Servers that use this key are refused from now on.</p>
-                      </Confirm>
+                  cell: (key) =>
+                    key.status !== 'revoked' && (
+                      <>
+                        <button type="button" onClick={() => setReplaced(replacementFor(key))}>
+                          Replace {key.name}
+                        </button>
+                        <Confirm
+                          label={`Revoke ${key.name}`}
+                          done={`Revoked ${key.name}.`}
+                          run={() => revoke(key.id)}
+                        >
+                          <p>Servers that use this key are refused from now on.</p>
+                        </Confirm>
+                      </>
                     ),
                 },
               ]}
@@ -126,7 +132,7 @@ export function ApiKeysScreen() {
           </>
         )}
       </Loaded>
-      {isOwner && <NewKey onCreate={create} />}
+      {isOwner && <NewKey proposed={replaced} onCreate={create} />}
     </>
   )
 }
@@ -135,7 +141,26 @@ type KeyForm = { name: string; scopes: Scope[]; networks: string; days: string; 
 
 const EMPTY: KeyForm = { name: '', scopes: [], networks: '', days: '', rate: '' }
 
-function NewKey({ onCreate }: { onCreate: (wanted: object) => Promise<void> }) {
+/** A key with the same rights. Both work until the old one is revoked, so that servers can change over. */
+function replacementFor(key: KeyList[number]): KeyForm {
+  const { name, scopes, networks, requestsPerMinute } = key
+  const date = new Date().toISOString().slice(0, 10)
+  return {
+    name: `${name.replace(/ \d{4}-\d\d-\d\d$/, '')} ${date}`,
+    scopes,
+    networks: networks.join(', '),
+    days: '',
+    rate: String(requestsPerMinute ?? ''),
+  }
+}
+
+type NewKeyProps = {
+  /** What the form is filled with when it changes. */
+  proposed: KeyForm | null
+  onCreate: (wanted: object) => Promise<void>
+}
+
+function NewKey({ proposed, onCreate }: NewKeyProps) {
   const draft = useDraft<KeyForm>({
     screen: 'api-keys',
     initial: EMPTY,
@@ -143,6 +168,12 @@ function NewKey({ onCreate }: { onCreate: (wanted: object) => Promise<void> }) {
   })
   const { value: form, setValue: setForm } = draft
   const { name, scopes, networks, days, rate } = form
+  const fields = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (proposed === null) return
+    setForm(proposed)
+    fields.current?.querySelector('input')?.focus()
+  }, [proposed])
   const set = (change: Partial<KeyForm>) => setForm({ ...form, ...change })
   const toggle = (scope: Scope, isOn: boolean) =>
     set({ scopes: isOn ? [...scopes, scope] : scopes.filter((other) => other !== scope) })
@@ -160,7 +191,7 @@ function NewKey({ onCreate }: { onCreate: (wanted: object) => Promise<void> }) {
     <Card title="Create an API key">
       <DraftOffers draft={draft} />
       <Problems>
-        <div class="fields">
+        <div class="fields" ref={fields}>
           <TextField
             label="Name"
             path="name"

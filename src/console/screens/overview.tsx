@@ -209,7 +209,7 @@ function Tiles({ overview }: { overview: Overview }) {
       to: linkTo('backups'),
       name: 'Last backup',
       value: <TimeAgo at={backup.latest?.at ?? null} />,
-      tone: isFailing ? 'bad' : isBackupOld ? 'warn' : 'good',
+      tone: isFailing ? 'bad' : isBackupOld || backup.schedule === null ? 'warn' : 'good',
       note: isFailing ? 'Automatic backups are failing' : scheduleNote,
     },
   ]

@@ -1,0 +1,31 @@
+import { expect } from 'bun:test'
+import { browserTest, useConsole } from '../support/console.ts'
+import { textOf } from '../support/console-browser.ts'
+
+const world = useConsole()
+
+browserTest(
+  'replaces an API key by one with the same rights, and both work until it is revoked',
+  async () => {
+    const { page, context, faults } = await world.open()
+    await page.goto('/console/api-keys')
+    await page.getByLabel('Name').fill('render')
+    await page.getByLabel('Requests per minute').fill('600')
+    await page.getByLabel('Networks').fill('10.0.0.0/8 192.0.2.1')
+    await page.getByLabel('users:read', { exact: false }).first().check()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText('Key render').waitFor()
+    await page.getByRole('button', { name: 'Replace render' }).click()
+    await page.locator('input:focus').waitFor()
+  const today = new Date().toISOString().slice(0, 10)
+    expect(await page.getByLabel('Name').inputValue()).toBe(`render ${today}`)
+      await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText(`Key render ${today}`).waitFor()
+    const table = await textOf(page.locator('main table'))
+    const rights = 'users:read; only from 10.0.0.0/8, 192.0.2.1; 600 a minute'
+    expect(table.split(rights)).toHaveLength(3)
+    expect(table.match(/active/g)).toHaveLength(2)
+    expect(faults).toEqual([])
+    await context.close()
+  },
+)
