@@ -17,9 +17,9 @@ browserTest(
     await page.getByText('Key render').waitFor()
     await page.getByRole('button', { name: 'Replace render' }).click()
     await page.locator('input:focus').waitFor()
-  const today = new Date().toISOString().slice(0, 10)
+    const today = new Date().toISOString().slice(0, 10)
     expect(await page.getByLabel('Name').inputValue()).toBe(`render ${today}`)
-      await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByText(`Key render ${today}`).waitFor()
     const table = await textOf(page.locator('main table'))
     const rights = 'users:read; only from 10.0.0.0/8, 192.0.2.1; 600 a minute'
