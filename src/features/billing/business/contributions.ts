@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { readStored } from '../inbox/event-log.ts'
+import { type EventRow, readStored } from '../inbox/event-log.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
 import type { BillingDb } from '../schema.ts'
@@ -13,7 +13,9 @@ type ContributionsDeps = { db: BillingDb; log: Log }
 /** What a purchase contributes now; no periods: nothing. */
 export type Counted = { purchaseKey: string; periods: string | null; replacedBy: string | null }
 
-/** A purchase has a few dozen events; a corrupt one with more counts up to here. */
+type CountedAtStore = Counted & { isOnPlayStore: boolean }
+
+/** Of a batch, which is halved when it has more. A purchase has a few dozen; a corrupt one with more counts up to here. */
 const MAX_EVENTS = 2_000
 const MAX_SIBLINGS = 200
 /** How long the event loop may be blocked. */
@@ -78,18 +80,23 @@ export function createContributions({ db, log }: ContributionsDeps) {
     return [...counted, ...(await countAll([...others]))]
   }
 
-  async function countAll(keys: string[]) {
+  async function countAll(keys: string[]): Promise<CountedAtStore[]> {
+    const rows = await eventsOf(keys)
+    if (rows.length === MAX_EVENTS && keys.length > 1) {
+      const half = keys.length >> 1
+      return [...(await countAll(keys.slice(0, half))), ...(await countAll(keys.slice(half)))]
+    }
+    const byKey = Map.groupBy(rows, (row) => row.purchaseKey)
     const counted = []
     for (const key of keys) {
-      counted.push(await count(key))
+      counted.push(await count(key, byKey.get(key) ?? []))
       await yieldTurn()
     }
     return counted
   }
 
-  async function count(purchaseKey: string) {
+  async function count(purchaseKey: string, rows: EventRow[]): Promise<CountedAtStore> {
     const none = { purchaseKey, periods: null, replacedBy: null, isOnPlayStore: false }
-    const rows = await eventsOf(purchaseKey)
     try {
       const events = readStored(rows)
       const isOnPlayStore = events.some(({ store }) => store === 'PLAY_STORE')
@@ -116,13 +123,13 @@ export function createContributions({ db, log }: ContributionsDeps) {
   }
 
   // Not prepared, so that another thread reads the pages of old events from the disk.
-  function eventsOf(purchaseKey: string) {
-    const { provider, body, orderedAt, eventId, outcome } = billingEvents
+  function eventsOf(keys: string[]) {
+    const { provider, body, orderedAt, eventId, outcome, purchaseKey } = billingEvents
     return db.read
-      .select({ provider, body, orderedAt, eventId, outcome })
+      .select({ provider, body, orderedAt, eventId, outcome, purchaseKey })
       .from(billingEvents)
-      .where(eq(billingEvents.purchaseKey, purchaseKey))
-      .orderBy(asc(orderedAt), asc(billingEvents.id))
+      .where(inArray(purchaseKey, keys))
+      .orderBy(asc(purchaseKey), asc(orderedAt), asc(billingEvents.id))
       .limit(MAX_EVENTS)
   }
 

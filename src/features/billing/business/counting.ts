@@ -18,6 +18,9 @@ type CountingDeps = {
 
 export type Counting = ReturnType<typeof createCounting>
 
+/** Waits between two batches; `since`: when the last one began. */
+type Rest = (since: number) => Promise<void>
+
 /** How far the figures have come, as stored in the table `reconciliation`. */
 type Progress = {
   version: number
@@ -38,7 +41,7 @@ const PROGRESS_ID = 'business figures'
 const DELAY_MS = MINUTE_MS
 /** In case a clock was wrong, the events of the last two days are counted again every day. */
 const RECHECKED_MS = 2 * DAY_MS
-const PURCHASES_PER_CHANGE = 10
+const PURCHASES_PER_CHANGE = 50
 const EVENTS_PER_PAGE = 500
 const ROWS_CLEARED = 500
 
@@ -60,17 +63,17 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   let running: Promise<unknown> = Promise.resolve()
   return { run, rebuild, recheck, noteChange, readProgress }
 
-  /** Counts everything that has changed. */
-  function run(signal: AbortSignal): Promise<void> {
-    const next = running.catch(() => {}).then(() => work(signal))
+  /** Counts everything that has changed, in at most half of the time. */
+  function run(signal: AbortSignal, rest: Rest = restAsLong): Promise<void> {
+    const next = running.catch(() => {}).then(() => work(signal, rest))
     running = next
     return next
   }
 
-  /** Counts every purchase again from scratch. */
+  /** Counts every purchase again from scratch, as fast as possible. */
   async function rebuild(signal: AbortSignal) {
     await db.write((tx) => save(tx, cleared()))
-    await run(signal)
+    await run(signal, db.pauseBatches)
   }
 
   /** Counts again the purchases with events in the last two days. */
@@ -109,7 +112,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     return { counting: null, behindSince: isBehind ? timeOf(progress.after) : null }
   }
 
-  async function work(signal: AbortSignal) {
+  async function work(signal: AbortSignal, rest: Rest) {
     let progress = await load(db.read)
     if (progress?.version !== VERSION) {
       progress = cleared()
@@ -117,10 +120,10 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
       await db.write((tx) => save(tx, initial))
     }
     if (progress?.stage === 'clear') progress = await clear(progress, signal)
-    if (progress?.stage === 'fill') progress = await fill(progress, signal)
+    if (progress?.stage === 'fill') progress = await fill(progress, signal, rest)
     if (progress?.stage !== 'follow' || signal.aborted) return
-    await countChanged(progress, signal)
-    await follow(progress, signal)
+    await countChanged(progress, signal, rest)
+    await follow(progress, signal, rest)
   }
 
   async function clear(progress: Progress, signal: AbortSignal): Promise<Progress | null> {
@@ -150,7 +153,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     return advance(progress, { ...progress, stage: 'fill', followAfter: idBefore(delayMs), total })
   }
 
-  async function fill(start: Progress, signal: AbortSignal): Promise<Progress | null> {
+  async function fill(start: Progress, signal: AbortSignal, rest: Rest): Promise<Progress | null> {
     let progress: Progress | null = start
     while (progress?.stage === 'fill' && !signal.aborted) {
       const startedAt = performance.now()
@@ -174,7 +177,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   }
 
   /** Counts the purchases that `noteChange` has marked. */
-  async function countChanged(progress: Progress, signal: AbortSignal) {
+  async function countChanged(progress: Progress, signal: AbortSignal, rest: Rest) {
     while (!signal.aborted) {
       const startedAt = performance.now()
       const rows = await db.read.select().from(changedPurchases).limit(PURCHASES_PER_CHANGE)
@@ -192,7 +195,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
     }
   }
 
-  async function follow(start: Progress, signal: AbortSignal) {
+  async function follow(start: Progress, signal: AbortSignal, rest: Rest) {
     const end = idBefore(delayMs)
     let progress: Progress | null = start
     // The clock was wrong: the ids of the next events are lower.
@@ -258,7 +261,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   }
 
   /** Leaves half of the time to other work. */
-  async function rest(since: number) {
+  async function restAsLong(since: number) {
     await Bun.sleep(performance.now() - since)
     await db.pauseBatches()
   }

@@ -128,9 +128,10 @@ function firstLaterThan(sorted: OrderedEvent[], event: OrderedEvent): OrderedEve
 }
 
 type Row = { provider: string; body: Uint8Array; orderedAt: number; eventId: string }
+export type EventRow = Row & { outcome: string }
 
 /** The event in a row of the log; null if it has no effect on access. */
-export function eventWithEffect(row: Row & { outcome: string }): OrderedEvent | null {
+export function eventWithEffect(row: EventRow): OrderedEvent | null {
   return row.outcome === 'ignored' ? null : toOrderedEvent(row)
 }
 
@@ -140,7 +141,7 @@ function toOrderedEvent(row: Row): OrderedEvent | null {
 }
 
 /** The events in `rows` that can affect access, in order. */
-export function readStored(rows: (Row & { outcome: string })[]): OrderedEvent[] {
+export function readStored(rows: EventRow[]): OrderedEvent[] {
   return rows.flatMap((row) => eventWithEffect(row) ?? []).toSorted(compareEvents)
 }
 

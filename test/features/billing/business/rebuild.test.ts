@@ -132,6 +132,24 @@ test('counts events from before the figures existed, in the background', async (
   expect([progress, months.at(-1)?.new]).toEqual([{ counting: null, behindSince: null }, 120])
 })
 
+test('counts the purchases beside one with thousands of events', async () => {
+  await using app = await createFiguresApp()
+  const { db, figures } = app.services
+  const { billingEvents } = db.tables
+  for (const id of ['1', '2', '3']) {
+    await receive(app, purchase(`user-${id}`, { original_transaction_id: id }))
+  }
+  const [first] = await db.read.select().from(billingEvents).limit(1)
+  if (!first) throw new Error('no event')
+  for (let batch = 0; batch < 4; batch++) {
+    const rows = Array.from({ length: 500 }, () => ({ ...first, id: newId(), eventId: newId() }))
+    await db.write(async (tx) => void (await tx.insert(billingEvents).values(rows)))
+  }
+  app.clock.now = new Date(ms(1))
+  await count(app)
+  expect((await figures.read({})).months.at(-1)?.new).toBe(3)
+})
+
 test('counts an event whose id is older than the last one that was counted', async () => {
   await using app = await createFiguresApp()
   const { db, counting } = app.services
