@@ -59,6 +59,8 @@ export async function makeLargeData(
     const { signal } = new AbortController()
     await services.accessStates.backfill(signal)
     await services.users.lastSeen.backfill(signal)
+    await services.transactions.backfill(signal)
+    await services.counting.rebuild(signal)
   })
 }
 
