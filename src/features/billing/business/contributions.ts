@@ -81,6 +81,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
   }
 
   async function countAll(keys: string[]): Promise<CountedAtStore[]> {
+    if (keys.length === 0) return []
     const rows = await eventsOf(keys)
     if (rows.length === MAX_EVENTS && keys.length > 1) {
       const half = keys.length >> 1
