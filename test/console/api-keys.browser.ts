@@ -15,6 +15,7 @@ browserTest(
     await page.getByLabel('users:read', { exact: false }).first().check()
     await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByText('Key render').waitFor()
+    expect(await page.locator('button:focus').textContent()).toBe('Copy key')
     await page.getByRole('button', { name: 'Replace render' }).click()
     await page.locator('input:focus').waitFor()
     const today = new Date().toISOString().slice(0, 10)

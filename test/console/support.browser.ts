@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
 import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
-import { postJson } from '../support/requests.ts'
+import { postJson, register } from '../support/requests.ts'
 
 const world = useConsole()
 
@@ -104,6 +104,29 @@ browserTest('names the owner who loses a purchase on the button that takes it', 
   expect(await page.getByText('There is no purchase').count()).toBe(0)
   await take.click()
   await page.getByText('Purchase linked.').waitFor()
+  await context.close()
+})
+
+browserTest('says when a user has paid and it unlocks nothing', async () => {
+  await register(world.console.server, 'ida@example.com')
+  const { users } = await world.ask('people?q=ida@example.com')
+  const bought = { app_user_id: users[0].id, original_transaction_id: 'GPA.3300-1111-2222-00009' }
+  await deliver({
+    ...bought,
+    type: 'INITIAL_PURCHASE',
+    transaction_id: bought.original_transaction_id,
+    entitlement_ids: [],
+    product_id: 'forgotten_product',
+  })
+  const { page, context } = await world.open()
+  await page.goto(await subscriptionOf('ida@example.com'))
+  await waitUntilLoaded(page)
+  const header = await textOf(page.getByLabel('At a glance'))
+  expect(header).toContain('Paid, unlocks nothing')
+  expect(header).toContain('UnlockedNothing')
+  await page.getByRole('button', { name: 'Grant access' }).click()
+  await page.getByLabel('Entitlement').fill('premium')
+  await page.getByText('No plan includes premium.').waitFor()
   await context.close()
 })
 

@@ -29,7 +29,7 @@ const MEANINGS: Record<Scope, string> = {
 export function ApiKeysScreen() {
   const keys = useRemote<KeyList>('api-keys')
   const [created, setCreated] = useState<Created | null>(null)
-  const [replaced, setReplaced] = useState<KeyForm | null>(null)
+  const [replaced, setReplaced] = useState<KeyList[number] | null>(null)
   const isOwner = me.value?.role === 'owner'
   const create = async (wanted: object) => {
     setCreated(await send<Created>('api-keys', wanted))
@@ -114,7 +114,7 @@ export function ApiKeysScreen() {
                   cell: (key) =>
                     key.status !== 'revoked' && (
                       <>
-                        <button type="button" onClick={() => setReplaced(replacementFor(key))}>
+                        <button type="button" onClick={() => setReplaced(key)}>
                           Replace {key.name}
                         </button>
                         <Confirm
@@ -122,7 +122,10 @@ export function ApiKeysScreen() {
                           done={`Revoked ${key.name}.`}
                           run={() => revoke(key.id)}
                         >
-                          <p>Servers that use this key are refused from now on.</p>
+                          <p>
+                            Servers that use this key are refused from now on. It was last used:{' '}
+                            <TimeAgo at={key.lastUsedAt} />.
+                          </p>
                         </Confirm>
                       </>
                     ),
@@ -132,7 +135,7 @@ export function ApiKeysScreen() {
           </>
         )}
       </Loaded>
-      {isOwner && <NewKey proposed={replaced} onCreate={create} />}
+      {isOwner && <NewKey replaced={replaced} onCreate={create} />}
     </>
   )
 }
@@ -155,12 +158,12 @@ function replacementFor(key: KeyList[number]): KeyForm {
 }
 
 type NewKeyProps = {
-  /** What the form is filled with when it changes. */
-  proposed: KeyForm | null
+  /** The key whose rights the form is filled with when it changes. */
+  replaced: KeyList[number] | null
   onCreate: (wanted: object) => Promise<void>
 }
 
-function NewKey({ proposed, onCreate }: NewKeyProps) {
+function NewKey({ replaced, onCreate }: NewKeyProps) {
   const draft = useDraft<KeyForm>({
     screen: 'api-keys',
     initial: EMPTY,
@@ -170,10 +173,10 @@ function NewKey({ proposed, onCreate }: NewKeyProps) {
   const { name, scopes, networks, days, rate } = form
   const fields = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (proposed === null) return
-    setForm(proposed)
+    if (replaced === null) return
+    setForm(replacementFor(replaced))
     fields.current?.querySelector('input')?.focus()
-  }, [proposed])
+  }, [replaced])
   const set = (change: Partial<KeyForm>) => setForm({ ...form, ...change })
   const toggle = (scope: Scope, isOn: boolean) =>
     set({ scopes: isOn ? [...scopes, scope] : scopes.filter((other) => other !== scope) })
@@ -190,6 +193,12 @@ function NewKey({ proposed, onCreate }: NewKeyProps) {
   return (
     <Card title="Create an API key">
       <DraftOffers draft={draft} />
+      {replaced && (
+        <p>
+          Create the key, put it on your server, and then revoke {replaced.name}. Until then, both
+          work.
+        </p>
+      )}
       <Problems>
         <div class="fields" ref={fields}>
           <TextField

@@ -98,7 +98,9 @@ function Summary({ event }: { event: BillingEvent }) {
         )}
         .{error !== null && ' Not applied, so access has not changed.'}
       </p>
-      {error !== null && <p>Reason: {failureReason(error)}</p>}
+      {error !== null && (
+        <p>Reason: {failureReason(error)}. Homeport tries again every ten minutes.</p>
+      )}
       {access && (
         <p class="soft">
           Now: <Sentence>{access}</Sentence>

@@ -21,7 +21,9 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const [entitlementId, setEntitlement] = useState('')
   const [duration, setDuration] = useState('30')
   const [date, setDate] = useState('')
-  const known = useSupportFacts()?.entitlements ?? []
+  const facts = useSupportFacts()
+  const known = facts?.entitlements ?? []
+  const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
   const grant = async (reason: string) => {
     const until = endOf(duration, date)
@@ -52,6 +54,11 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
           <option key={id} value={id} />
         ))}
       </datalist>
+      {/* Its height is reserved: the button must not move away under a finger. */}
+      <p role="status" class="holder">
+        {isUnknown &&
+          `No plan includes ${entitlementId}. It unlocks only what the app checks itself.`}
+      </p>
       <SelectField label="Ends" value={duration} options={DURATIONS} onChange={setDuration} />
       {duration === ON_A_DATE && (
         <Field label="Date" hint="Access ends when this day begins, UTC">

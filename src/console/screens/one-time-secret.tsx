@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { Action, Card, Copy } from '../ui/parts.tsx'
 
 type KeepProps = {
@@ -29,12 +30,19 @@ type SecretProps = KeepProps & { title: string; children: ComponentChildren }
 
 /** A text that the server shows only once. */
 export function OneTimeSecret({ title, children, ...keep }: SecretProps) {
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    element.current?.scrollIntoView({ block: 'center' })
+    element.current?.querySelector('button')?.focus({ preventScroll: true })
+  }, [keep.text])
   return (
-    <Card title={title}>
-      <p>{children}</p>
-      <pre>{keep.text}</pre>
-      <KeepActions {...keep} />
-    </Card>
+    <div ref={element}>
+      <Card title={title}>
+        <p>{children}</p>
+        <pre>{keep.text}</pre>
+        <KeepActions {...keep} />
+      </Card>
+    </div>
   )
 }
 

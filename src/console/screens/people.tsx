@@ -95,10 +95,10 @@ function UserSearch() {
             <List items={strangers}>
               {(id) => (
                 <li key={id}>
-                  <a class="mono" href={linkTo('events', { user: id })}>
+                  <a class="mono" href={linkTo('purchases', { id })}>
                     {id}
                   </a>
-                  <a href={linkTo('purchases', { id })}>Purchases to link</a>
+                  <a href={linkTo('events', { user: id })}>Events</a>
                 </li>
               )}
             </List>

@@ -82,8 +82,8 @@ export function ownerName({ userId, owner }: FoundPurchase): string | null {
 
 /** A link to the user who has a purchase. */
 function Owner({ purchase }: { purchase: FoundPurchase }) {
-  const { userId, environment } = purchase
-  if (userId === null) return <>no user</>
+  const { userId, environment, isOwnerDeleted } = purchase
+  if (userId === null) return <>{isOwnerDeleted ? 'deleted user' : 'no user'}</>
   const path = `people/${encodeSegment(userId)}/subscription`
   return (
     <a href={linkTo(path, environment === 'sandbox' ? { environment } : {})} title={userId}>

@@ -164,7 +164,7 @@ function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
   return (
     <>
       <a href={linkTo(`purchases/${encodeSegment(purchase.transactionId)}`)}>
-        {ownerName(purchase) ?? 'Anonymous'}
+        {ownerName(purchase) ?? (purchase.isOwnerDeleted ? 'Deleted user' : 'Anonymous')}
       </a>
       {claim && <div class="soft">{claim}</div>}
     </>

@@ -246,7 +246,7 @@ function PurchaseEvent({ event, isFirst }: EventProps) {
         <details>
           <summary>
             {isFailed && 'Not applied: '}
-            {summarize(changes)}
+            {summarize(changes, event.type)}
           </summary>
           <Changes changes={changes.map(inWords)} />
         </details>
@@ -268,10 +268,13 @@ function supportText({ by, reason }: { by: string; reason: string }): string {
 }
 
 /** `Ended; won’t renew; 2 other changes`. */
-function summarize(changes: Difference[]): string {
+function summarize(changes: Difference[], type: string): string {
   const statements = Object.entries(STATEMENTS).flatMap(([name, [set, cleared]]) => {
     const change = changes.find(({ path }) => path === name)
-    return change ? [change.after ? set : cleared] : []
+    if (change === undefined) return []
+    // The earlier period stays refunded.
+    if (name === 'refundedAt' && !change.after && type === 'RENEWAL') return ['new period paid']
+    return [change.after ? set : cleared]
   })
   const others = changes.length - statements.length
   const noun = statements.length > 0 ? 'other change' : 'change'

@@ -5,7 +5,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
 import { ACCESS, placeName, storeName } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
-import { Badge, type Fact, Facts, Sentence, TimeAgo, Title } from '../ui/parts.tsx'
+import { Badge, type Fact, Facts, Sentence, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 
 type AccessSummary = ReplyOf<Timeline['summarize']>
 
@@ -23,7 +23,7 @@ export type UserDetails = {
 /** Who the user is and what access the user has, above every tab. */
 export function UserHeader({ details: { user, account, access, sessions } }: HeaderProps) {
   const { email, profile } = user
-  const [status, tone] = ACCESS[access.status]
+  const [status, tone] = unlocksNothing(access) ? UNLOCKS_NOTHING : ACCESS[access.status]
   const place = placeName(account.platform, account.country)
   return (
     <>
@@ -37,6 +37,15 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         <p class={`sentence ${access.isActive ? tone : 'off'}`}>
           <Sentence>{access.sentence}</Sentence>
         </p>
+        {unlocksNothing(access) && (
+          <p class="notice bad">
+            <span>
+              The user has paid, but the product belongs to no plan and has no entitlement. Add it
+              to a plan.
+            </span>
+            <a href={linkTo('plans')}>Open the plans</a>
+          </p>
+        )}
         {access.failedEvent && (
           <p class="notice warn">
             <span>
@@ -48,6 +57,7 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
         <Facts
           items={[
             ...storeFacts(access),
+            ...(access.isActive ? [['Unlocked', unlockedText(access)] as Fact] : []),
             ['Last seen', <TimeAgo key="seen" at={lastSeen(account.lastSeenAt, sessions)} />],
             ...(place ? [['Seen on', place] as Fact] : []),
           ]}
@@ -58,6 +68,18 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
 }
 
 type HeaderProps = { details: UserDetails }
+
+const UNLOCKS_NOTHING: [name: string, tone: Tone] = ['Paid, unlocks nothing', 'bad']
+
+/** Whether the user has an active purchase, but neither a plan nor an entitlement. */
+function unlocksNothing({ isActive, plan, entitlements }: AccessSummary): boolean {
+  return isActive && plan === null && entitlements.length === 0
+}
+
+function unlockedText({ plan, entitlements }: AccessSummary): string {
+  if (entitlements.length > 0) return entitlements.join(', ')
+  return plan === null ? 'Nothing' : `Plan ${plan}`
+}
 
 /** The sentence above them names the plan and the day. */
 function storeFacts({ status, store }: AccessSummary): Fact[] {

@@ -118,7 +118,7 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt?.toISOString() ?? null,
       revokedAt: revokedAt?.toISOString() ?? null,
-      lastUsedAt: lastUsedAt?.toISOString() ?? null,
+      lastUsedAt: (uses.get(row.id) ?? lastUsedAt)?.toISOString() ?? null,
     }
   }
 }

@@ -147,9 +147,13 @@ function claimOf(rule: BackoffRule | WindowRule, key: string): Claim {
 }
 
 function wrongCredentials(denial: Denial): AppError {
-  return new AppError('invalid_credentials', 'The name, the password or the code is wrong.', {
-    denial,
-  })
+  return new AppError(
+    'invalid_credentials',
+    'The name, the password or the code is wrong. A code works only once.',
+    {
+      denial,
+    },
+  )
 }
 
 function wrongCode(userId: string): AppError {

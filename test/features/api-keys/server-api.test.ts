@@ -149,11 +149,12 @@ test('stores a key only as a hash, shows it once and records its last use', asyn
   const { secret, prefix } = await createKey(app, { name: 'web' })
   expect(secret).toMatch(/^hp_[0-9A-Za-z]{38}$/)
   await app.ask('GET', '/api/server/users/v1', { token: secret })
-  expect((await app.services.apiKeys.list())[0]?.lastUsedAt).toBeNull()
+  const usedAt = app.clock.now.toISOString()
+  expect((await app.services.apiKeys.list())[0]?.lastUsedAt).toBe(usedAt)
   await app.services.apiKeys.flushUses()
   const [listed] = await app.services.apiKeys.list()
   expect(listed).toMatchObject({ name: 'web', prefix, status: 'active' })
-  expect(listed?.lastUsedAt).toBe(app.clock.now.toISOString())
+  expect(listed?.lastUsedAt).toBe(usedAt)
   // The log line follows the reply.
   await Bun.sleep(20)
   const { db } = app.services

@@ -119,6 +119,14 @@ test('says when no plan includes the granted entitlement', async () => {
   )
 })
 
+test('says that a purchase goes on beside granted access to a better plan', async () => {
+  await using world = await createWorld()
+  const fields = { product_id: 'basic', entitlement_ids: [] }
+  await deliver(world.app, purchase(world.userId, fields))
+  await give(world, 'team')
+  expect(await world.sentence()).toContain('Also has basic from the App Store: Renews on ')
+})
+
 test('a transfer of the billing provider moves no granted access', async () => {
   await using world = await createWorld()
   const { app, userId, read } = world

@@ -52,12 +52,21 @@ export function explainAccess(facts: AccessFacts): string {
   const plan = planOf(best)
   const title = plan === null ? describeProduct(best) : describePlan(plan, best)
   if (!best.active) return `${title}. ${describeEnded(best)}.`
-  const also = purchases.find((one) => one !== best && one.active && one.grant !== null)
+  const also = purchases.find(
+    (one) => one !== best && one.active && (one.grant !== null || best.grant !== null),
+  )
   return [
     `${title}. ${describeActive(best)}.`,
     ...(plan === null ? [describeMissingPlan(best)] : []),
-    ...(also ? [`Also ${also.entitlementIds.join(', ')}, ${describeGrant(also)}.`] : []),
+    ...(also ? [describeAlso(also)] : []),
   ].join(' ')
+}
+
+/** Granted access beside a purchase, or a purchase that goes on beside granted access. */
+function describeAlso(also: PurchaseAccess): string {
+  return also.grant === null
+    ? `Also has ${describeProduct(also)}: ${describeActive(also)}.`
+    : `Also ${also.entitlementIds.join(', ')}, ${describeGrant(also)}.`
 }
 
 /** Says that an event is missing from the access, which it may change. */

@@ -3,7 +3,7 @@ import { type Difference, differencesBetween } from '../../../lib/differences.ts
 import { readStored } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
-import type { PurchaseAccess } from '../purchases/access.ts'
+import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
@@ -81,7 +81,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
     const { sentence, purchases, plans, heldBy, failure } = await assess(userId, 'production')
-    const [best] = heldBy === null ? purchases : []
+    const held = heldBy === null ? purchases : []
+    const [best] = held
     const end = best?.effectiveEnd ?? null
     return {
       sentence,
@@ -89,6 +90,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       plan: (best?.active && planOf(best, plans)?.code) || null,
       store: best?.store ?? null,
       isActive: best?.active ?? false,
+      /** The ids of the entitlements that the user has now. */
+      entitlements: entitlementsOf(held).flatMap(({ id, active }) => (active ? [id] : [])),
       willRenew: best?.willRenew ?? false,
       endsAt: iso(end),
       /** The latest event that could not be applied; null for none. */

@@ -127,6 +127,11 @@ test('the purchase of a deleted user is free, and so is one whose token names no
   const unknown = store.buy({ userId: crypto.randomUUID() })
   for (const one of [bought, unknown]) await deliver(app, one.notification)
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token: world.token })).status).toBe(200)
+  const { purchaseSearch } = app.services.stores
+  const found = await Promise.all(
+    [bought, unknown].map((one) => purchaseSearch.findOrThrow(one.originalTransactionId)),
+  )
+  expect(found.map(([one]) => one?.isOwnerDeleted)).toEqual([true, false])
   const other = await app.register()
   const all = [bought, unknown].map((one) => one.signedTransaction())
   const { results, subscription } = await submit(app, other.accessToken, all)

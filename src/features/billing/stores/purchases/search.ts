@@ -4,6 +4,7 @@ import { createSemaphore } from '../../../../lib/semaphore.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { accessStatusOf } from '../../access/access-search.ts'
 import { isEffectivelyForever } from '../../access/access-sentence.ts'
+import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
 import { assessPurchases } from '../../purchases/access.ts'
@@ -262,6 +263,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       source: sourceOf(purchase),
       link: await claims.linkOf(row.purchaseKey),
       userId,
+      isOwnerDeleted: isPseudonym(row.customerId),
       isClaimed: userId !== null && (await isClaimedByOwner(row)),
       state: purchaseIn(row.state as StoredPurchase),
       atGoogle: purchase.store === 'PLAY_STORE' ? await atGoogle(transactionId) : null,
