@@ -130,6 +130,11 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
       `${plural(webhooks.failed, 'webhook endpoint')} disabled`,
       linkTo('webhooks'),
     ],
+    [
+      events.unmatchedProducts.length > 0,
+      `Paid, but in no plan: ${events.unmatchedProducts.slice(0, 3).join(', ')}`,
+      linkTo('plans'),
+    ],
     [isSetUp && !events.isConfigured, 'Billing events are rejected', linkTo('events')],
     [!backup.latest && (isSetUp || backup.schedule !== null), 'No backup yet', linkTo('backups')],
     [isSetUp && !mails.isConfigured, 'E-mails are not sent', linkTo('live')],

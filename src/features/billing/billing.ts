@@ -95,13 +95,13 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     transactions,
   })
   const eventSearch = createEventSearch({ db, transactions })
-  const reportUnmatched = createUnmatchedReport(log)
+  const unmatched = createUnmatchedReport(log, deps.listPlans)
   const subscription = createSubscription({
     ...deps,
     projection,
     holders,
     accessSettings,
-    reportUnmatched,
+    reportUnmatched: unmatched.report,
   })
   const { recordInternalEvent } = billing
   const { url, key } = subscriberApi
@@ -130,6 +130,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList(deps),
+    reportedUnmatched: unmatched.stillUnmatched,
     counting,
     figures: createFigures({ ...deps, readProgress: counting.readProgress }),
     rebuildBilling: createRebuild({ db, projection, transactions, counting }),

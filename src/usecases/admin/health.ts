@@ -19,6 +19,8 @@ type HealthAdminDeps = {
   version: string
   readiness: () => Promise<Readiness>
   eventSearch: EventSearch
+  /** Paid products that belong to no plan, as far as users have asked for their access since the start. */
+  reportedUnmatched: () => Promise<string[]>
   rates: { read: () => Promise<{ updatedAt: string }>; isRefreshed: boolean }
   outbox: { count: () => Promise<number> }
   webhooks: { health: { countFailed: () => Promise<number> } }
@@ -68,6 +70,7 @@ async function overview(deps: HealthAdminDeps) {
       ...(await eventSearch.countMarked()),
       latestAt: (await eventSearch.latest())?.toISOString() ?? null,
       isConfigured: config.webhookTokens.length > 0,
+      unmatchedProducts: await deps.reportedUnmatched(),
     },
     rates: { updatedAt, isRefreshed: rates.isRefreshed },
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { deliver, ms, purchase } from '../../support/billing.ts'
+import { signInOperator } from '../../support/operator.ts'
 
 const PATH = '/api/user/subscription/v1'
 
@@ -15,6 +16,9 @@ test('warns once about a product without a plan, and lists it until one includes
   const warnings = app.lines.filter((line) => line.includes('does not belong to any plan'))
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toContain('lost_product')
+  const operator = await signInOperator(app)
+  const named = async () => (await operator.read('overview')).events.unmatchedProducts
+  expect(await named()).toEqual(['lost_product'])
   expect(await app.services.listUnmatched()).toMatchObject([
     { productId: 'lost_product', entitlementIds: ['gold'], lines: 1, customerId: user._id },
   ])
@@ -24,5 +28,6 @@ test('warns once about a product without a plan, and lists it until one includes
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.replace([free, { ...month, otherProductIds: ['lost_product'] }, year])
   expect(await planCode()).toBe('pro_month')
+  expect(await named()).toEqual([])
   expect(await app.services.listUnmatched()).toEqual([])
 })

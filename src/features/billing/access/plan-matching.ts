@@ -78,24 +78,36 @@ function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolea
   )
 }
 
-/** Logs a warning, once per product, when a user has paid for a product that belongs to no plan. */
-export function createUnmatchedReport(log: Log) {
-  const reported = new Set<string>()
-  return (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => {
+type ListPlans = (wanted: string[]) => Promise<{ plans: PurchasablePlan[] }>
+
+/** Notices, in this process, when a user has paid for a product that belongs to no plan. */
+export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
+  const reported = new Map<string, Offer>()
+  return { report, stillUnmatched }
+
+  /** Logs a warning once per product. */
+  function report(purchases: PurchaseAccess[], plans: PurchasablePlan[]) {
     for (const purchase of purchases) {
       const product = `${purchase.productId} ${purchase.priceId}`
       if (reported.has(product) || reported.size >= MAX_REPORTED) continue
       if (!isUnmatched(purchase, plans)) continue
-      reported.add(product)
-      const { productId, priceId, entitlementIds } = purchase
+      const { productId, priceId, entitlementIds, grant } = purchase
+      reported.set(product, { productId, priceId, entitlementIds, grant })
       log.warn({ productId, priceId, entitlementIds }, 'a paid product does not belong to any plan')
     }
+  }
+
+  /** The reported products that no plan includes yet. */
+  async function stillUnmatched(): Promise<string[]> {
+    const { plans } = await listPlans([])
+    const offers = [...reported.values()].filter((offer) => planOf(offer, plans) === undefined)
+    return [...new Set(offers.flatMap(({ productId }) => productId ?? []))]
   }
 }
 
 type PlanMatchingDeps = {
   db: BillingDb
-  listPlans: (wanted: string[]) => Promise<{ plans: PurchasablePlan[] }>
+  listPlans: ListPlans
   now: () => Date
 }
 
