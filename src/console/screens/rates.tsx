@@ -10,6 +10,17 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
 type Rates = ReplyOf<RatesService['read']> & ReplyOf<RatesService['describeFeed']>
+const SOURCES: Record<string, string> = {
+  ecb: 'European Central Bank',
+  frankfurter: 'Frankfurter',
+  openexchangerates: 'Open Exchange Rates',
+}
+
+function sourceName(provider: string | null): string {
+  if (provider === null) return 'Off: the rates are not updated'
+  return SOURCES[provider] ?? provider
+}
+
 type Outcome = { outcome: string; reason?: string; date?: string }
 
 export function RatesScreen() {
@@ -31,8 +42,13 @@ export function RatesScreen() {
             <Card>
               <Facts
                 items={[
-                  ['Source', data.provider ?? 'Off: the rates are not updated'],
-                  ['Published', <Time key="published" at={data.updatedAt} />],
+                  ['Source', sourceName(data.provider)],
+                  [
+                    'Published',
+                    <span key="published">
+                      <TimeAgo at={data.updatedAt} />, <Time at={data.updatedAt} />
+                    </span>,
+                  ],
                   ['Last successful refresh', <TimeAgo key="refreshed" at={data.succeededAt} />],
                   [
                     'Last attempt',
