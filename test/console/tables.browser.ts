@@ -20,7 +20,7 @@ browserTest('lists have headings, a caption, a total and names', async () => {
     'Product',
     'Price',
     'Store',
-    'State',
+    'Outcome',
     'Received',
   ])
   expect(await page.getByText(/^\d+ events$/).count()).toBe(1)

@@ -122,7 +122,7 @@ const COLUMNS: Column<NamedEvent>[] = [
       </>
     ),
   },
-  { name: 'State', onPhone: 'aside', cell: EventState },
+  { name: 'Outcome', onPhone: 'aside', cell: EventState },
   {
     name: 'Received',
     onPhone: 'line',

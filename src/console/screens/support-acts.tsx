@@ -5,7 +5,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { read, send } from '../api.ts'
 import { me } from '../operator.ts'
 import { productName } from '../purchase-words.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
 import { describeError } from '../ui/problems.tsx'
@@ -226,7 +226,7 @@ export function GivePurchase(props: {
 
 type UndoLinkProps = { transactionId: string; link: { id: string }; reload: Reload }
 
-/** Undoes a link in one step: the reason is the undo itself. */
+/** Undoes a link without a reason of its own. The audit log keeps both. */
 export function UndoLink({ transactionId, link, reload }: UndoLinkProps) {
   const undo = async () => {
     const request = { reason: 'Link undone', link: link.id }
@@ -234,9 +234,9 @@ export function UndoLink({ transactionId, link, reload }: UndoLinkProps) {
     await reload()
   }
   return (
-    <Action run={undo} done="The link is undone.">
-      Undo link
-    </Action>
+    <Confirm label="Undo link" done="The link is undone." run={undo}>
+      <p>The user who has the purchase now loses it immediately. The audit log keeps the link.</p>
+    </Confirm>
   )
 }
 
