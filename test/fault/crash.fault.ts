@@ -187,8 +187,18 @@ async function cutPower(homeport: Homeport, name: string, wrapper: string[]) {
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   await server.stop('SIGKILL')
   await load.done
-  await Bun.$`umount ${mounted} && mv ${image}.cut ${image} && mount -o loop ${image} ${mounted}`.quiet()
+  await unmount(mounted)
+  await Bun.$`mv ${image}.cut ${image} && mount -o loop ${image} ${mounted}`.quiet()
   return { acknowledged: load.acknowledged, dataDir: join(mounted, 'data') }
+}
+
+/** The process that copies the log ends a moment after the server. */
+async function unmount(folder: string) {
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await Bun.$`umount ${folder}`.quiet().nothrow()).exitCode === 0) return
+    await Bun.sleep(50)
+  }
+  throw new Error(`${folder} is still in use`)
 }
 
 function childrenOf(pid: number): number[] {

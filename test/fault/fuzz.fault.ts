@@ -1,11 +1,16 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { fuzz } from '../support/fuzz.ts'
+import { routeEnvironment } from '../support/routes.ts'
 
 const COUNT = 50_000
 
 test(`58: ${COUNT} corrupted requests from the OpenAPI document get no 5xx and only documented replies`, async () => {
-  await using app = await createTestApp({ RATE_LIMITS: 'off', LOG_LEVEL: 'error' })
+  await using app = await createTestApp({
+    ...routeEnvironment,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'error',
+  })
   const seed = Math.floor(Math.random() * 2 ** 31)
   const { statuses, faults } = await fuzz(app, COUNT, seed)
   console.log(`58: seed ${seed}, ${JSON.stringify(statuses)}`)
@@ -13,7 +18,11 @@ test(`58: ${COUNT} corrupted requests from the OpenAPI document get no 5xx and o
 }, 600_000)
 
 test('55: no pattern in the OpenAPI document is slow on 64 KB that almost match', async () => {
-  await using app = await createTestApp({ RATE_LIMITS: 'off', LOG_LEVEL: 'error' })
+  await using app = await createTestApp({
+    ...routeEnvironment,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'error',
+  })
   const { json } = await app.ask('GET', '/docs/json')
   const patterns = new Set(patternsOf(json))
   expect(patterns.size).toBeGreaterThan(0)
