@@ -107,6 +107,9 @@ browserTest('undoes the change of one version and keeps later ones', async () =>
     termsUrl: 'https://example.com/terms/later',
   })
   expect(await textOf(page.locator('.list > li').first())).toContain(`Undo version ${version + 1}`)
+  await press(page, `Undo version ${version + 1}`)
+  await dialog.getByText('Nothing would change').waitFor()
+  expect(await dialog.getByRole('button', { name: 'Undo version' }).isDisabled()).toBe(true)
   await context.close()
 })
 

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { applyDifferences, differencesBetween } from '../../lib/differences.ts'
 import type { Publication } from '../../platform/publications/publications.ts'
 import { read, send } from '../api.ts'
@@ -20,8 +20,6 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const first = useRemote<History>(`${kind}/history`)
   const [more, setMore] = useState<History | null>(null)
   const [note, setNote] = useState('')
-  const rollBack = (to: number) =>
-    publish(() => send(`${kind}/rollback`, { base: version, note, version: to }))
   const publish = async (sendNew: () => Promise<unknown>) => {
     await sendNew()
     setNote('')
@@ -66,20 +64,14 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                         />
                       )}
                       {one.version !== version && (
-                        <Confirm
-                          label={`Roll back to version ${one.version}`}
-                          isReversible
-                          run={() => rollBack(one.version)}
-                          done={`Rolled back to version ${one.version}, now live as version ${version + 1}.`}
-                        >
-                          <PendingChanges
-                            kind={kind}
-                            live={version}
-                            id={`versions/${one.version}`}
-                            readNew={() => readVersion(kind, one.version)}
-                          />
-                          <NoteField note={note} onChange={setNote} />
-                        </Confirm>
+                        <RollBack
+                          kind={kind}
+                          live={version}
+                          version={one.version}
+                          note={note}
+                          setNote={setNote}
+                          publish={publish}
+                        />
                       )}
                     </span>
                   )}
@@ -112,7 +104,7 @@ function undoNote(version: number): string {
   return `Undo version ${version}`
 }
 
-type UndoProps = {
+type PastProps = {
   kind: string
   live: number
   version: number
@@ -122,7 +114,8 @@ type UndoProps = {
 }
 
 /** Reverses a version's changes, or those that the operator chooses. */
-function UndoVersion({ kind, live, version, note, setNote, publish }: UndoProps) {
+function UndoVersion({ kind, live, version, note, setNote, publish }: PastProps) {
+  const [count, setCount] = useState(0)
   const [leftOut, setLeftOut] = useState<string[]>([])
   const readNew = () => readWithout(kind, live, version)
   const undo = async () => {
@@ -137,13 +130,38 @@ function UndoVersion({ kind, live, version, note, setNote, publish }: UndoProps)
       isReversible
       run={undo}
       done={`Undid version ${version}. Version ${live + 1} is live.`}
+      isDisabled={count <= leftOut.length}
     >
       <PendingChanges
         kind={kind}
         live={live}
         id={`without/${version}`}
         readNew={readNew}
+        onCount={setCount}
         choice={{ leftOut, onChange: setLeftOut }}
+      />
+      <NoteField note={note} onChange={setNote} />
+    </Confirm>
+  )
+}
+
+/** Publishes the content of an earlier version again. */
+function RollBack({ kind, live, version, note, setNote, publish }: PastProps) {
+  const [count, setCount] = useState(0)
+  return (
+    <Confirm
+      label={`Roll back to version ${version}`}
+      isReversible
+      isDisabled={count === 0}
+      run={() => publish(() => send(`${kind}/rollback`, { base: live, note, version }))}
+      done={`Rolled back to version ${version}, now live as version ${live + 1}.`}
+    >
+      <PendingChanges
+        kind={kind}
+        live={live}
+        id={`versions/${version}`}
+        readNew={() => readVersion(kind, version)}
+        onCount={setCount}
       />
       <NoteField note={note} onChange={setNote} />
     </Confirm>
@@ -168,15 +186,19 @@ type PendingProps = {
   /** Identifies the new content. */
   id: string
   readNew: () => Promise<unknown>
+  /** Receives the number of changes: 0 until they are known. */
+  onCount: (count: number) => void
   /** Lets the operator leave changes out. */
   choice?: Choice
 }
 
 /** What publishing the new content would change. */
-function PendingChanges({ kind, live, id, readNew, choice }: PendingProps) {
+function PendingChanges({ kind, live, id, readNew, onCount, choice }: PendingProps) {
   const contents = useRemote(`${kind}/${live}/${id}`, () =>
     Promise.all([readVersion(kind, live), readNew()]),
   )
+  const count = contents.data ? differencesBetween(...contents.data).length : 0
+  useEffect(() => onCount(count), [count])
   return (
     <Loaded from={contents}>
       {([before, after]) => {

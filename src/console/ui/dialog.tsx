@@ -55,6 +55,8 @@ type ConfirmProps = {
   isReversible?: boolean
   /** The first button is not red, because one beside it is worse. */
   isSecondary?: boolean
+  /** The action would do nothing, so the second button is disabled. */
+  isDisabled?: boolean
 }
 
 /** A button for an action that asks for confirmation first. */
@@ -69,6 +71,7 @@ export function Confirm(props: ConfirmProps) {
     confirmText,
     isReversible,
     isSecondary,
+    isDisabled = false,
   } = props
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
@@ -105,7 +108,7 @@ export function Confirm(props: ConfirmProps) {
             </button>
             <Action
               kind={isReversible ? 'primary' : 'danger'}
-              disabled={confirmText !== undefined && text !== confirmText}
+              disabled={isDisabled || (confirmText !== undefined && text !== confirmText)}
               done={done}
               run={confirm}
             >
