@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { show } from '../support/console-browser.ts'
+import { press, show } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const COUNT = 130
@@ -141,6 +141,39 @@ browserTest('a row has two lines on a phone, and all of it opens its screen', as
   expect(await page.locator('tbody td:first-child').allTextContents()).toEqual(['BRL'])
   await context.close()
 })
+
+browserTest('centres a dialog that a row opens', async () => {
+  await world.ask('api-keys', {
+    name: 'render',
+    scopes: ['users:read'],
+    networks: [],
+    expiresInDays: null,
+    requestsPerMinute: null,
+  })
+  for (const width of [375, 1280]) {
+    const { page, context } = await world.open({ viewport: { width, height: 700 } })
+    await show(page, 'api-keys')
+    await press(page, 'Revoke render')
+    await expectCentred(page, width)
+    await show(page, 'operators')
+    await page.getByText('Manage', { exact: true }).first().click()
+    await press(page, 'Remove olga')
+    await expectCentred(page, width)
+    await context.close()
+  }
+})
+
+async function expectCentred(page: Page, width: number) {
+  const dialog = page.getByRole('dialog')
+  const box = await dialog.boundingBox()
+  expect(Math.round(2 * (box?.x ?? 0) + (box?.width ?? 0))).toBe(width)
+  expect(Math.abs(2 * (box?.y ?? 0) + (box?.height ?? 0) - 700)).toBeLessThan(2)
+  const buttons = await dialog.locator('.actions.end > button').all()
+  const boxes = await Promise.all(buttons.map((button) => button.boundingBox()))
+  if (width === 375) expect(new Set(boxes.map((one) => one?.width)).size).toBe(1)
+  const alignment = 'getComputedStyle(document.querySelector("dialog p")).textAlign'
+  expect(await page.evaluate<string>(alignment)).toBe('start')
+}
 
 function waitForFirst(page: Page, type: string) {
   return page.locator('tbody tr').first().getByRole('link', { name: type }).waitFor()
