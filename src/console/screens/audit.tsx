@@ -1,6 +1,7 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
+import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Field, SelectField } from '../ui/fields.tsx'
@@ -38,7 +39,13 @@ export function AuditScreen() {
   )
   return (
     <>
-      <Title actions={<Action run={() => download(`audit/export${search}`)}>Export JSON</Action>}>
+      <Title
+        actions={
+          canEdit.value && (
+            <Action run={() => download(`audit/export${search}`)}>Export JSON</Action>
+          )
+        }
+      >
         Audit
       </Title>
       <p class="print-only">{describeFilter(filter)}</p>
