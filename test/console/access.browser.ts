@@ -23,6 +23,17 @@ independentTest('readers see plain values instead of forms', async () => {
   await context.close()
 })
 
+independentTest('readers are not offered what they may not do', async () => {
+  const { page, context } = await world.open()
+  await becomeReader(page)
+  await page.goto('/console/audit')
+  await page.getByText(/^\d+ actions?$/).waitFor()
+  expect(await page.getByRole('button', { name: 'Export JSON' }).count()).toBe(0)
+  await page.goto('/console/api-keys')
+  await page.getByText('Only owners create and revoke keys.').waitFor()
+  await context.close()
+})
+
 independentTest('an invitation opened in a signed-in tab asks who to be', async () => {
   const { page, context } = await world.open()
   await page.goto('/console')

@@ -136,6 +136,7 @@ export function ApiKeysScreen() {
         )}
       </Loaded>
       {isOwner && <NewKey replaced={replaced} onCreate={create} />}
+      {!isOwner && <p class="soft">Only owners create and revoke keys.</p>}
     </>
   )
 }
