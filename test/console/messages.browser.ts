@@ -67,6 +67,24 @@ independentTest('a message does not move the page', async () => {
   await context.close()
 })
 
+independentTest(
+  'a message ends with its screen, unless its action opened the next one',
+  async () => {
+    const { page, context } = await world.open()
+    const endpoint = { url: 'https://example.com/hook', events: ['user.deleted'], description: '' }
+    const { endpoint: added } = await world.ask('webhooks/add', endpoint)
+    await show(page, `webhooks/${added.id}`)
+    await press(page, 'Remove endpoint')
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove endpoint' }).click()
+    await page.waitForURL('**/webhooks')
+    await page.getByText('Endpoint removed.').waitFor()
+    await page.getByRole('link', { name: 'Plans', exact: true }).click()
+    await page.waitForURL('**/plans')
+    await page.getByText('Endpoint removed.').waitFor({ state: 'detached', timeout: 2_000 })
+    await context.close()
+  },
+)
+
 independentTest('a button that disappears with its row does not move the page', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 667 } })
   const { users } = await world.ask('people?q=deniz@example.com')

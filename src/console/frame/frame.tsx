@@ -3,7 +3,7 @@ import { me } from '../operator.ts'
 import { go, linkTo, parts, query } from '../router.ts'
 import { SCREENS } from '../screens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { dismissErrors, Messages } from '../ui/messages.tsx'
+import { dismissMessages, Messages } from '../ui/messages.tsx'
 import { Empty, Facts, Title } from '../ui/parts.tsx'
 import { startKeys } from './keys.ts'
 import { Navigation } from './navigation.tsx'
@@ -22,6 +22,16 @@ function openDetails() {
   for (const details of document.querySelectorAll('main details')) details.setAttribute('open', '')
 }
 
+/** At once, so that the next screen shows the message of an action that opens it, such as deleting a user. */
+function dismissOnNavigation() {
+  let current = parts.value.join('/')
+  return parts.subscribe((segments) => {
+    const next = segments.join('/')
+    if (next !== current) dismissMessages()
+    current = next
+  })
+}
+
 /** The header and navigation around every screen. */
 export function Frame() {
   const [isMenuOpen, setMenuOpen] = useState(false)
@@ -36,8 +46,8 @@ export function Frame() {
   )
   useEffect(() => {
     setMenuOpen(false)
-    dismissErrors()
   }, [parts.value.join('/')])
+  useEffect(dismissOnNavigation, [])
   useEffect(() => {
     if (!isMenuOpen) return
     const closeMenu = ({ key }: KeyboardEvent) => {

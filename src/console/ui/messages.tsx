@@ -23,11 +23,6 @@ export function offerUndo(text: string, undo: () => void): () => void {
   return () => close(id)
 }
 
-/** Dismisses the errors of the previous screen. */
-export function dismissErrors() {
-  messages.value = messages.value.filter(({ tone }) => tone === 'good')
-}
-
 export function dismissMessages() {
   messages.value = []
 }
