@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
-import { press, show } from '../support/console-browser.ts'
+import { findBrokenWords, findOverflow, press, show } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const COUNT = 130
@@ -161,6 +161,27 @@ browserTest('centres a dialog that a row opens', async () => {
     await expectCentred(page, width)
     await context.close()
   }
+})
+
+browserTest('breaks no words in tables', async () => {
+  const { page, context } = await world.open({ viewport: { width: 1024, height: 700 } })
+  // As long as those of real users.
+  await page.route('**/console/api/**', async (route) => {
+    const response = await route.fetch()
+    const body = (await response.text())
+      .replaceAll('@example.com', '.surname@mail.provider.example.com')
+      .replaceAll('"Pro, monthly"', '"com.example.promotional.monthly"')
+    await route.fulfill({ response, body })
+  })
+  for (const path of ['people', 'purchases', 'events', 'api-keys', 'operators']) {
+    await show(page, path)
+    for (const width of [320, 375, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 700 })
+      const found = [await findBrokenWords(page), await findOverflow(page)]
+      expect([path, width, ...found]).toEqual([path, width, [], ''])
+    }
+  }
+  await context.close()
 })
 
 async function expectCentred(page: Page, width: number) {

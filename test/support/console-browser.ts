@@ -114,6 +114,28 @@ export async function becomeReader(page: Page) {
   })
 }
 
+/** The words of table cells that a line break divides, apart from ids; a break after punctuation is fine. */
+export function findBrokenWords(page: Page): Promise<string[]> {
+  return page.evaluate(`(() => {
+    const broken = []
+    const range = document.createRange()
+    const topOf = (node, at) => {
+      range.setStart(node, at)
+      range.setEnd(node, at + 1)
+      return range.getBoundingClientRect().top
+    }
+    for (const cell of document.querySelectorAll('main td')) {
+      const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (node.parentElement.closest('.unseen, .mono, code')) continue
+        for (const { index } of node.data.matchAll(/(?<=\\w)\\w/g))
+          if (topOf(node, index) > topOf(node, index - 1) + 5) broken.push(node.data)
+      }
+    }
+    return broken
+  })()`)
+}
+
 /** The innermost elements that make a page scroll horizontally; empty if it does not. */
 export function findOverflow(page: Page): Promise<string> {
   return page.evaluate(`(() => {

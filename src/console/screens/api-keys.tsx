@@ -10,6 +10,7 @@ import { Action, Badge, Card, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
+import { Breakable } from '../ui/user-link.tsx'
 import { OneTimeSecret } from './one-time-secret.tsx'
 
 type KeyList = ReplyOf<ApiKeys['list']>
@@ -72,7 +73,10 @@ export function ApiKeysScreen() {
                   value: ({ name }) => name,
                   cell: ({ name, prefix }) => (
                     <>
-                      <strong>{name}</strong> <span class="mono soft">{prefix}…</span>
+                      <strong>
+                        <Breakable text={name} />
+                      </strong>{' '}
+                      <span class="mono soft">{prefix}…</span>
                     </>
                   ),
                 },

@@ -9,7 +9,7 @@ import { Filters } from '../ui/filters.tsx'
 import { Action, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
-import { ShortId, UserLink } from '../ui/user-link.tsx'
+import { Breakable, ShortId, UserLink } from '../ui/user-link.tsx'
 import { actionName, actionOptions, summarizeChanges } from './audit-words.ts'
 
 type AuditPage = ReplyOf<Operators['audit']['list']> & { names: Record<string, string> }
@@ -128,7 +128,7 @@ const columnsFor = (urls: Record<string, string>): Column<Entry>[] => [
   {
     name: 'Address',
     onPhone: 'line',
-    cell: ({ operator, origin }) => operator && <span class="address">{origin}</span>,
+    cell: ({ operator, origin }) => operator && <span class="unbroken">{origin}</span>,
   },
   { name: 'Time', onPhone: 'line', sort: '-at', cell: ({ at }) => <Time at={at} /> },
 ]
@@ -160,7 +160,7 @@ function Target({ action, target, names, url }: Entry & { url: string | undefine
   if (screen === undefined || target in names) return <UserLink id={target} names={names} />
   return (
     <a href={linkTo(screen.endsWith('/') ? screen + encodeSegment(target) : screen)}>
-      {url ?? <ShortId id={target} />}
+      {url === undefined ? <ShortId id={target} /> : <Breakable text={url} />}
     </a>
   )
 }

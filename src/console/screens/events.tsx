@@ -19,7 +19,7 @@ import { showMessage } from '../ui/messages.tsx'
 import { Action, Badge, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
-import { UserLink } from '../ui/user-link.tsx'
+import { Breakable, UserLink } from '../ui/user-link.tsx'
 import { EventScreen, type FoundEvent } from './event.tsx'
 
 type Names = Record<string, string>
@@ -94,7 +94,9 @@ const COLUMNS: Column<NamedEvent>[] = [
   {
     name: 'Type',
     cell: (event) => (
-      <a href={linkTo(`events/${encodeSegment(event.eventId)}`)}>{eventName(event)}</a>
+      <a href={linkTo(`events/${encodeSegment(event.eventId)}`)}>
+        <Breakable text={eventName(event)} />
+      </a>
     ),
   },
   {
@@ -110,7 +112,7 @@ const COLUMNS: Column<NamedEvent>[] = [
   {
     name: 'Product',
     onPhone: 'omitted',
-    cell: (event) => event.productId && productName(event),
+    cell: (event) => event.productId && <Breakable text={productName(event)} />,
   },
   { name: 'Price', onPhone: 'line', kind: 'number', cell: ({ price }) => price && money(price) },
   {

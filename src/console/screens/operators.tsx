@@ -10,6 +10,7 @@ import { Action, Badge, Card, Failure, TimeAgo, Title } from '../ui/parts.tsx'
 import { describeError, Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
+import { Breakable } from '../ui/user-link.tsx'
 import { OneTimeSecret } from './one-time-secret.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
@@ -66,7 +67,11 @@ export function OperatorsScreen() {
                   name: 'Name',
                   sort: 'name',
                   value: ({ name }) => name,
-                  cell: ({ name }) => <strong>{name}</strong>,
+                  cell: ({ name }) => (
+                    <strong>
+                      <Breakable text={name} />
+                    </strong>
+                  ),
                 },
                 {
                   name: 'Role',
@@ -105,28 +110,31 @@ export function OperatorsScreen() {
                         options={ROLE_OPTIONS}
                         onChange={(chosen) => void changeRole(name, chosen)}
                       />
-                      <Confirm
-                        label={`Reset sign-in for ${name}`}
-                        shortLabel="Reset sign-in"
-                        verb="Reset sign-in"
-                        isSecondary
-                        run={() => change('operators/reset', { name })}
-                        done={`New link for ${name} created.`}
-                      >
-                        <p>
-                          This removes all passkeys and the password of {name}, and ends all
-                          sessions. You get a new link to send.
-                        </p>
-                      </Confirm>
-                      <Confirm
-                        label={`Remove ${name}`}
-                        shortLabel="Remove operator"
-                        verb="Remove operator"
-                        run={() => change('operators/remove', { name })}
-                        done={`Removed ${name}.`}
-                      >
-                        <p>{name} is signed out at once and can no longer sign in.</p>
-                      </Confirm>
+                      <div class="actions">
+                        {' '}
+                        <Confirm
+                          label={`Reset sign-in for ${name}`}
+                          shortLabel="Reset sign-in"
+                          verb="Reset sign-in"
+                          isSecondary
+                          run={() => change('operators/reset', { name })}
+                          done={`New link for ${name} created.`}
+                        >
+                          <p>
+                            This removes all passkeys and the password of {name}, and ends all
+                            sessions. You get a new link to send.
+                          </p>
+                        </Confirm>
+                        <Confirm
+                          label={`Remove ${name}`}
+                          shortLabel="Remove operator"
+                          verb="Remove operator"
+                          run={() => change('operators/remove', { name })}
+                          done={`Removed ${name}.`}
+                        >
+                          <p>{name} is signed out at once and can no longer sign in.</p>
+                        </Confirm>
+                      </div>{' '}
                     </details>
                   ),
                 },

@@ -6,6 +6,7 @@ import { filtersIn, linkTo, parts, query } from '../router.ts'
 import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { Breakable } from '../ui/user-link.tsx'
 import { useSupportFacts } from './support-acts.tsx'
 import { UserScreen } from './user.tsx'
 import { USER_FILTERS, UserFilters } from './user-filters.tsx'
@@ -20,19 +21,29 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     name: 'User',
     cell: ({ id, email, name, emailVerified }) => (
       <>
-        <a href={linkTo(`people/${id}`)}>{email || guestName(id)}</a>
+        <a href={linkTo(`people/${id}`)}>
+          <Breakable text={email || guestName(id)} />
+        </a>
         {email && !emailVerified && (
           <>
             {' '}
             <span class="soft">unverified</span>
           </>
         )}
-        {name && <div class="soft">{name}</div>}
+        {name && (
+          <div class="soft">
+            <Breakable text={name} />
+          </div>
+        )}
       </>
     ),
   },
   { name: 'Status', onPhone: 'aside', cell: ({ status }) => <AccessBadge status={status} /> },
-  { name: 'Plan', onPhone: 'line', cell: ({ plan }) => plan && (planNames[plan] ?? plan) },
+  {
+    name: 'Plan',
+    onPhone: 'line',
+    cell: ({ plan }) => plan && <Breakable text={planNames[plan] ?? plan} />,
+  },
   {
     name: 'Last seen',
     onPhone: 'line',
@@ -43,7 +54,11 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     onPhone: 'omitted',
     cell: ({ platform, country }) => placeName(platform, country) || null,
   },
-  { name: 'Sign-in', onPhone: 'omitted', cell: ({ loginType }) => words(loginType) },
+  {
+    name: 'Sign-in',
+    onPhone: 'omitted',
+    cell: ({ loginType }) => <span class="unbroken">{words(loginType)}</span>,
+  },
   { name: 'Registered', onPhone: 'omitted', cell: ({ createdAt }) => <TimeAgo at={createdAt} /> },
 ]
 

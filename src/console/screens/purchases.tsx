@@ -5,6 +5,7 @@ import { Field, SelectField } from '../ui/fields.tsx'
 import { Action, Badge, Day, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
+import { Breakable } from '../ui/user-link.tsx'
 import { NoPurchase, ownerName, PurchaseScreen } from './purchase.tsx'
 import { type FoundPurchase, StatusBadge } from './purchase-facts.tsx'
 
@@ -146,7 +147,7 @@ const columnsFor = (isSortable: boolean): Column<Row>[] => [
   {
     name: 'Product',
     onPhone: 'line',
-    cell: productName,
+    cell: (row) => <Breakable text={productName(row)} />,
   },
   {
     name: 'Transaction',
@@ -164,7 +165,9 @@ function OwnerOf({ purchase }: { purchase: FoundPurchase }) {
   return (
     <>
       <a href={linkTo(`purchases/${encodeSegment(purchase.transactionId)}`)}>
-        {ownerName(purchase) ?? (purchase.isOwnerDeleted ? 'Deleted user' : 'Anonymous')}
+        <Breakable
+          text={ownerName(purchase) ?? (purchase.isOwnerDeleted ? 'Deleted user' : 'Anonymous')}
+        />
       </a>
       {claim && <div class="soft">{claim}</div>}
     </>

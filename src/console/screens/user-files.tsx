@@ -6,6 +6,7 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Action, Card, TimeAgo } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
+import { Breakable } from '../ui/user-link.tsx'
 
 type File = {
   key: string
@@ -52,11 +53,14 @@ export function UserFiles({ id }: { id: string }) {
                     <>
                       {url === null && (
                         <Action run={() => openInTab(`${path}/${key}/open`)}>
-                          Open {fileName}
+                          <span>
+                            Open <Breakable text={fileName} />
+                          </span>
                         </Action>
                       )}
                       <Confirm
                         label={`Delete ${fileName}`}
+                        shortLabel="Delete"
                         verb="Delete file"
                         done={`Deleted ${fileName}.`}
                         run={() => remove(key)}
@@ -77,10 +81,10 @@ export function UserFiles({ id }: { id: string }) {
 }
 
 function FileName({ fileName, url }: File) {
-  if (url === null) return <>{fileName}</>
+  if (url === null) return <Breakable text={fileName} />
   return (
     <a href={url} target="_blank" rel="noreferrer">
-      {fileName}
+      <Breakable text={fileName} />
     </a>
   )
 }

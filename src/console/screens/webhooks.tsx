@@ -8,6 +8,7 @@ import { Action, Card, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
+import { Breakable } from '../ui/user-link.tsx'
 import { DeliveryScreen } from './webhook-delivery.tsx'
 import { EndpointScreen } from './webhook-endpoint.tsx'
 import { type Endpoint, EndpointState, Secret } from './webhook-parts.tsx'
@@ -51,7 +52,11 @@ function EndpointList() {
                   name: 'URL',
                   sort: 'url',
                   value: ({ url }) => url,
-                  cell: ({ id, url }) => <a href={linkTo(`webhooks/${id}`)}>{url}</a>,
+                  cell: ({ id, url }) => (
+                    <a href={linkTo(`webhooks/${id}`)}>
+                      <Breakable text={url} />
+                    </a>
+                  ),
                 },
                 {
                   name: 'State',

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { guestName } from '../format.ts'
 import { linkTo } from '../router.ts'
@@ -17,12 +18,26 @@ export function UserLink({ id, names, tab = '' }: UserLinkProps) {
   if (name === undefined) return <ShortId id={id} />
   return (
     <a href={linkTo(`people/${encodeSegment(id)}${tab}`)} title={id}>
-      {name || guestName(id)}
+      <Breakable text={name || guestName(id)} />
     </a>
   )
 }
 
 const MAX_LENGTH = 20
+
+/** A name or an address in a narrow column: breaks at its punctuation, and anywhere only in a long part. */
+export function Breakable({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/(?=@)|(?<=[\s._:/-])/).map((part, at) => (
+        <Fragment key={at}>
+          {at > 0 && <wbr />}
+          {part.length > MAX_LENGTH ? <span class="anywhere">{part}</span> : part}
+        </Fragment>
+      ))}
+    </>
+  )
+}
 
 /** The beginning and the end of a long id; the tooltip is the whole. */
 export function ShortId({ id }: { id: string }) {
