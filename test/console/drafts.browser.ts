@@ -38,7 +38,10 @@ independentTest('another operator does not see the draft of the first', async ()
   const { page, context } = await world.openSignedOut()
   await openSignedIn(page, bo, 'faqs')
   await press(page, 'Add question')
-  await page.getByRole('group', { name: 'Question', exact: true }).getByLabel('en').fill('Bo’s?')
+  await page
+    .getByRole('group', { name: 'Question', exact: true })
+    .getByLabel('English')
+    .fill('Bo’s?')
   await context.clearCookies()
   await page.getByRole('link', { name: 'History' }).click()
   await page.getByRole('dialog', { name: SESSION_OVER }).waitFor()
@@ -220,7 +223,7 @@ function email(page: Page) {
 }
 
 function text(page: Page, name: string) {
-  return page.getByRole('group', { name, exact: true }).getByLabel('en').first()
+  return page.getByRole('group', { name, exact: true }).getByLabel('English').first()
 }
 
 /** The privacy URLs of the settings drafts that the browser keeps; null for other drafts. */

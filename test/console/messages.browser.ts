@@ -180,7 +180,7 @@ independentTest('makes characters visible that change the order of text', async 
   await show(page, 'faqs')
   await page.getByText('Invoice [U+202E]fdp.exe').waitFor()
   await press(page, 'Edit Invoice [U+202E]fdp.exe')
-  const field = page.getByRole('group', { name: 'Question', exact: true }).getByLabel('en')
+  const field = page.getByRole('group', { name: 'Question', exact: true }).getByLabel('English')
   expect(await field.inputValue()).toBe(REVERSED)
   await page.getByText('Contains U+202E').waitFor()
   await context.close()

@@ -1,3 +1,4 @@
+import { describePath, languageName } from '../../lib/rule-words.ts'
 import { words } from '../format.ts'
 
 /** Labels of fields whose names are not words for people. */
@@ -22,6 +23,21 @@ const CLEAR = new Set([
 
 export function fieldLabel(name: string): string {
   return LABELS[name] ?? words(name)
+}
+
+/** A text of a plan or a question in a language. */
+const TEXT_PATH = /^(.+)\.([a-z]+)\.([a-z]{2,3}(?:-\w+)*)$/i
+/** A field of a plan, whose code has an underscore or a digit, or of a question. */
+const ITEM_PATH = /^(\w*[_\d]\w*|.*[\s?].*)\.([a-z.]+)$/i
+
+/** `iOS supported version, rule 1`; `pro_year › Badge (German)` for a text of a plan or a question. */
+export function changeLabel(path: string): string {
+  const [, item, field, language = ''] = TEXT_PATH.exec(path) ?? ITEM_PATH.exec(path) ?? []
+  if (item && field && language === '') return `${item} › ${fieldLabel(field)}`
+  if (item && field && languageName(language) !== language)
+    return `${item} › ${fieldLabel(field)} (${languageName(language)})`
+  const described = describePath(path)
+  return /^[a-z.]+(, rule \d+)?$/i.test(described) ? words(described) : described
 }
 
 /** The description of a field, unless its label says the same. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { languageName } from '../../lib/rule-words.ts'
 import { plural } from '../format.ts'
 import { Checkbox, ChoiceField, Field, TextField } from '../ui/fields.tsx'
 import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
@@ -191,7 +192,7 @@ function LocalTextField(props: LocalTextProps) {
           return (
             <Field
               key={language}
-              label={language}
+              label={languageName(language)}
               hint={isMissing ? 'Missing' : undefined}
               path={`${path}.${language}`}
               parentPath={at === 0 ? path : undefined}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
+import { languageName } from '../../lib/rule-words.ts'
 import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
@@ -82,7 +83,9 @@ export function Records(props: RecordsProps) {
                 <strong>{title}</strong> {code !== '' && <code class="soft">{code}</code>}
               </span>
               {summaryOf && <span class="soft">{summaryOf(record)}</span>}
-              {missing.length > 0 && <Badge tone="warn">Missing: {missing.join(', ')}</Badge>}
+              {missing.length > 0 && (
+                <Badge tone="warn">Missing: {missing.map(languageName).join(', ')}</Badge>
+              )}
               <span class="actions">
                 <button
                   type="button"
@@ -160,7 +163,7 @@ function Languages({ languages, onAdd }: LanguagesProps) {
   }
   return (
     <form class="add-language" onSubmit={add}>
-      <p class="soft">Languages: {languages.join(', ')}</p>
+      <p class="soft">Languages: {languages.map(languageName).join(', ')}</p>
       <TextField
         label="New language"
         suggestions={LANGUAGES.codes().map((code) => [code, LANGUAGES.nameOf(code)])}

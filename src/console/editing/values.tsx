@@ -1,3 +1,4 @@
+import { languageName } from '../../lib/rule-words.ts'
 import { value as formatValue, number } from '../format.ts'
 import { Badge, Empty, type Fact, Facts } from '../ui/parts.tsx'
 import { fieldLabel } from './field-words.ts'
@@ -59,7 +60,7 @@ function textFacts(label: string, value: unknown): Fact[] {
   const texts = Object.entries(textsOf(value))
   if (texts.length === 0) return [[label, '–']]
   return texts.map(([language, text]) => [
-    `${label} (${language})`,
+    `${label} (${languageName(language)})`,
     <span key={language} lang={language}>
       {text}
     </span>,

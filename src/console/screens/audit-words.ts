@@ -1,6 +1,6 @@
 import type { Difference } from '../../lib/differences.ts'
-import { describePath } from '../../lib/rule-words.ts'
-import { isIsoTime, plural, time, value, words } from '../format.ts'
+import { changeLabel } from '../editing/field-words.ts'
+import { isIsoTime, plural, time, value } from '../format.ts'
 
 /** What an operator did, by the action's code; the target follows. */
 const ACTIONS: Record<string, string> = {
@@ -95,7 +95,7 @@ const MAX_SUMMARY_LENGTH = 80
 
 /** A single short change, such as `Hard paywall: no → yes`; the names of several. */
 export function summarizeChanges(changes: Difference[]): string {
-  const names = changes.map(({ path }) => words(describePath(path)))
+  const names = changes.map(({ path }) => changeLabel(path))
   const [change] = changes
   const full =
     change &&

@@ -1,6 +1,6 @@
 import type { Difference } from '../../lib/differences.ts'
-import { describePath, languageName } from '../../lib/rule-words.ts'
-import { isIsoTime, value, words } from '../format.ts'
+import { changeLabel } from '../editing/field-words.ts'
+import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
 
 /** A choice of changes: the paths of those left out. */
@@ -24,7 +24,7 @@ export function Changes({ changes, choice }: { changes: Difference[]; choice?: C
 function Change({ path, before, after }: Difference) {
   return (
     <>
-      <strong>{labelOf(path)}</strong>:{' '}
+      <strong>{changeLabel(path)}</strong>:{' '}
       {before === null ? (
         'set to'
       ) : (
@@ -45,20 +45,11 @@ function Include({ path, choice: { leftOut, onChange } }: { path: string; choice
   return (
     <input
       type="checkbox"
-      aria-label={labelOf(path)}
+      aria-label={changeLabel(path)}
       checked={!leftOut.includes(path)}
       onChange={(event) => onChange(event.currentTarget.checked ? others : [...others, path])}
     />
   )
-}
-
-/** `iOS supported version, rule 1`; `pro_year › Badge (German)` for a text of a plan or a question. */
-function labelOf(path: string): string {
-  const [, item, field, language = ''] = /^(.+)\.([a-z]+)\.([a-z]{2,3}(?:-\w+)*)$/i.exec(path) ?? []
-  if (item && field && languageName(language) !== language)
-    return `${item} › ${words(field)} (${languageName(language)})`
-  const described = describePath(path)
-  return /^[a-z.]+(, rule \d+)?$/i.test(described) ? words(described) : described
 }
 
 function Value({ of }: { of: unknown }) {
