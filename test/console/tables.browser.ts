@@ -116,6 +116,21 @@ browserTest('the audit log is filtered by local days and links to its targets', 
   await context.close()
 })
 
+browserTest('the audit log speaks of titles, labels and languages', async () => {
+  const { page, context } = await world.open()
+  const { content: others } = await world.ask('faqs')
+  for (const answer of ['By card.', 'In cash.']) {
+    const faq = { question: { en: 'How do I pay?' }, answer: { en: answer }, category: 'Billing' }
+    const { version: base } = await world.ask('faqs')
+    await world.ask('faqs/publish', { base, note: '', content: [...others, faq] })
+  }
+  await show(page, 'audit')
+  await page.locator('summary', { hasText: 'How do I pay? › Answer (English): By card.' }).waitFor()
+  const options = await page.getByLabel('Action').locator('option').allTextContents()
+  expect(options.filter((option, at) => options.indexOf(option) !== at)).toEqual([])
+  await context.close()
+})
+
 browserTest('a row has two lines on a phone, and all of it opens its screen', async () => {
   const { page, context } = await world.open({ viewport: { width: 375, height: 700 } })
   await show(page, 'people')

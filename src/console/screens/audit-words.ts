@@ -53,6 +53,7 @@ const ACTIONS: Record<string, string> = {
   'settings.set': 'Changed settings',
   'settings.unset': 'Removed settings',
   'stores.test': 'Requested a test notification',
+  'user.note': 'Added a note to',
   'user.add-note': 'Added a note to',
   'user.change': 'Changed user',
   'user.create': 'Created user',
@@ -62,7 +63,6 @@ const ACTIONS: Record<string, string> = {
   'user.export': 'Exported data of',
   'user.import': 'Imported users',
   'user.invite': 'Invited user',
-  'user.note': 'Added a note to',
   'user.reset-two-factor': 'Reset two-factor of',
   'user.send-verification': 'Sent a verification e-mail to',
   'user.sign-out': 'Signed out user',
@@ -86,8 +86,12 @@ export function actionName(action: string): string {
 /** The actions to choose from, in words; `current` may be another. */
 export function actionOptions(current = ''): [action: string, name: string][] {
   const codes = new Set([...Object.keys(ACTIONS), ...(current === '' ? [] : [current])])
-  return [...codes]
-    .map((code): [string, string] => [code, actionName(code).replace(/ (of|to|for)$/, '')])
+  // A command may have the same words as an action of the console.
+  const byName = new Map(
+    [...codes].map((code) => [actionName(code).replace(/ (of|to|for)$/, ''), code]),
+  )
+  return [...byName]
+    .map(([name, code]): [string, string] => [code, name])
     .toSorted(([, one], [, other]) => one.localeCompare(other))
 }
 

@@ -1,6 +1,7 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
+import { guestName } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -158,9 +159,10 @@ function Target({ action, target, names, url }: Entry & { url: string | undefine
   if (target === null || target === '') return null
   const screen = SCREENS.find(([pattern]) => pattern.test(action))?.[1]
   if (screen === undefined || target in names) return <UserLink id={target} names={names} />
+  const isId = screen.endsWith('/')
   return (
-    <a href={linkTo(screen.endsWith('/') ? screen + encodeSegment(target) : screen)}>
-      {url === undefined ? <ShortId id={target} /> : <Breakable text={url} />}
+    <a href={linkTo(isId ? screen + encodeSegment(target) : screen)}>
+      {isId && url === undefined ? <ShortId id={target} /> : <Breakable text={url ?? target} />}
     </a>
   )
 }
@@ -179,11 +181,17 @@ function ChangesOf({ entry }: { entry: Entry }) {
   )
 }
 
-function changesOf({ before, after }: Entry) {
-  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
-  return [...names].map((path) => ({
+function changesOf({ before, after, names }: Entry) {
+  const paths = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
+  return [...paths].map((path) => ({
     path,
-    before: before?.[path] ?? null,
-    after: after?.[path] ?? null,
+    before: withUserName(before?.[path] ?? null, names),
+    after: withUserName(after?.[path] ?? null, names),
   }))
+}
+
+/** The name of a user instead of the id. */
+function withUserName(value: unknown, names: Record<string, string>): unknown {
+  if (typeof value !== 'string' || !(value in names)) return value
+  return names[value] || guestName(value)
 }

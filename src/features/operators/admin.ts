@@ -14,7 +14,7 @@ import { slicesOf, withoutSearchTexts } from '../../platform/http/csv.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { requestInfo } from '../../platform/http/request-id.ts'
 import { OPERATORS_CSV } from './accounts.ts'
-import { AUDIT_CSV, type AuditFilter } from './audit.ts'
+import { AUDIT_CSV, type AuditFilter, userIdsIn } from './audit.ts'
 import {
   AddPasskey,
   AuditQuery,
@@ -259,7 +259,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     return {
       ...page,
       total: filter.after === undefined ? await audit.count(filter) : null,
-      names: await namesOf(page.entries.map(({ target }) => target)),
+      names: await namesOf(page.entries.flatMap(userIdsIn)),
     }
   }
 
