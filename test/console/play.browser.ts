@@ -60,7 +60,7 @@ browserTest('warns about a purchase that Google will refund, and lists it', asyn
   const row = page.getByRole('row', { name: 'late_product' })
   expect(await textOf(row)).toContain('unacknowledged since')
   const show = page.getByRole('combobox', { name: 'Show' })
-  await show.selectOption('Gone')
+  await show.selectOption('Forgotten by Google')
   await page.getByText(/no longer knows/).waitFor()
   await page.getByText('No purchases match.').waitFor()
   purchase.acknowledge()

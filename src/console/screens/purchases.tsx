@@ -21,7 +21,7 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
   ],
   [
     'differing',
-    'Differing',
+    'Provider and store disagree',
     'Active purchases for which the billing provider and the store report different products or ends.',
   ],
   [
@@ -31,7 +31,7 @@ const FILTERS: [value: string, name: string, meaning: string][] = [
   ],
   [
     'gone',
-    'Gone',
+    'Forgotten by Google',
     'Google Play purchases that Google no longer knows. It forgets a purchase 60 days after its end.',
   ],
 ]
