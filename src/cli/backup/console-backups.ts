@@ -24,7 +24,7 @@ export function createConsoleBackups(config: Config): Backups {
     })
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
-    return { backups, next, isEncrypted: backupKey !== null }
+    return { backups, next, isEncrypted: backupKey !== null, folder }
   }
 
   async function make(onSize: (bytes: number) => void, signal: AbortSignal) {

@@ -60,8 +60,9 @@ export function BackupsScreen() {
                 'Set BACKUP_SCHEDULE for automatic backups.'
               )}{' '}
               {data.isEncrypted ? 'Backups are encrypted.' : 'Set BACKUP_KEY to encrypt backups.'}{' '}
-              They are files on this server, in <code>BACKUP_DIR</code>: keep copies on another
-              machine. To restore one, stop the server and run <code>homeport restore</code>.
+              They are files on this server, in <code>{data.folder ?? 'BACKUP_DIR'}</code>: keep
+              copies on another machine. To restore one, stop the server and run{' '}
+              <code>homeport restore</code>.
             </p>
             <ListBar noun="backup" total={data.backups.length} csv="backups" />
             <Table

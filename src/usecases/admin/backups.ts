@@ -2,7 +2,12 @@ import type { BunFile } from 'bun'
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
+import {
+  allow,
+  CONSOLE_API,
+  operatorOf,
+  type RecordAction,
+} from '../../platform/http/console-guard.ts'
 import type { ExportCsv } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
@@ -20,8 +25,14 @@ type Backup = {
 }
 
 export type Backups = {
-  /** The backups, newest first, and the time of the next scheduled one; null without a schedule. */
-  list: () => Promise<{ backups: Backup[]; next: Date | null; isEncrypted: boolean }>
+  /** The backups, newest first, their folder, and the time of the next scheduled one; null without a schedule. */
+  list: () => Promise<{
+    backups: Backup[]
+    next: Date | null
+    isEncrypted: boolean
+    /** Null for operators who are not owners. */
+    folder: string | null
+  }>
   make: (onProgress: (bytes: number) => void, signal: AbortSignal) => Promise<{ name: string }>
   /** Reads the whole backup. Throws `conflict` with the reason when it is damaged. */
   verify: (name: string, signal: AbortSignal) => Promise<void>
@@ -41,7 +52,14 @@ type BackupsAdminDeps = {
 /** Routes to create, verify and download backups. Only the command line restores them. */
 export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
-    .get('', async () => data(await requireBackups().list()), allow('reader'))
+    .get(
+      '',
+      async ({ request }) => {
+        const { folder, ...list } = await requireBackups().list()
+        return data({ ...list, folder: operatorOf(request).role === 'owner' ? folder : null })
+      },
+      allow('reader'),
+    )
     .get(
       '/export.csv',
       (context) => {
