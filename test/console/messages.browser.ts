@@ -118,6 +118,7 @@ independentTest('says that deleting an account does not cancel its subscription'
   await page.getByRole('button', { name: /^Delete .* account$/ }).click()
   const warning = page.getByRole('dialog').locator('.notice')
   await warning.waitFor()
+  expect(await textOf(warning)).toStartWith('Pro, monthly is not cancelled.')
   expect(await textOf(warning)).toContain('goes on charging for it after the deletion')
   expect(await warning.getByRole('link').getAttribute('href')).toBe(
     'https://apps.apple.com/account/subscriptions',

@@ -23,14 +23,14 @@ export function ActiveSubscriptions({ id }: { id: string }) {
         <>
           {lines
             .filter(({ active, willRenew }) => active && willRenew)
-            .map(({ transactionId, productId, store }) => {
+            .map(({ transactionId, plan, productId, store }) => {
               const page = CANCELLATION_PAGES[store ?? '']
               return (
                 <p key={transactionId} class="notice">
                   <span>
-                    <strong>{productId ?? 'A subscription'} is not cancelled.</strong> The store (
-                    {storeName(store)}) goes on charging for it after the deletion. Ask the user to
-                    cancel it first{page ? ': ' : ', where they bought it.'}
+                    <strong>{plan ?? productId ?? 'A subscription'} is not cancelled.</strong> The
+                    store ({storeName(store)}) goes on charging for it after the deletion. Ask the
+                    user to cancel it first{page ? ': ' : ', where they bought it.'}
                     {page && (
                       <a href={page} target="_blank" rel="noreferrer">
                         {page.replace('https://', '')}
