@@ -95,9 +95,10 @@ independentTest('hides a link that is shown once', async () => {
   await page.goto('/console/operators')
   await page.getByLabel('Name', { exact: true }).fill('hidden')
   await page.getByRole('button', { name: 'Create invitation' }).click()
-  await page.getByRole('button', { name: 'Copy link' }).waitFor()
+  const heading = page.getByRole('heading', { name: 'Invitation link for hidden' })
+  await heading.waitFor()
   await page.getByRole('button', { name: 'Hide' }).click()
-  await page.getByRole('heading', { name: 'Invitation link' }).waitFor({ state: 'detached' })
+  await heading.waitFor({ state: 'detached' })
   await context.close()
 })
 

@@ -15,17 +15,19 @@ import { OneTimeSecret } from './one-time-secret.tsx'
 
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 
+type Invitation = { name: string; link: string }
+
 const ROLES: Role[] = ['reader', 'operator', 'owner']
 const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
 export function OperatorsScreen() {
   const operators = useRemote<OperatorList>('operators')
-  const [link, setLink] = useState('')
+  const [invitation, setInvitation] = useState<Invitation | null>(null)
   const [refusal, setRefusal] = useState('')
   const isOwner = me.value?.role === 'owner'
-  const change = async (path: string, body: unknown) => {
+  const change = async (path: string, body: { name: string; role?: string }) => {
     const reply = await send<{ link?: string } | null>(path, body)
-    if (reply?.link) setLink(reply.link)
+    if (reply?.link) setInvitation({ name: body.name, link: reply.link })
     await operators.reload()
   }
   const changeRole = async (name: string, role: string) => {
@@ -42,15 +44,15 @@ export function OperatorsScreen() {
     <>
       <Title>Operators</Title>
       {refusal !== '' && <Failure onDismiss={() => setRefusal('')}>{refusal}</Failure>}
-      {link && (
+      {invitation && (
         <OneTimeSecret
-          title="Invitation link"
-          text={link}
+          title={`Invitation link for ${invitation.name}`}
+          text={invitation.link}
           copyLabel="Copy link"
-          onHide={() => setLink('')}
+          onHide={() => setInvitation(null)}
         >
-          Send this link to the operator. It works once, within 30 minutes, and is not shown again.
-          If it expires, reset their sign-in for a new one.
+          Send this link to {invitation.name}. It works once, within 30 minutes, and is not shown
+          again. If it expires, reset their sign-in for a new one.
         </OneTimeSecret>
       )}
       <Loaded from={operators}>

@@ -127,13 +127,15 @@ function PasswordSetUp({ token, offer, onDone }: PasswordProps) {
   }
   return (
     <form class="stack" onSubmit={(event) => event.preventDefault()}>
-      <TextField
-        label="Name"
+      {/* Shown as text above; password managers read it here. */}
+      <input
+        class="unseen"
         name="username"
         value={offer.name}
         autocomplete="username"
+        aria-label="Name"
+        tabIndex={-1}
         readOnly
-        onChange={() => {}}
       />
       <TextField
         label="New password"
@@ -149,7 +151,7 @@ function PasswordSetUp({ token, offer, onDone }: PasswordProps) {
       </a>
       <QrCode rows={qr} />
       <p class="soft">
-        Scan this with your authenticator app, or enter <code>{secret}</code>.
+        Scan this with your authenticator app, or enter <code>{inFours(secret)}</code>.
       </p>
       <TextField
         label="Code"
@@ -165,6 +167,11 @@ function PasswordSetUp({ token, offer, onDone }: PasswordProps) {
       </Action>
     </form>
   )
+}
+
+/** Easier to type; authenticator apps ignore the spaces. */
+function inFours(secret: string): string {
+  return secret.replaceAll(/.{4}(?=.)/g, '$& ')
 }
 
 function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () => void }) {
