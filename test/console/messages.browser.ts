@@ -192,6 +192,7 @@ independentTest('the checklist names what is left to set up until it is dismisse
   await show(page, '')
   const checklist = page.getByRole('region', { name: /^Finish the setup/ })
   expect(await textOf(checklist)).toContain('Set SMTP_URL.')
+  expect(await checklist.getByRole('link', { name: 'Send e-mails' }).count()).toBe(1)
   await checklist.getByRole('link', { name: 'Schedule backups' }).click()
   await page.getByRole('heading', { name: 'Backups' }).waitFor()
   await show(page, '')

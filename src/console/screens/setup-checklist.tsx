@@ -94,6 +94,7 @@ function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number
       isDone: mails.isConfigured,
       hint: 'Set SMTP_URL. Until then, e-mails are only written to files.',
       guide: 'docs/deployment.md',
+      screen: 'live',
     },
     {
       title: 'Connect a store or a billing provider',
