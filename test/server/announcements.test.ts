@@ -229,11 +229,31 @@ test('purchases from before an upgrade are filled in silently, and their end is 
   const { db, accessStates } = app.services
   await db.write(async (tx) => void (await tx.delete(db.tables.accessStates)))
   await news()
-  await accessStates.backfill(new AbortController().signal)
+  await accessStates.followPlans(new AbortController().signal)
   expect(await news()).toEqual([])
   app.clock.now = new Date(ms(31))
   await announceDue(app)
   expect(await news()).toMatchObject([{ userId: user._id, current: { active: false } }])
+})
+
+test('a plan that includes another product changes the access of its buyers', async () => {
+  const { app, news } = await listen()
+  await using _closing = app
+  const follow = () => app.services.accessStates.followPlans(new AbortController().signal)
+  await follow()
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id, { product_id: 'lost_product', entitlement_ids: [] }))
+  await news()
+  await follow()
+  expect(await news()).toEqual([])
+  const [free, month, year] = await app.services.plans.list()
+  await app.services.plans.replace([free, { ...month, otherProductIds: ['lost_product'] }, year])
+  await follow()
+  expect(await news()).toMatchObject([
+    { userId: user._id, previous: { plan: 'free' }, current: { plan: 'pro_month' } },
+  ])
+  await follow()
+  expect(await news()).toEqual([])
 })
 
 test('a limit is announced when it is reached or first exceeded, once per period', async () => {

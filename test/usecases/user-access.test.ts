@@ -97,7 +97,7 @@ describe('the status', () => {
     const nothing = { status: null, plan: null }
     await db.write(async (tx) => void (await tx.update(db.tables.accessStates).set(nothing)))
     expect(await list(app, 'status=paying')).toEqual([])
-    await accessStates.backfill(new AbortController().signal)
+    await accessStates.followPlans(new AbortController().signal)
     expect(await list(app, 'status=paying')).toEqual(['ann'])
     expect(await list(app, 'plan=pro_month')).toEqual(['ann'])
   })

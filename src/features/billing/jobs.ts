@@ -17,7 +17,7 @@ type BillingJobsDeps = {
   /** Null without an API key. */
   reconcile: Reconcile | null
   stores: Stores
-  accessStates: Pick<AccessStates, 'announceDue' | 'backfill'>
+  accessStates: Pick<AccessStates, 'announceDue' | 'followPlans'>
   transactions: Pick<Transactions, 'backfill'>
   evidence: Pick<Evidence, 'clearOld'>
   counting: Pick<Counting, 'run' | 'recheck'>
@@ -49,9 +49,9 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       isDueAtStart: async () => true,
     },
     {
-      name: 'initial access states',
-      schedule: ['17 4 * * *'],
-      run: accessStates.backfill,
+      name: 'access after plan changes',
+      schedule: ['* * * * *'],
+      run: accessStates.followPlans,
       isDueAtStart: async () => true,
     },
     {

@@ -22,7 +22,7 @@ type Progress = {
 }
 
 /** Sorts after every id and key. */
-const END = '~'
+export const END = '~'
 
 /**
  * Fills a new table from rows that are older than it, in the background and in small changes. `fill` handles the rows

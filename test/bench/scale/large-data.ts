@@ -57,7 +57,7 @@ export async function makeLargeData(
     await addLongHistories(services, size, logProgress)
     // Otherwise they would run while the server is measured.
     const { signal } = new AbortController()
-    await services.accessStates.backfill(signal)
+    await services.accessStates.followPlans(signal)
     await services.users.lastSeen.backfill(signal)
     await services.transactions.backfill(signal)
     await services.counting.rebuild(signal)

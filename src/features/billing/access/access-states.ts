@@ -1,6 +1,7 @@
 import { and, asc, eq, lte, sql } from 'drizzle-orm'
+import { sha256 } from '../../../lib/crypto.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { backfill, repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
+import { backfill, END, repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
 import { createCursor } from '../cursor.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
@@ -11,7 +12,7 @@ import { explainAccess } from './access-sentence.ts'
 import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { planGivenBy, planOf } from './plan-matching.ts'
+import { matchingFieldsOf, planGivenBy, planOf } from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
 /** A change of what a user has access to. `explain` says why, in one sentence. */
@@ -114,7 +115,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
         ),
       ),
   )
-  return { compareAtEnd, announceDue, backfill: backfillAll }
+  return { compareAtEnd, announceDue, followPlans }
 
   /** Compares the access of a customer's users at the end of the change. */
   function compareAtEnd(tx: Tx, customerId: string) {
@@ -147,19 +148,34 @@ export function createAccessStates(deps: AccessStatesDeps) {
     return due.length
   }
 
-  /** Stores, without announcing it, the access of customers from before this table or its newest columns existed. */
-  async function backfillAll(signal: AbortSignal) {
-    await backfill(db, createCursor(db, 'access status'), storeCustomersAfter, signal)
+  /**
+   * Compares all users' access when plans sell other products or give other entitlements than before. The first time, it
+   * announces nothing: then it stores the access from before this table or its newest columns existed.
+   */
+  async function followPlans(signal: AbortSignal) {
+    const { plans } = await listPlans([])
+    const version = sha256(JSON.stringify(plans.map(matchingFieldsOf)), 'hex').slice(0, 16)
+    const cursor = createCursor(db, 'access status')
+    const stored = (await cursor.read())?.split(' ') ?? []
+    const isFirst = stored.length < 2 || stored[2] === 'silently'
+    const suffix = isFirst ? ' silently' : ''
+    const progress = {
+      read: async () => (stored[0] === version ? (stored[1] ?? null) : null),
+      store: (tx: Tx, after: string) =>
+        cursor.store(tx, `${version} ${after}${after === END ? '' : suffix}`),
+    }
+    const announce = isFirst ? async () => {} : onAccessChange
+    await backfill(db, progress, (tx, after) => updateCustomersAfter(tx, after, announce), signal)
   }
 
-  async function storeCustomersAfter(tx: Tx, after: string) {
+  async function updateCustomersAfter(tx: Tx, after: string, announce: typeof onAccessChange) {
     const rows = await tx
       .selectDistinct({ customerId: subscriptions.customerId })
       .from(subscriptions)
       .where(sql`${subscriptions.customerId} > ${after}`)
       .orderBy(asc(subscriptions.customerId))
       .limit(CUSTOMERS_PER_CHANGE)
-    for (const { customerId } of rows) await updateCustomer(tx, customerId, async () => {})
+    for (const { customerId } of rows) await updateCustomer(tx, customerId, announce)
     return rows.at(-1)?.customerId ?? undefined
   }
 
@@ -214,11 +230,10 @@ export function createAccessStates(deps: AccessStatesDeps) {
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
     const isSame = JSON.stringify(previous) === JSON.stringify(current)
-    const isStored =
-      row && isSame && row.changesAt?.getTime() === changesAt?.getTime() && row.status === status
-    if (isStored) return null
-    const values = { userId, environment, state: current, changesAt, status, plan }
     const isFoundAsBefore = row !== undefined && row.status === status && row.plan === plan
+    const isDueAsBefore = row?.changesAt?.getTime() === changesAt?.getTime()
+    if (isSame && isDueAsBefore && isFoundAsBefore) return null
+    const values = { userId, environment, state: current, changesAt, status, plan }
     await (isFoundAsBefore ? updateState : storeState)(tx).execute(values)
     if (isSame) return null
     const explain = () =>

@@ -51,6 +51,13 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
+/** What decides which purchases give a plan, and which of a user's plans counts. */
+export function matchingFieldsOf(plan: PurchasablePlan & { price: number; duration: string }) {
+  const { code, paymentProductId, paymentPriceId, otherProductIds, entitlementIds } = plan
+  const { price, duration } = plan
+  return [code, paymentProductId, paymentPriceId, otherProductIds, entitlementIds, price, duration]
+}
+
 /** Granted access names no product, so it gives the plan with the fewest other entitlements. */
 function smallestPlanWith<Plan extends PurchasablePlan>(entitlementIds: string[], plans: Plan[]) {
   const sizeOf = ({ entitlementIds: ids = [] }: Plan) => ids.length
