@@ -71,7 +71,9 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     sandboxTesters: new Set(settings.sandboxTesters),
   }
   const holders = createHolders(deps)
-  const accessStates = createAccessStates({ ...deps, holders, accessSettings })
+  const unmatched = createUnmatchedReport(log, deps.listPlans)
+  const reportUnmatched = unmatched.report
+  const accessStates = createAccessStates({ ...deps, holders, accessSettings, reportUnmatched })
   const counting = createCounting({ ...deps, delayMs: deps.countingDelayMs })
   const projection = createProjection({
     db,
@@ -95,13 +97,12 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     transactions,
   })
   const eventSearch = createEventSearch({ db, transactions })
-  const unmatched = createUnmatchedReport(log, deps.listPlans)
   const subscription = createSubscription({
     ...deps,
     projection,
     holders,
     accessSettings,
-    reportUnmatched: unmatched.report,
+    reportUnmatched,
   })
   const { recordInternalEvent } = billing
   const { url, key } = subscriberApi

@@ -19,7 +19,7 @@ type HealthAdminDeps = {
   version: string
   readiness: () => Promise<Readiness>
   eventSearch: EventSearch
-  /** Paid products that belong to no plan, as far as users have asked for their access since the start. */
+  /** Paid products that belong to no plan, as far as events or users have named them since the start. */
   reportedUnmatched: () => Promise<string[]>
   rates: { read: () => Promise<{ updatedAt: string }>; isRefreshed: boolean }
   outbox: { count: () => Promise<number> }

@@ -12,7 +12,7 @@ import { explainAccess } from './access-sentence.ts'
 import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { matchingFieldsOf, planGivenBy, planOf } from './plan-matching.ts'
+import { matchingFieldsOf, type PurchasablePlan, planGivenBy, planOf } from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
 /** A change of what a user has access to. `explain` says why, in one sentence. */
@@ -34,6 +34,7 @@ type AccessStatesDeps = {
   accessSettings: AccessSettings
   showsSandbox: boolean
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
+  reportUnmatched: (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => void
   now: () => Date
 }
 
@@ -52,7 +53,7 @@ const NO_FACTS = { status: null, plan: null }
  */
 export function createAccessStates(deps: AccessStatesDeps) {
   const { db, holders, listPlans, existingUsers, isUserIn, accessSettings, showsSandbox } = deps
-  const { onAccessChange, now } = deps
+  const { onAccessChange, reportUnmatched, now } = deps
   const { accessStates, billingAliases, subscriptions } = db.tables
   const idsOf = db.prepareWrite((tx) =>
     tx
@@ -221,6 +222,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const isCounted = (purchase: Purchase) => counted.includes(purchase.environment)
     const own = heldBy === null ? all.filter(isCounted) : []
     const purchases = assessWithPlans(own, plans, at, accessSettings)
+    reportUnmatched(purchases, plans)
     const summarize = (list: PurchaseAccess[]) =>
       accessStateOf(list, planGivenBy(list, plans)?.code ?? null)
     const current = summarize(purchases)
