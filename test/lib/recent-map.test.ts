@@ -11,3 +11,18 @@ test('keeps the most recently used entries, at most twice the limit', () => {
   const kept = Array.from({ length: 100 }, (_, key) => map.get(key)).filter(Boolean)
   expect(kept.length).toBeLessThanOrEqual(6)
 })
+
+test('drops entries that were not used for twice the maximum age', async () => {
+  const map = createRecentMap<string, true>(1_000, 20)
+  map.set('old', true)
+  for (const key of ['a', 'b', 'c']) {
+    await Bun.sleep(25)
+    map.set(key, true)
+  }
+  expect(['old', 'a', 'b', 'c'].map((key) => map.get(key) ?? false)).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
+})

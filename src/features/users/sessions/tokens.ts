@@ -35,7 +35,11 @@ export type Tokens = ReturnType<typeof createTokens>
 
 /** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
 export function createTokens({ keys, refreshKey, issuer, audience, now }: TokensDeps) {
-  const verified = createRecentMap<string, Verified>(MAX_CACHED_TOKENS)
+  // Tokens that have expired would only take space.
+  const verified = createRecentMap<string, Verified>(
+    MAX_CACHED_TOKENS,
+    ACCESS_TOKEN_TTL_SECONDS * 1000,
+  )
   return { mintAccess, verifyAccess, describe, mintRefresh, successorOf }
 
   /** Mints an access token, and caches it so that its signature is not verified later. */
