@@ -38,6 +38,7 @@ export function ApiKeysScreen() {
   }
   const revoke = async (id: string) => {
     await send('api-keys/revoke', { id })
+    setReplaced(null)
     await keys.reload()
   }
   return (

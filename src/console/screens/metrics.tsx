@@ -11,7 +11,7 @@ const SECTIONS: [path: string, name: string, Section: ComponentType][] = [
   ['', 'Traffic', Traffic],
   ['/endpoints', 'Endpoints', Endpoints],
   ['/deliveries', 'Deliveries', Deliveries],
-  ['/slowest', 'Slowest', SlowestRequests],
+  ['/slowest', 'Slowest requests', SlowestRequests],
 ]
 const SPANS: [hours: string, name: string][] = [
   ['1', 'Last hour'],

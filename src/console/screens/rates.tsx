@@ -66,8 +66,9 @@ export function RatesScreen() {
               {data.last && 'reason' in data.last && (
                 <p class="warn">
                   Apps keep these rates until a refresh succeeds. Homeport tries again after each
-                  publication and every morning. Check that the server reaches the source, or set
-                  another <code>RATES_PROVIDER</code>.
+                  publication and every morning. Check that the server reaches the source. If you
+                  have set <code>RATES_URL</code>, check it; or set another{' '}
+                  <code>RATES_PROVIDER</code>.
                 </p>
               )}
               {data.held && (

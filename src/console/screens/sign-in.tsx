@@ -60,7 +60,9 @@ export function SignIn({ name: expected = '', onSignedIn }: SignInProps) {
         </Action>
       </form>
       <div>
-        <p class="soft">Locked out? Run this on the server to get a new link:</p>
+        <p class="soft">
+          Locked out? Ask an owner to reset your sign-in, or run this on the server:
+        </p>
         <pre>homeport operators reset your-name</pre>
       </div>
     </>

@@ -55,9 +55,9 @@ export async function fetchRates(
       lastModified: response.headers.get('last-modified'),
     }
   } catch (error) {
+    if (error instanceof FeedError) return { kind: 'failed', reason: error.message }
     // Network error messages may contain the URL with the API key.
-    const reason = error instanceof FeedError ? error.message : 'the provider cannot be reached'
-    return { kind: 'failed', reason }
+    return { kind: 'failed', reason: `${new URL(feed.url).host} cannot be reached` }
   }
 }
 

@@ -113,7 +113,7 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
     await using app = await createTestApp({ ...ECB, RATES_URL: 'http://127.0.0.1:1/' })
     expect(await refresh(app)).toEqual({
       outcome: 'failed',
-      reason: 'the provider cannot be reached',
+      reason: '127.0.0.1:1 cannot be reached',
     })
   })
 
