@@ -27,6 +27,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
     await first.reload()
     await onChange()
   }
+  const shared = { kind, live: version, note, setNote, publish }
   return (
     <Loaded from={first}>
       {(data) => {
@@ -53,26 +54,8 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                   <UndoneBy versions={versions} version={one.version} />
                   {canEdit.value && (
                     <span class="actions below">
-                      {one.version > 1 && (
-                        <UndoVersion
-                          kind={kind}
-                          live={version}
-                          version={one.version}
-                          note={note}
-                          setNote={setNote}
-                          publish={publish}
-                        />
-                      )}
-                      {one.version !== version && (
-                        <RollBack
-                          kind={kind}
-                          live={version}
-                          version={one.version}
-                          note={note}
-                          setNote={setNote}
-                          publish={publish}
-                        />
-                      )}
+                      {one.version > 1 && <UndoVersion {...shared} version={one.version} />}
+                      {one.version !== version && <RollBack {...shared} version={one.version} />}
                     </span>
                   )}
                   {one.differences.length === 0 ? (

@@ -113,7 +113,6 @@ export function OperatorsScreen() {
                         onChange={(chosen) => void changeRole(name, chosen)}
                       />
                       <div class="actions">
-                        {' '}
                         <Confirm
                           label={`Reset sign-in for ${name}`}
                           shortLabel="Reset sign-in"
@@ -136,7 +135,7 @@ export function OperatorsScreen() {
                         >
                           <p>{name} is signed out at once and can no longer sign in.</p>
                         </Confirm>
-                      </div>{' '}
+                      </div>
                     </details>
                   ),
                 },

@@ -10,18 +10,13 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
 type Rates = ReplyOf<RatesService['read']> & ReplyOf<RatesService['describeFeed']>
+type Outcome = { outcome: string; reason?: string; date?: string }
+
 const SOURCES: Record<string, string> = {
   ecb: 'European Central Bank',
   frankfurter: 'Frankfurter',
   openexchangerates: 'Open Exchange Rates',
 }
-
-function sourceName(provider: string | null): string {
-  if (provider === null) return 'Off: the rates are not updated'
-  return SOURCES[provider] ?? provider
-}
-
-type Outcome = { outcome: string; reason?: string; date?: string }
 
 export function RatesScreen() {
   const rates = useRemote<Rates>('rates')
@@ -127,4 +122,10 @@ function isMeant(code: string, text: string): boolean {
 
 function attempt(last: NonNullable<Rates['last']>): string {
   return 'reason' in last ? `${last.outcome}: ${last.reason}` : last.outcome
+}
+
+/** Who publishes the rates. */
+function sourceName(provider: string | null): string {
+  if (provider === null) return 'Off: the rates are not updated'
+  return SOURCES[provider] ?? provider
 }

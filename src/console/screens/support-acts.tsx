@@ -226,7 +226,7 @@ export function GivePurchase(props: {
 
 type UndoLinkProps = { transactionId: string; link: { id: string }; reload: Reload }
 
-/** Undoes a link without a reason of its own. The audit log keeps both. */
+/** Undoes a link without asking for a reason. The audit log records both the link and its undo. */
 export function UndoLink({ transactionId, link, reload }: UndoLinkProps) {
   const undo = async () => {
     const request = { reason: 'Link undone', link: link.id }

@@ -1,4 +1,4 @@
-import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
+import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
 import { isEffectivelyForever } from './access-sentence.ts'
 
 /** A user's access, as other servers receive it. Times are ISO 8601; `expiresAt` null: never, or no purchase. */
@@ -24,7 +24,7 @@ export function accessStateOf(purchases: PurchaseAccess[], plan: string | null):
   return {
     active,
     plan,
-    entitlements: entitlementsOf(purchases).flatMap(({ id, active }) => (active ? [id] : [])),
+    entitlements: activeEntitlementIds(purchases),
     productId: best?.productId ?? null,
     store: best?.store ?? null,
     status: best?.status ?? null,

@@ -40,6 +40,9 @@ type AccessStatesDeps = {
 
 export type AccessStates = ReturnType<typeof createAccessStates>
 
+/** How far all users' access was compared with a version of the plans; `after`: the last customer. */
+type PlansProgress = { version: string; after: string; isFirst: boolean }
+
 /** A customer with more ids has a corrupt history; the rest of its ids are ignored here. */
 const MAX_IDS = 1_000
 const DUE_PER_CHANGE = 50
@@ -155,15 +158,16 @@ export function createAccessStates(deps: AccessStatesDeps) {
    */
   async function followPlans(signal: AbortSignal) {
     const { plans } = await listPlans([])
-    const version = sha256(JSON.stringify(plans.map(matchingFieldsOf)), 'hex').slice(0, 16)
-    const cursor = createCursor(db, 'access status')
-    const stored = (await cursor.read())?.split(' ') ?? []
-    const isFirst = stored.length < 2 || stored[2] === 'silently'
-    const suffix = isFirst ? ' silently' : ''
+    const version = sha256(JSON.stringify(plans.map(matchingFieldsOf)), 'hex')
+    const cursor = createCursor(db, 'access by plans')
+    const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
+    const isFirst = stored?.isFirst ?? true
     const progress = {
-      read: async () => (stored[0] === version ? (stored[1] ?? null) : null),
-      store: (tx: Tx, after: string) =>
-        cursor.store(tx, `${version} ${after}${after === END ? '' : suffix}`),
+      read: async () => (stored?.version === version ? stored.after : null),
+      store: (tx: Tx, after: string) => {
+        const reached: PlansProgress = { version, after, isFirst: isFirst && after !== END }
+        return cursor.store(tx, JSON.stringify(reached))
+      },
     }
     const announce = isFirst ? async () => {} : onAccessChange
     await backfill(db, progress, (tx, after) => updateCustomersAfter(tx, after, announce), signal)

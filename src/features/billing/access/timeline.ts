@@ -3,7 +3,7 @@ import { type Difference, differencesBetween } from '../../../lib/differences.ts
 import { readStored } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
-import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
+import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
 import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
@@ -91,7 +91,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       store: best?.store ?? null,
       isActive: best?.active ?? false,
       /** The ids of the entitlements that the user has now. */
-      entitlements: entitlementsOf(held).flatMap(({ id, active }) => (active ? [id] : [])),
+      entitlements: activeEntitlementIds(held),
       willRenew: best?.willRenew ?? false,
       endsAt: iso(end),
       /** The latest event that could not be applied; null for none. */

@@ -65,6 +65,11 @@ export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
+/** The ids of the entitlements that purchases give now. `purchases`: best first. */
+export function activeEntitlementIds(purchases: PurchaseAccess[]): string[] {
+  return entitlementsOf(purchases).flatMap(({ id, active }) => (active ? [id] : []))
+}
+
 function accessOf<T extends Purchase>(
   purchase: T,
   now: number,
