@@ -256,23 +256,6 @@ test('a plan that includes another product changes the access of its buyers', as
   expect(await news()).toEqual([])
 })
 
-test('a first comparison that was interrupted stays silent, also with other plans', async () => {
-  const { app, news } = await listen()
-  await using _closing = app
-  const { user } = await app.register()
-  await deliver(app, purchase(user._id))
-  const { db, accessStates } = app.services
-  const { reconciliation } = db.tables
-  const interrupted = JSON.stringify({ version: 'of other plans', after: 'a b', isFirst: true })
-  await db.write(async (tx) => {
-    await tx.delete(db.tables.accessStates)
-    await tx.insert(reconciliation).values({ id: 'access by plans', afterPurchase: interrupted })
-  })
-  await news()
-  await accessStates.followPlans(new AbortController().signal)
-  expect(await news()).toEqual([])
-})
-
 test('a limit is announced when it is reached or first exceeded, once per period', async () => {
   const { app, news } = await listen()
   await using _closing = app
