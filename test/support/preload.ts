@@ -14,6 +14,10 @@ if (process.env['TMPDIR'] === undefined && hasSpace()) {
   process.env['TMPDIR'] = MEMORY
 }
 
+// Elysia requests a collection for each app. With the heap of all tests, that took a sixth of their time.
+const collect = Bun.gc
+Bun.gc = (force) => (force ? collect(true) : 0)
+
 // In a fresh clone the console is not built yet when single test files are run.
 const CONSOLE = join(import.meta.dir, '..', '..', 'dist', 'console')
 if (!existsSync(CONSOLE)) Bun.spawnSync([process.execPath, 'scripts/build-console.ts'])

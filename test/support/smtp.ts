@@ -16,6 +16,7 @@ export async function startSmtp() {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    disableReverseLookup: true,
     logger: false,
     onConnect(_session, done) {
       state.connections++
