@@ -120,6 +120,8 @@ browserTest('says when a user has paid and it unlocks nothing', async () => {
     product_id: 'forgotten_product',
   })
   const { page, context } = await world.open()
+  await page.goto('/console/people?q=ida@example.com')
+  await page.getByRole('row', { name: 'ida@example.com' }).getByText('no plan').waitFor()
   await page.goto(await subscriptionOf('ida@example.com'))
   await waitUntilLoaded(page)
   const header = await textOf(page.getByLabel('At a glance'))

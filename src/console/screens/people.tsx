@@ -16,6 +16,8 @@ type FoundUser = FoundUsers['users'][number]
 /** Of the server. */
 const PAGE_SIZE = 50
 
+const PAID: FoundUser['status'][] = ['paying', 'trial', 'billing_issue', 'cancelled']
+
 const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   {
     name: 'User',
@@ -42,7 +44,8 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   {
     name: 'Plan',
     onPhone: 'line',
-    cell: ({ plan }) => plan && <Breakable text={planNames[plan] ?? plan} />,
+    cell: ({ plan, status }) =>
+      plan === null ? withoutPlan(status) : <Breakable text={planNames[plan] ?? plan} />,
   },
   {
     name: 'Last seen',
@@ -133,6 +136,11 @@ function usersIn({ users }: FoundUsers): FoundUser[] {
 function AccessBadge({ status }: Pick<FoundUser, 'status'>) {
   const [name, tone] = ACCESS[status]
   return status === 'none' ? <span class="soft">{name}</span> : <Badge tone={tone}>{name}</Badge>
+}
+
+/** A user who has paid should have a plan, unless the app asks for entitlements only. */
+function withoutPlan(status: FoundUser['status']) {
+  return PAID.includes(status) ? <Badge tone="warn">no plan</Badge> : null
 }
 
 function emptyText(text: string, isFiltered: boolean): string {
