@@ -1,0 +1,84 @@
+import { median } from './median.ts'
+import { ROUNDS, SECONDS } from './rounds.ts'
+import { startHomeport } from './servers.ts'
+
+const PORT = 4795
+const SIGN_INS = 300
+const MAX_LONGEST_MS = 3_000
+const WRONG_PER_SECOND = 50
+const MAX_RATIO = 1.2
+const RIGHT = { email: 'bench@example.com', password: 'a long password' }
+const WRONG = { ...RIGHT, password: 'a wrong password' }
+
+type Session = { refreshToken: string }
+
+/** Sign-ins at once, and refreshes beside a flood of wrong passwords. */
+export async function benchSignIns(dataDir: string) {
+  const server = await startHomeport(dataDir, PORT)
+  const longest: number[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const times = await Promise.all(Array.from({ length: SIGN_INS }, timeSignIn))
+    if (round > 0) longest.push(Math.max(...times))
+  }
+  let { refreshToken } = await post<Session>('login', RIGHT, 200)
+  const rounds: { alone: number; beside: number }[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const alone = await timeRefreshes()
+    const stopFlood = startFlood()
+    const beside = await timeRefreshes()
+    await stopFlood()
+    if (round > 0) rounds.push({ alone, beside })
+  }
+  const ratio = median(rounds.map(({ alone, beside }) => beside / alone))
+  const [alone, beside] = [
+    median(rounds.map((round) => round.alone)),
+    median(rounds.map((round) => round.beside)),
+  ]
+  console.log(
+    `${SIGN_INS} sign-ins at once: the longest ${median(longest).toFixed(0)} ms (goal ${MAX_LONGEST_MS})`,
+  )
+  console.log(
+    `refreshes beside ${WRONG_PER_SECOND} wrong passwords per second: ${ratio.toFixed(2)} times as long (goal ${MAX_RATIO}) — ${beside.toFixed(2)} ms against ${alone.toFixed(2)} ms`,
+  )
+  await server.stop()
+
+  /** The median time of refreshes that follow each other, in ms. */
+  async function timeRefreshes(): Promise<number> {
+    const times: number[] = []
+    for (const end = performance.now() + SECONDS * 1000; performance.now() < end; ) {
+      const start = performance.now()
+      const session = await post<Session>('refresh', { refreshToken }, 200)
+      times.push(performance.now() - start)
+      refreshToken = session.refreshToken
+    }
+    return median(times)
+  }
+}
+
+/** In ms. */
+async function timeSignIn(): Promise<number> {
+  const start = performance.now()
+  await post('login', RIGHT, 200)
+  return performance.now() - start
+}
+
+/** Returns a function that stops the flood and waits for its last reply. */
+function startFlood(): () => Promise<unknown> {
+  const replies: Promise<unknown>[] = []
+  const timer = setInterval(() => replies.push(post('login', WRONG, 401)), 1000 / WRONG_PER_SECOND)
+  return () => {
+    clearInterval(timer)
+    return Promise.all(replies)
+  }
+}
+
+async function post<T>(path: string, json: object, expected: number): Promise<T> {
+  const reply = await fetch(`http://127.0.0.1:${PORT}/api/auth/${path}/v1`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(json),
+  })
+  const body = (await reply.json()) as { response: T }
+  if (reply.status !== expected) throw new Error(`${path} was answered with ${reply.status}`)
+  return body.response
+}
