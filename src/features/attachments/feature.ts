@@ -81,7 +81,7 @@ export const attachmentsFeature = {
       imageQueue,
       space,
       admitUpload: createAdmission(),
-      orphans: createOrphans({ db, files, now, log }),
+      orphans: createOrphans({ ...platform, files, isBeingStored: attachments.isBeingStored }),
       usage: createUsage({ db, now, log }),
     }
     return {

@@ -13,10 +13,11 @@ const PAGE_SIZE = 1_000
 export function createOrphans(deps: {
   db: AttachmentsDb
   files: Files
+  isBeingStored: (key: string) => boolean
   now: () => Date
   log: Log
 }) {
-  const { db, files, now, log } = deps
+  const { db, files, isBeingStored, now, log } = deps
   const { attachments } = db.tables
   return { collect, collectCopies }
 
@@ -33,7 +34,7 @@ export function createOrphans(deps: {
         row = await keys.next()
       }
       if (row.value === original) foundKey = original
-      else if (now().getTime() - storedAt.getTime() > HOUR_MS) await files.remove(key)
+      else if (now().getTime() - storedAt.getTime() > HOUR_MS) await removeOrphan(key)
     }
     for (; row.value !== undefined; row = await keys.next()) {
       if (signal.aborted) return
@@ -41,17 +42,27 @@ export function createOrphans(deps: {
     }
   }
 
+  /** Its age proves nothing if the clock has jumped ahead: the row may be new, or about to be inserted. */
+  async function removeOrphan(key: string) {
+    const original = originalOf(key)
+    if (isBeingStored(original) || (await keysWithRow([original])).size > 0) return
+    await files.remove(key)
+  }
+
   /** Deletes cached copies of files that another instance has deleted. */
   async function collectCopies() {
     await files.sweepCopies(async (keys) => {
-      const originals = [...new Set(keys.map(originalOf))]
-      const rows = await db.read
-        .select({ key: attachments.key })
-        .from(attachments)
-        .where(inArray(attachments.key, originals))
-      const stored = new Set(rows.map(({ key }) => key))
+      const stored = await keysWithRow([...new Set(keys.map(originalOf))])
       return new Set(keys.filter((key) => stored.has(originalOf(key))))
     })
+  }
+
+  async function keysWithRow(keys: string[]): Promise<Set<string>> {
+    const rows = await db.read
+      .select({ key: attachments.key })
+      .from(attachments)
+      .where(inArray(attachments.key, keys))
+    return new Set(rows.map(({ key }) => key))
   }
 
   /** Checks again, because the file may have been stored after the files were listed. */

@@ -43,8 +43,10 @@ export function createAttachments(deps: AttachmentsDeps) {
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
   const cachedRows = new Map<string, { row: Row; until: number }>()
+  const beingStored = new Set<string>()
   return {
     store,
+    isBeingStored: (key: string) => beingStored.has(key),
     describe,
     ownsPublicPicture,
     remove,
@@ -105,6 +107,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       for (const upload of uploads) prepared.push(await prepare(userId, ip, upload, options))
       for (const { path, row } of prepared) {
         kept.push(row.key)
+        beingStored.add(row.key)
         await files.keep(path, row.key)
       }
       const rows = prepared.map(({ row }) => row)
@@ -127,6 +130,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       if (!mayBeStored) for (const key of kept) await files.remove(key)
       throw error
     } finally {
+      for (const key of kept) beingStored.delete(key)
       await staging.discard(prepared)
     }
   }

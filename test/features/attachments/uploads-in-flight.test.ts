@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { HOUR_MS } from '../../../src/lib/durations.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { filesOf, PATH, uploadBody } from '../../support/attachments.ts'
+import { filesOf, PATH, uploadBody, uploadForm } from '../../support/attachments.ts'
 
 const MIB = 1024 * 1024
 
@@ -50,6 +51,26 @@ test('a user with 32 uploads in flight must wait for one to end; others need not
   const statuses = (await Promise.all(replies)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(32)
   await server.stop(true)
+})
+
+test('uploads survive the clean-up of old files after the clock jumped hours ahead', async () => {
+  await using app = await createTestApp()
+  app.clock.advance(2 * HOUR_MS)
+  const { accessToken: token } = await app.register()
+  let isOver = false
+  const cleaning = (async () => {
+    while (!isOver) {
+      await app.services.staging.sweep(app.clock.now)
+      await app.services.orphans.collect(AbortSignal.timeout(5_000))
+    }
+  })()
+  const names = Array.from({ length: 30 }, (_, at) => `${at}.txt`)
+  const send = (name: string) => uploadForm(app, token, [[name, name]], { type: 'supportTicket' })
+  const replies = await Promise.all(names.map(send))
+  isOver = true
+  await cleaning
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(await filesOf(app)).toHaveLength(names.length)
 })
 
 /** An environment that leaves this many bytes of disk space for uploads. */

@@ -16,6 +16,7 @@ const ABANDONED_AFTER_MS = HOUR_MS
 
 /** The folder for incoming uploads and images being processed, on the same disk as the stored files. */
 export function createStaging(folder: string, space: DiskSpace) {
+  const inUse = new Set<string>()
   return { check: space.check, receive, newPath, discard, sweep }
 
   /**
@@ -44,24 +45,30 @@ export function createStaging(folder: string, space: DiskSpace) {
       }
       return { path, size, head: Buffer.concat(head), hash: hasher.digest('base64url') }
     } catch (error) {
-      await rm(path, { force: true })
+      await discard([{ path }])
       throw (error as { code?: string }).code === 'ENOSPC' ? noSpace(error) : error
     }
   }
 
   async function newPath(): Promise<string> {
     await makeFolder(folder)
-    return join(folder, newKey())
+    const path = join(folder, newKey())
+    inUse.add(path)
+    return path
   }
 
   async function discard(staged: Pick<Staged, 'path'>[]) {
-    for (const { path } of staged) await rm(path, { force: true })
+    for (const { path } of staged) {
+      await rm(path, { force: true })
+      inUse.delete(path)
+    }
   }
 
-  /** Deletes files that aborted uploads left behind. */
+  /** Deletes files that earlier processes left behind. Not by age alone, because the clock may have jumped ahead. */
   async function sweep(now: Date) {
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)
+      if (inUse.has(path)) continue
       const stats = await stat(path).catch(() => null)
       if (stats && now.getTime() - stats.mtimeMs > ABANDONED_AFTER_MS)
         await rm(path, { force: true })
