@@ -1,4 +1,5 @@
 import { median } from './median.ts'
+import { ask, PASSWORD } from './mixed/client.ts'
 import { ROUNDS, SECONDS } from './rounds.ts'
 import { startHomeport } from './servers.ts'
 
@@ -7,7 +8,7 @@ const SIGN_INS = 300
 const MAX_LONGEST_MS = 3_000
 const WRONG_PER_SECOND = 50
 const MAX_RATIO = 1.2
-const RIGHT = { email: 'bench@example.com', password: 'a long password' }
+const RIGHT = { email: 'bench@example.com', password: PASSWORD }
 const WRONG = { ...RIGHT, password: 'a wrong password' }
 
 type Session = { refreshToken: string }
@@ -20,7 +21,7 @@ export async function benchSignIns(dataDir: string) {
     const times = await Promise.all(Array.from({ length: SIGN_INS }, timeSignIn))
     if (round > 0) longest.push(Math.max(...times))
   }
-  let { refreshToken } = await post<Session>('login', RIGHT, 200)
+  let { refreshToken } = await post<Session>('login', RIGHT)
   const rounds: { alone: number; beside: number }[] = []
   for (let round = 0; round <= ROUNDS; round++) {
     const alone = await timeRefreshes()
@@ -47,7 +48,7 @@ export async function benchSignIns(dataDir: string) {
     const times: number[] = []
     for (const end = performance.now() + SECONDS * 1000; performance.now() < end; ) {
       const start = performance.now()
-      const session = await post<Session>('refresh', { refreshToken }, 200)
+      const session = await post<Session>('refresh', { refreshToken })
       times.push(performance.now() - start)
       refreshToken = session.refreshToken
     }
@@ -58,7 +59,7 @@ export async function benchSignIns(dataDir: string) {
 /** In ms. */
 async function timeSignIn(): Promise<number> {
   const start = performance.now()
-  await post('login', RIGHT, 200)
+  await post('login', RIGHT)
   return performance.now() - start
 }
 
@@ -72,13 +73,7 @@ function startFlood(): () => Promise<unknown> {
   }
 }
 
-async function post<T>(path: string, json: object, expected: number): Promise<T> {
-  const reply = await fetch(`http://127.0.0.1:${PORT}/api/auth/${path}/v1`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(json),
-  })
-  const body = (await reply.json()) as { response: T }
-  if (reply.status !== expected) throw new Error(`${path} was answered with ${reply.status}`)
-  return body.response
+async function post<T>(path: string, json: object, expected = 200): Promise<T> {
+  const options = { json, expected }
+  return (await ask<{ response: T }>(PORT, 'POST', `/api/auth/${path}/v1`, options)).response
 }

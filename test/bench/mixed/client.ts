@@ -51,6 +51,8 @@ type RequestOptions = {
   body?: Uint8Array
 }
 
+type AskOptions = RequestOptions & { expected?: number }
+
 /** The bytes of an HTTP/1.1 request. */
 export function encodeRequest(method: string, path: string, options: RequestOptions = {}): Buffer {
   const { token, json, headers = {} } = options
@@ -63,12 +65,12 @@ export function encodeRequest(method: string, path: string, options: RequestOpti
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body ?? Buffer.alloc(0)])
 }
 
-/** Sends a request outside the load; throws unless the reply is 200. */
+/** Sends a request outside the load; throws unless the reply's status is `expected`. */
 export async function ask<T>(
   port: number,
   method: string,
   path: string,
-  { token, json, body, headers }: RequestOptions = {},
+  { token, json, body, headers, expected = 200 }: AskOptions = {},
 ): Promise<T> {
   const payload = json === undefined ? body : JSON.stringify(json)
   const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -80,7 +82,7 @@ export async function ask<T>(
     },
     ...(payload !== undefined && { body: payload }),
   })
-  if (reply.status === 200) return (await reply.json()) as T
+  if (reply.status === expected) return (await reply.json()) as T
   throw new Error(`${method} ${path} got ${reply.status}: ${await reply.text()}`)
 }
 
