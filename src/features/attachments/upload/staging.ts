@@ -59,8 +59,8 @@ export function createStaging(folder: string, space: DiskSpace) {
 
   async function discard(staged: Pick<Staged, 'path'>[]) {
     for (const { path } of staged) {
-      await rm(path, { force: true })
       inUse.delete(path)
+      await rm(path, { force: true })
     }
   }
 
