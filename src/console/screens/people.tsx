@@ -16,7 +16,7 @@ type FoundUser = FoundUsers['users'][number]
 /** Of the server. */
 const PAGE_SIZE = 50
 
-const PAID: FoundUser['status'][] = ['paying', 'trial', 'billing_issue', 'cancelled']
+const SUBSCRIBED: FoundUser['status'][] = ['paying', 'trial', 'billing_issue', 'cancelled']
 
 const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
   {
@@ -138,9 +138,9 @@ function AccessBadge({ status }: Pick<FoundUser, 'status'>) {
   return status === 'none' ? <span class="soft">{name}</span> : <Badge tone={tone}>{name}</Badge>
 }
 
-/** A user who has paid should have a plan, unless the app asks for entitlements only. */
+/** A subscriber should have a plan, unless the app asks for entitlements only. */
 function withoutPlan(status: FoundUser['status']) {
-  return PAID.includes(status) ? <Badge tone="warn">no plan</Badge> : null
+  return SUBSCRIBED.includes(status) ? <Badge tone="warn">no plan</Badge> : null
 }
 
 function emptyText(text: string, isFiltered: boolean): string {
