@@ -95,9 +95,10 @@ onSqlite('the snapshot is a file')(
     const dataDir = join(homeport.folder, 'data')
     const server = await homeport.start()
     await deliver(server, 'E1')
-    // Stops the old server, creates a migration's snapshot, overwrites the database, and crashes.
+    // Waits until the old server has closed the database, creates a migration's snapshot, overwrites
+    // the database, and crashes.
     const crashingServe = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
-sleep 0.5
+while [ -s data/homeport.db-wal ]; do sleep 0.02; done
 mkdir -p data/snapshots
 cp data/homeport.db data/snapshots/before-migration-99-$(date +%s%3N).db
 printf 'broken' > data/homeport.db
