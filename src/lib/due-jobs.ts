@@ -7,16 +7,19 @@ export type Clocks = { wall: () => number; steady: () => number; lastKnown: numb
 
 type Scheduled = { schedule: string[]; deletesByAge?: boolean }
 
-/** How long a clock that jumped ahead by more than a day must keep the new time before it is trusted. */
+/** How long a clock that jumped ahead must keep the new time before it is trusted. */
 const TRUST_DELAY_MS = HOUR_MS
+/** After a smaller jump, what is deleted at the age of an hour, the shortest, is still half an hour old. */
+const MAX_TRUSTED_JUMP_MS = HOUR_MS / 2
 /** A smaller difference comes from a busy process, not from a clock change. */
 const MIN_JUMP_MS = 2 * 60 * 1000
 
 /**
  * `take` returns the jobs that became due by the wall clock since the last call, including those
- * that a jump skipped. After a jump of more than a day, jobs that delete by age wait until the
- * clock has kept the new time for an hour: a wrong year would delete everything. The same applies
- * if the process starts more than a day after `lastKnown`. `jump` is in ms; 0 for none.
+ * that a jump skipped. After a jump of more than half an hour, jobs that delete by age wait until
+ * the clock has kept the new time for an hour: a wrong year would delete everything, and a wrong hour
+ * files that are being stored. The same applies if the process starts more than a day after
+ * `lastKnown`. `jump` is in ms; 0 for none.
  */
 export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
@@ -29,7 +32,7 @@ export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   function take(): { due: T[]; jump: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]
     const jump = wall - wallBefore - (steady - steadyBefore)
-    if (jump > DAY_MS) inDoubtUntil = steady + TRUST_DELAY_MS
+    if (jump > MAX_TRUSTED_JUMP_MS) inDoubtUntil = steady + TRUST_DELAY_MS
     if (jump < -MIN_JUMP_MS) waiting.clear()
     const due = jobs.filter((job) => isDue(job, wallBefore, wall))
     wallBefore = wall

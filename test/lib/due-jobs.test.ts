@@ -48,11 +48,19 @@ test('runs every job once at each of its times', () => {
   expect(take()).toEqual([])
 })
 
-test('runs each job that a clock jump skipped exactly once', () => {
+test('runs each job that a clock jump skipped exactly once, and deleting ones after an hour', () => {
   const { pass, take, jump } = start()
   jump(20 * HOUR)
-  expect(take()).toEqual(['outbox', 'backup', 'guests'])
-  expect(pass(HOUR)).toEqual([])
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(59 * MINUTE)).toEqual([])
+  expect(pass(2 * MINUTE)).toEqual(['guests'])
+})
+
+test('a suspension of half an hour delays nothing', () => {
+  const { pass, take, jump } = start()
+  expect(pass(15 * HOUR + 20 * MINUTE)).toEqual(['backup'])
+  jump(30 * MINUTE)
+  expect(take()).toEqual(['outbox', 'guests'])
 })
 
 test('after a jump of a year, runs nightly jobs within a minute and deleting ones after an hour', () => {
