@@ -9,7 +9,7 @@ const WARM_UP_SECONDS = 2
 /** Requests per second, far below a server's limit. */
 const RATE = 200
 /** The rate for kinds that take tens of ms. */
-const SLOW_RATE = 5
+const SLOW_RATE = 20
 
 /** Prints the CPU time per request of each kind, summed over the server's threads and processes. */
 export async function printCpuTimes(servers: LoadedServer[]) {
