@@ -3,6 +3,7 @@ import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Tx } from '../db/db.ts'
+import { prepareSelect } from '../db/prepare-select.ts'
 import type { LimitsDb } from './schema.ts'
 
 /** At most `max` attempts in a window of `seconds`. */
@@ -32,6 +33,34 @@ export function createLimits({
   enabled: boolean
 }) {
   const { limits } = db.tables
+  const findCounter = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(limits)
+      .where(eq(limits.key, sql.placeholder('key'))),
+  )
+  const storeCounter = db.prepareWrite((tx) => {
+    const next = { count: sql.placeholder('count'), until: sql.placeholder('until') }
+    return tx
+      .insert(limits)
+      .values({ key: sql.placeholder('key'), ...next })
+      .onConflictDoUpdate({ target: limits.key, set: next as never })
+  })
+  const lowerCounter = db.prepareWrite((tx) =>
+    tx
+      .update(limits)
+      .set({ count: sql`${limits.count} - 1` })
+      .where(
+        and(
+          eq(limits.key, sql.placeholder('key')),
+          eq(limits.until, sql.param(sql.placeholder('until'), limits.until)),
+          gt(limits.count, 0),
+        ),
+      ),
+  )
+  const deleteCounter = db.prepareWrite((tx) =>
+    tx.delete(limits).where(eq(limits.key, sql.placeholder('key'))),
+  )
   return { isOn: enabled, check, reserve, countIfAllowed, resetCounter, activeLimits, sweep }
 
   /** Throws `rate_limited` when one of `claims` would be refused now. Does not count. */
@@ -65,7 +94,7 @@ export function createLimits({
 
   /** Resets a counter as part of the change. */
   async function resetCounter(tx: Tx, claim: Claim) {
-    await tx.delete(limits).where(eq(limits.key, keyOf(claim)))
+    await deleteCounter(tx).execute({ key: keyOf(claim) })
   }
 
   /** The limits that would refuse `claims` now, and until when. */
@@ -73,10 +102,7 @@ export function createLimits({
     const found = []
     for (const claim of claims) {
       const { rule } = claim
-      const [row] = await db.read
-        .select()
-        .from(limits)
-        .where(eq(limits.key, keyOf(claim)))
+      const [row] = await findCounter(db.read).execute({ key: keyOf(claim) })
       const isExhausted = row && ('free' in rule || row.count >= rule.max)
       if (isExhausted && isInForce(row, rule, now()))
         found.push({ name: rule.name, until: row.until })
@@ -99,25 +125,17 @@ export function createLimits({
   async function count(tx: Tx, claim: Claim): Promise<Row> {
     const key = keyOf(claim)
     const at = now()
-    const [row] = await tx.select().from(limits).where(eq(limits.key, key))
+    const [row] = await findCounter(tx).execute({ key })
     const { rule } = claim
     const next = 'max' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
-    await tx
-      .insert(limits)
-      .values({ key, ...next })
-      .onConflictDoUpdate({ target: limits.key, set: next })
+    await storeCounter(tx).execute({ key, ...next })
     return next
   }
 
   /** Leaves the counter alone when a new window has begun since `counted`. */
   async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
     if ('free' in claim.rule || !counted) return resetCounter(tx, claim)
-    await tx
-      .update(limits)
-      .set({ count: sql`${limits.count} - 1` })
-      .where(
-        and(eq(limits.key, keyOf(claim)), eq(limits.until, counted.until), gt(limits.count, 0)),
-      )
+    await lowerCounter(tx).execute({ key: keyOf(claim), until: counted.until })
   }
 }
 

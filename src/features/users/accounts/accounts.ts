@@ -2,6 +2,7 @@ import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { accountDeleted } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { prepareSelect } from '../../../platform/db/prepare-select.ts'
 import type { UsersDb } from '../schema.ts'
 import { createUserNames } from './user-names.ts'
 
@@ -32,13 +33,25 @@ type AccountsDeps = {
 export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   const { users } = db.tables
   const names = createUserNames(db)
-  const selectId = (from: Reader) =>
+  const { id, emailKey } = users
+  const findId = prepareSelect(db, (from) =>
     from
-      .select({ id: users.id })
+      .select({ id })
       .from(users)
-      .where(eq(users.id, sql.placeholder('id')))
-  const idOf = selectId(db.read).prepare()
-  const idInChange = db.prepareWrite(selectId)
+      .where(eq(id, sql.placeholder('id'))),
+  )
+  const findUser = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(users)
+      .where(eq(id, sql.placeholder('id'))),
+  )
+  const findUserByEmail = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(users)
+      .where(eq(emailKey, sql.placeholder('emailKey'))),
+  )
   return {
     names,
     create,
@@ -125,12 +138,12 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 
   async function exists(id: string): Promise<boolean> {
-    return (await idOf.execute({ id })).length > 0
+    return (await findId(db.read).execute({ id })).length > 0
   }
 
   /** Like `exists`, within a change. */
   async function existsIn(tx: Tx, id: string): Promise<boolean> {
-    return (await idInChange(tx).execute({ id })).length > 0
+    return (await findId(tx).execute({ id })).length > 0
   }
 
   /** The ids among `ids` that belong to existing users. */
@@ -140,16 +153,13 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   }
 
   async function find(from: Reader, userId: string): Promise<Account> {
-    const [user] = await from.select().from(users).where(eq(users.id, userId))
+    const [user] = await findUser(from).execute({ id: userId })
     if (!user) throw accountDeleted(userId)
     return user
   }
 
   async function findByEmail(from: Reader, email: string): Promise<Account | undefined> {
-    const [user] = await from
-      .select()
-      .from(users)
-      .where(eq(users.emailKey, emailKeyOf(email)))
+    const [user] = await findUserByEmail(from).execute({ emailKey: emailKeyOf(email) })
     return user
   }
 

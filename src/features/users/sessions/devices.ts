@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import { notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
@@ -14,6 +14,26 @@ export type Devices = ReturnType<typeof createDevices>
 /** A user's sessions, presented as signed-in devices. */
 export function createDevices({ db, endings, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
+  const knownTo = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(knownDevices)
+      .where(eq(knownDevices.userId, sql.placeholder('userId')))
+      .orderBy(desc(knownDevices.seenAt)),
+  )
+  const storeSeen = db.prepareWrite((tx) =>
+    tx
+      .insert(knownDevices)
+      .values({
+        userId: sql.placeholder('userId'),
+        device: sql.placeholder('device'),
+        seenAt: sql.placeholder('seenAt'),
+      })
+      .onConflictDoUpdate({
+        target: [knownDevices.userId, knownDevices.device],
+        set: { seenAt: sql.placeholder('seenAt') as never },
+      }),
+  )
   return { list, known, end, remember }
 
   async function list(userId: string, currentId: string) {
@@ -52,21 +72,13 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
    * among the 20 most recently seen.
    */
   async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
-    const isTheirs = eq(knownDevices.userId, userId)
-    const known = await tx
-      .select()
-      .from(knownDevices)
-      .where(isTheirs)
-      .orderBy(desc(knownDevices.seenAt))
-    const seenAt = now()
-    await tx
-      .insert(knownDevices)
-      .values({ userId, device, seenAt })
-      .onConflictDoUpdate({ target: [knownDevices.userId, knownDevices.device], set: { seenAt } })
+    const known = await knownTo(tx).execute({ userId })
+    await storeSeen(tx).execute({ userId, device, seenAt: now() })
     const others = known.map(({ device: name }) => name).filter((name) => name !== device)
     const forgotten = others.slice(MAX_DEVICES - 1)
     if (forgotten.length > 0) {
-      await tx.delete(knownDevices).where(and(isTheirs, inArray(knownDevices.device, forgotten)))
+      const isForgotten = inArray(knownDevices.device, forgotten)
+      await tx.delete(knownDevices).where(and(eq(knownDevices.userId, userId), isForgotten))
     }
     return known.length > 0 && others.length === known.length
   }

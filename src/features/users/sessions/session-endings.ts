@@ -1,4 +1,4 @@
-import { and, asc, eq, lt, lte, ne, or, type SQL } from 'drizzle-orm'
+import { and, asc, eq, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { DenialReason } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
@@ -31,6 +31,13 @@ const MAX_RECENT_ENDS = 5_000
 export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
   const { sessions, knownDevices } = db.tables
   const recentEnds = createRecentMap<string, SessionEndReason>(MAX_RECENT_ENDS)
+  const openSessions = db.prepareWrite((tx) =>
+    tx
+      .select({ id: sessions.id })
+      .from(sessions)
+      .where(eq(sessions.userId, sql.placeholder('userId')))
+      .orderBy(asc(sessions.lastUsedAt)),
+  )
   return { endOne, endOneOf, endOthers, endAll, endExpired, evictOldest, reasonOf }
 
   async function endOne(tx: Tx, sessionId: string, reason: SessionEndReason) {
@@ -65,11 +72,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
 
   /** Ends the least recently used sessions to make room for one more. */
   async function evictOldest(tx: Tx, userId: string) {
-    const open = await tx
-      .select({ id: sessions.id })
-      .from(sessions)
-      .where(eq(sessions.userId, userId))
-      .orderBy(asc(sessions.lastUsedAt))
+    const open = await openSessions(tx).execute({ userId })
     for (const { id } of open.slice(0, Math.max(0, open.length + 1 - MAX_SESSIONS))) {
       await endOne(tx, id, 'revoked')
     }

@@ -58,6 +58,18 @@ export function createSessions(deps: SessionsDeps) {
       .innerJoin(users, eq(users.id, sessions.userId))
       .where(eq(refreshTokens.hash, sql.placeholder('hash'))),
   )
+  const insertSession = db.prepareWrite((tx) =>
+    tx.insert(sessions).values({
+      id: sql.placeholder('id'),
+      userId: sql.placeholder('userId'),
+      device: sql.placeholder('device'),
+      sealed: sql.placeholder('sealed'),
+      generation: 0,
+      createdAt: sql.placeholder('at'),
+      lastUsedAt: sql.placeholder('at'),
+      expiresAt: sql.placeholder('expiresAt'),
+    }),
+  )
   const insertToken = db.prepareWrite((tx) =>
     tx.insert(refreshTokens).values({
       hash: sql.placeholder('hash'),
@@ -114,8 +126,7 @@ export function createSessions(deps: SessionsDeps) {
     const at = now()
     const id = newId()
     const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
-    const times = { createdAt: at, lastUsedAt: at, expiresAt }
-    await tx.insert(sessions).values({ id, userId, device: name, sealed, generation: 0, ...times })
+    await insertSession(tx).execute({ id, userId, device: name, sealed, at, expiresAt })
     const refreshToken = tokens.mintRefresh()
     await addToken(tx, refreshToken, id, 0)
     await lastSeen.record(tx, user, device)
