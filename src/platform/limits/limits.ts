@@ -2,8 +2,7 @@ import { and, eq, gt, lt, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { Tx } from '../db/db.ts'
-import { prepareSelect } from '../db/prepare-select.ts'
+import { prepareSelect, type Tx } from '../db/db.ts'
 import type { LimitsDb } from './schema.ts'
 
 /** At most `max` attempts in a window of `seconds`. */

@@ -1,8 +1,7 @@
 import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { accountDeleted } from '../../../lib/errors.ts'
-import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { prepareSelect } from '../../../platform/db/prepare-select.ts'
+import { prepareSelect, type Reader, type Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 import { createUserNames } from './user-names.ts'
 
