@@ -115,6 +115,32 @@ onSqlite('only SQLite is copied by a process')(
   20_000,
 )
 
+onSqlite('only SQLite is copied by a process')(
+  'a backup fails with the reason when the process that copies the database is killed',
+  async () => {
+    await using homeport = await installExecutable()
+    await makeBackup(homeport)
+    const args = [join(homeport.folder, 'homeport'), 'backup', '--yes']
+    for (;;) {
+      const backup = Bun.spawn(args, {
+        cwd: homeport.folder,
+        env: {},
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      const copier = await stopCopier(backup)
+      if (copier === null) continue
+      process.kill(copier, 'SIGKILL')
+      expect([await backup.exited, await backup.stderr.text()]).toEqual([
+        1,
+        expect.stringContaining('ended by SIGKILL'),
+      ])
+      break
+    }
+    expect((await homeport.run(['backup', '--yes'])).exitCode).toBe(0)
+  },
+  20_000,
+)
+
 /** Halts the process that copies the database for a backup; null when it has finished before. */
 async function stopCopier(backup: Subprocess): Promise<number | null> {
   while (backup.exitCode === null) {

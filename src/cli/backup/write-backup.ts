@@ -116,13 +116,23 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   })
   const total = Bun.file(from).size
   const error = child.stderr.text()
-  while (child.exitCode === null) {
-    await Promise.race([child.exited, Bun.sleep(SYNC_INTERVAL_MS)])
+  let isRunning = true
+  // Not `exitCode`: it stays null if a signal ends the process.
+  const ended = child.exited.then(() => {
+    isRunning = false
+  })
+  while (isRunning) {
+    await Promise.race([ended, Bun.sleep(SYNC_INTERVAL_MS)])
     if (!existsSync(to)) continue
     await syncPath(to)
     onProgress('Copying the database', Bun.file(to).size, total)
   }
   for (const signal of STOP_SIGNALS) process.off(signal, stop)
+  if (child.signalCode !== null) {
+    throw new ArchiveError(
+      `The process that copies the database was ended by ${child.signalCode}, perhaps for lack of memory: run this again.`,
+    )
+  }
   if (child.exitCode !== 0) throw new ArchiveError((await error).trim())
 }
 

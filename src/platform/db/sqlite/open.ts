@@ -1,5 +1,6 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite'
 import type { Migration } from '../migrations.ts'
+import { DATABASE_MAGIC } from '../read-rows.ts'
 import { schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
 
@@ -52,7 +53,7 @@ export async function reasonNotToOpen(
   const file = Bun.file(path)
   if (!(await file.exists()) || file.size === 0) return null
   const header = new TextDecoder('latin1').decode(await file.slice(0, 16).arrayBuffer())
-  if (header !== 'SQLite format 3\0') return foreignFileReason(path)
+  if (header !== DATABASE_MAGIC) return foreignFileReason(path)
   using client = new Database(path, { readwrite: true })
   try {
     if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return foreignFileReason(path)
