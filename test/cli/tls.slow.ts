@@ -97,8 +97,21 @@ test('a certificate is renewed in time, and stays in use if its renewal fails', 
 }, 20_000)
 
 test('an authority with an endless reply is retried after a deadline', async () => {
+  await using authority = await startEndlessAuthority(300)
+  while (authority.tries() < 2) await Bun.sleep(20)
+  expect(authority.renewal.isFailing()).toBe(true)
+})
+
+test('the server stops at once while it waits for an authority', async () => {
+  await using authority = await startEndlessAuthority(60_000)
+  while (authority.tries() < 1) await Bun.sleep(20)
+  await authority.renewal.stop()
+})
+
+/** An authority whose replies never end, and a renewal that gives up after `deadline` ms. */
+async function startEndlessAuthority(deadline: number) {
   let tries = 0
-  using authority = Bun.serve({
+  const authority = Bun.serve({
     port: 0,
     fetch: () => {
       tries++
@@ -115,14 +128,18 @@ test('an authority with an endless reply is retried after a deadline', async () 
     }),
     use: () => {},
     log: createLog('silent'),
-    waits: { check: 50, retries: [50], deadline: 300 },
+    waits: { check: 50, retries: [50], deadline },
   })
-  while (tries < 2) await Bun.sleep(20)
-  expect(renewal.isFailing()).toBe(true)
-  await renewal.stop()
-  await authority.stop(true)
-  await rm(folder, { recursive: true })
-})
+  return {
+    renewal,
+    tries: () => tries,
+    async [Symbol.asyncDispose]() {
+      await renewal.stop()
+      await authority.stop(true)
+      await rm(folder, { recursive: true })
+    },
+  }
+}
 
 async function* endlessBody() {
   for (;;) {

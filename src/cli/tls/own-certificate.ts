@@ -25,18 +25,23 @@ export function watchOwnCertificate(
   current: Certificate,
   use: (certificate: Certificate) => void,
   log: Log,
-  interval = INTERVAL_MS,
 ) {
   let { cert } = current
   let isFailing = false
-  const timer = setInterval(check, interval).unref()
-  return { stop: () => clearInterval(timer), isFailing: () => isFailing }
+  let isStopped = false
+  const timer = setInterval(check, INTERVAL_MS).unref()
+  return { stop, isFailing: () => isFailing }
+
+  function stop() {
+    isStopped = true
+    clearInterval(timer)
+  }
 
   async function check() {
     try {
       const found = await readOwnCertificate(paths)
       isFailing = false
-      if (found.cert === cert) return
+      if (isStopped || found.cert === cert) return
       use(found)
       cert = found.cert
       log.info({ validTo: found.validTo }, 'using a new certificate')

@@ -33,6 +33,9 @@ export function keepCertificate({
   waits = WAITS,
 }: RenewalDeps) {
   const stopping = new AbortController()
+  const stopped = new Promise<null>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(null))
+  })
   let failures = 0
   let current: Certificate | null = null
   const done = run()
@@ -56,9 +59,12 @@ export function keepCertificate({
   async function obtain(): Promise<Certificate | null> {
     try {
       log.info('requesting a certificate')
-      const certificate = await withTimeout(acme.obtain(), waits.deadline, () => {
+      const order = withTimeout(acme.obtain(), waits.deadline, () => {
         return new Error(`the authority took longer than ${waits.deadline / 1000} s`)
       })
+      // An order may take minutes, and a stop must not wait for it.
+      const certificate = await Promise.race([order, stopped])
+      if (certificate === null) return null
       failures = 0
       log.info({ validTo: certificate.validTo }, 'using a new certificate')
       use(certificate)
