@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../lib/durations.ts'
+import { addMonths, DAY_MS } from '../../lib/durations.ts'
 import type { LimitPeriod } from '../../lib/plan-limits.ts'
 
 /** The current period of a limit; `endsAt` null: never. Periods begin at midnight UTC. */
@@ -23,7 +23,7 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
   const first = startOfDay(renewal.startedAt)
   const renewsAt = renewal.endsAt && startOfDay(renewal.endsAt)
   const boundary = (months: number) =>
-    months === 0 ? first : withRenewal(addMonths(first, months), renewsAt)
+    months === 0 ? first : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt)
   let months = monthsBetween(first, now)
   while (months > 0 && boundary(months) > now) months--
   return { startsAt: boundary(months), endsAt: boundary(months + 1) }
@@ -38,13 +38,6 @@ function withRenewal(boundary: Date, renewsAt: Date | null): Date {
 function calendarMonth(now: Date): PeriodBounds {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   return { startsAt: new Date(Date.UTC(year, month)), endsAt: new Date(Date.UTC(year, month + 1)) }
-}
-
-/** The same day of a later month, or the last day of that month. */
-function addMonths(day: Date, months: number): Date {
-  const [year, month] = [day.getUTCFullYear(), day.getUTCMonth() + months]
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
-  return new Date(Date.UTC(year, month, Math.min(day.getUTCDate(), lastDay)))
 }
 
 function monthsBetween(from: Date, to: Date): number {

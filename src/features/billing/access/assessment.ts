@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { addMonths, DAY_MS } from '../../../lib/durations.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type PurchasablePlan, planOf } from './plan-matching.ts'
@@ -95,8 +95,5 @@ function endOfPeriod(start: number, duration: string): number | null {
   const days = DAYS[unit]
   if (days !== undefined) return start + Number(count) * days * DAY_MS
   const months = MONTHS[unit]
-  if (months === undefined) return null
-  const end = new Date(start)
-  end.setUTCMonth(end.getUTCMonth() + Number(count) * months)
-  return end.getTime()
+  return months === undefined ? null : addMonths(start, Number(count) * months)
 }

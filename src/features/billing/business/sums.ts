@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
+import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Period } from './periods.ts'
 
 /** What the rows of `business_sums` change by, by their `series`, `period` and `item`. */
@@ -163,15 +163,4 @@ function dayOf(ms: number): string {
 
 function monthOf(ms: number): string {
   return dayOf(ms).slice(0, 7)
-}
-
-/** The same day of a later month, or the month's last day. */
-function addMonths(ms: number, months: number): number {
-  const time = new Date(ms)
-  const day = time.getUTCDate()
-  time.setUTCDate(1)
-  time.setUTCMonth(time.getUTCMonth() + months)
-  const lastDay = new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate()
-  time.setUTCDate(Math.min(day, lastDay))
-  return time.getTime()
 }
