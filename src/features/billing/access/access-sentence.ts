@@ -155,6 +155,11 @@ function describeEnded(purchase: PurchaseAccess): string {
   return `Paid until ${end}; no renewal received`
 }
 
+/** ISO 8601. Null means never; it also replaces five-digit years, which apps cannot parse. */
+export function isoTime(ms: number | null): string | null {
+  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
+}
+
 /** A five-digit year means never. */
 export function isEffectivelyForever(ms: number): boolean {
   return ms >= Date.UTC(10_000, 0)

@@ -1,5 +1,5 @@
 import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
-import { isEffectivelyForever } from './access-sentence.ts'
+import { isEffectivelyForever, isoTime } from './access-sentence.ts'
 
 /** A user's access, as other servers receive it. Times are ISO 8601; `expiresAt` null: never, or no purchase. */
 export type AccessState = {
@@ -29,7 +29,7 @@ export function accessStateOf(purchases: PurchaseAccess[], plan: string | null):
     store: best?.store ?? null,
     status: best?.status ?? null,
     willRenew: active && (best?.willRenew ?? false),
-    expiresAt: end === null || isEffectivelyForever(end) ? null : new Date(end).toISOString(),
+    expiresAt: isoTime(end),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Projection } from '../projection/projection.ts'
 import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
-import { isEffectivelyForever } from './access-sentence.ts'
+import { isoTime } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
 import { type PurchasablePlan, planGivenBy } from './plan-matching.ts'
@@ -62,8 +62,8 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       entitlements: entitlementsOf(purchases).map(({ id, active, purchase }) => ({
         id,
         active,
-        expiresAt: iso(purchase.effectiveEnd),
-        gracePeriodExpiresAt: iso(purchase.graceExpiresAt),
+        expiresAt: isoTime(purchase.effectiveEnd),
+        gracePeriodExpiresAt: isoTime(purchase.graceExpiresAt),
         productId: purchase.productId,
         store: purchase.store,
         periodType: purchase.periodType,
@@ -146,24 +146,19 @@ function toReply(purchase: PurchaseAccess) {
     store: purchase.store,
     status: purchase.status,
     periodType: purchase.periodType,
-    purchasedAt: iso(purchase.purchasedAt),
-    expiresAt: iso(purchase.expiresAt),
-    effectiveEndAt: iso(purchase.effectiveEnd),
+    purchasedAt: isoTime(purchase.purchasedAt),
+    expiresAt: isoTime(purchase.expiresAt),
+    effectiveEndAt: isoTime(purchase.effectiveEnd),
     willRenew: purchase.willRenew,
     ...optionalField('pendingProductId', purchase.pendingProductId),
     ...optionalField('cancelReason', purchase.cancelReason),
-    ...optionalField('unsubscribeDetectedAt', iso(purchase.unsubscribeDetectedAt)),
-    ...optionalField('billingIssueDetectedAt', iso(purchase.billingIssueDetectedAt)),
-    ...optionalField('refundedAt', iso(purchase.refundedAt)),
-    ...optionalField('autoResumeAt', iso(purchase.autoResumeAt)),
+    ...optionalField('unsubscribeDetectedAt', isoTime(purchase.unsubscribeDetectedAt)),
+    ...optionalField('billingIssueDetectedAt', isoTime(purchase.billingIssueDetectedAt)),
+    ...optionalField('refundedAt', isoTime(purchase.refundedAt)),
+    ...optionalField('autoResumeAt', isoTime(purchase.autoResumeAt)),
   }
 }
 
 function optionalField<K extends string>(name: K, value: string | null): { [key in K]?: string } {
   return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
-}
-
-/** ISO 8601. Null means never; it also replaces five-digit years, which apps cannot parse. */
-function iso(ms: number | null): string | null {
-  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

@@ -10,12 +10,7 @@ import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
 import { accessStatusOf } from './access-search.ts'
-import {
-  describeFailure,
-  explainAccess,
-  isEffectivelyForever,
-  planTitleOf,
-} from './access-sentence.ts'
+import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { planOf } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
@@ -93,7 +88,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       /** The ids of the entitlements that the user has now. */
       entitlements: activeEntitlementIds(held),
       willRenew: best?.willRenew ?? false,
-      endsAt: iso(end),
+      endsAt: isoTime(end),
       /** The latest event that could not be applied; null for none. */
       failedEvent: failure && { id: failure.eventId, text: describeFailure(failure.receivedAt) },
     }
@@ -187,12 +182,12 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       source: sourceOf(purchase),
       grant: purchase.grant,
       entitlementIds: purchase.entitlementIds,
-      expiresAt: iso(purchase.expiresAt),
+      expiresAt: isoTime(purchase.expiresAt),
       isClaimed: claimant !== null && ids.includes(claimant),
       link: await linkOf(purchaseKey),
       willRenew,
-      startedAt: iso(purchase.startedAt),
-      endsAt: iso(effectiveEnd),
+      startedAt: isoTime(purchase.startedAt),
+      endsAt: isoTime(effectiveEnd),
       replacedBy: active || !mayBeReplaced ? null : (replacement?.productId ?? null),
       events: entries,
       isCut,
@@ -267,7 +262,9 @@ function changesOf(before: Purchase | null, after: Purchase): Difference[] {
         !HIDDEN_FIELDS.test(path) && !(before === null && isEmptyValue(value)),
     )
     .map(({ path, before: old, after: value }) => {
-      const format = TIME_FIELDS.test(path) ? (time: unknown) => iso(time as number | null) : asIs
+      const format = TIME_FIELDS.test(path)
+        ? (time: unknown) => isoTime(time as number | null)
+        : asIs
       return { path, before: format(old), after: format(value) }
     })
 }
@@ -278,8 +275,4 @@ function isEmptyValue(value: unknown): boolean {
 
 function asIs(value: unknown): unknown {
   return value
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

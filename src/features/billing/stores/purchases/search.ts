@@ -3,7 +3,7 @@ import { AppError } from '../../../../lib/errors.ts'
 import { createSemaphore } from '../../../../lib/semaphore.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { accessStatusOf } from '../../access/access-search.ts'
-import { isEffectivelyForever } from '../../access/access-sentence.ts'
+import { isoTime } from '../../access/access-sentence.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
@@ -257,8 +257,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       status: purchase.status,
       active: purchase.active,
       access: accessStatusOf([purchase]),
-      startedAt: iso(purchase.startedAt),
-      endsAt: iso(purchase.effectiveEnd),
+      startedAt: isoTime(purchase.startedAt),
+      endsAt: isoTime(purchase.effectiveEnd),
       willRenew: purchase.willRenew,
       source: sourceOf(purchase),
       link: await claims.linkOf(row.purchaseKey),
@@ -292,8 +292,4 @@ function tooMany() {
 
 function productKeyOf({ customerId, environment, state }: Row) {
   return `${customerId} ${environment} ${purchaseIn(state as StoredPurchase).productId}`
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }
