@@ -33,13 +33,15 @@ export async function listBackups(
     .filter((name) => NAME.test(name))
     .toSorted()
     .toReversed()
-  return Promise.all(
+  const backups = await Promise.all(
     found.map(async (name) => {
       const path = join(folder, name)
-      const { size, mtime } = await stat(path)
-      return { path, bytes: size, at: mtime }
+      const stats = await stat(path).catch(() => null)
+      return stats && { path, bytes: stats.size, at: stats.mtime }
     }),
   )
+  // Another process may have removed one in the meantime.
+  return backups.filter((backup) => backup !== null)
 }
 
 /** The newest backup in the default folder; null without one. */
