@@ -2,7 +2,7 @@ import { AppError } from './errors.ts'
 
 const MAX_LENGTH = 256
 
-let common: Promise<Set<string>> | null = null
+let common: Set<string> | null = null
 
 /**
  * Refuses a password that is easy to guess: short, among the 49,000 most common, or the user's own address or name.
@@ -36,8 +36,8 @@ async function faultOf(
     return 'must not be your address or name'
   }
   if (new Set(password).size === 1) return 'must not repeat a single character'
-  common ??= loadCommon()
-  return (await common).has(plain) ? 'is too common' : null
+  common ??= await loadCommon()
+  return common.has(plain) ? 'is too common' : null
 }
 
 /** Loads a megabyte, only for the first new password, because it is rarely needed. */

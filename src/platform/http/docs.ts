@@ -46,16 +46,16 @@ export function docsFiles() {
  * without `oneOf`.
  */
 export function docs(path: string, readDocument: (isSimple: boolean) => Promise<OpenApi>) {
-  const documents = new Map<boolean, Promise<OpenApi>>()
+  const documents = new Map<boolean, OpenApi>()
   return new Elysia({ name: `docs ${path}` })
     .get(path, () => send(page(path), 'text/html; charset=utf-8'), hidden)
     .get(
       `${path}/json`,
       async ({ request }) => {
         const isSimple = new URL(request.url).searchParams.has('simple')
-        const document = documents.get(isSimple) ?? readDocument(isSimple)
+        const document = documents.get(isSimple) ?? (await readDocument(isSimple))
         documents.set(isSimple, document)
-        return Response.json(await document)
+        return Response.json(document)
       },
       hidden,
     )
