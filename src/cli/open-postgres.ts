@@ -39,22 +39,23 @@ type ConnectOptions = {
 
 /** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
 export async function openPostgres(config: Config, schema: SchemaChange): Promise<Engine> {
-  const { db, migrated, secretStore, close } = await connectPostgres(
-    config.databaseUrl ?? '',
-    config,
-    {
-      connections: config.databasePool,
-      schema,
-    },
-  )
-  if (await db.isCopyUnfinished()) {
+  const url = config.databaseUrl ?? ''
+  const { db, migrated, secretStore, close } = await connectPostgres(url, config, {
+    connections: config.databasePool,
+    schema,
+  })
+  try {
+    if (await db.isCopyUnfinished()) {
+      throw new CommandError(
+        `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
+      )
+    }
+    const secrets = await loadSecrets(secretStore)
+    return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
+  } catch (error) {
     await close()
-    throw new CommandError(
-      `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
-    )
+    throw asCommandError(error, url, 'DATABASE_URL')
   }
-  const secrets = await loadSecrets(secretStore)
-  return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
 }
 
 /**
