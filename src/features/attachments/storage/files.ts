@@ -70,12 +70,15 @@ export function createFiles(folder: string): Files {
     else setTimeout(removeHidden, ms).unref()
   }
 
+  /** If the disk fails, the remaining files are deleted later as orphans. */
   async function removeHidden() {
     if (Date.now() < heldUntil) return
-    for (const key of hidden) {
-      await rm(pathOf(key), { force: true })
-      hidden.delete(key)
-    }
+    try {
+      for (const key of hidden) {
+        await rm(pathOf(key), { force: true })
+        hidden.delete(key)
+      }
+    } catch {}
   }
 
   async function* list() {
