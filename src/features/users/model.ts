@@ -169,7 +169,7 @@ const TwoFactorChallenge = closedObject(
     methods,
     expiresIn: integer({
       description: 'seconds until the challenge expires',
-      examples: [600],
+      examples: [300],
     }),
   },
   'TwoFactorChallenge',
