@@ -52,7 +52,6 @@ export function createWriter({ pool, limit }: WriterDeps) {
     limit,
     queueLimit: QUEUE_LIMIT,
     maxWait: RETRY_TIMEOUT_MS,
-    ignoreEstimate: true,
     onFull: () => unavailable(new Error('too many changes are waiting')),
   })
   const exclusive = createExclusiveQueue(withLock)
