@@ -1,8 +1,8 @@
 import { computed, signal } from '@preact/signals'
 import type { Operators } from '../features/operators/operators.ts'
+import type { Role } from '../lib/roles.ts'
 import type { ReplyOf } from './api.ts'
 
-export type Role = 'reader' | 'operator' | 'owner'
 export type Me = {
   name: string
   role: Role

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Operators } from '../../features/operators/operators.ts'
+import { ROLES } from '../../lib/roles.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { plural, words } from '../format.ts'
-import { me, type Role } from '../operator.ts'
+import { me } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { showMessage } from '../ui/messages.tsx'
@@ -17,7 +18,6 @@ type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 type Invitation = { name: string; link: string }
 
-const ROLES: Role[] = ['reader', 'operator', 'owner']
 const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
 export function OperatorsScreen() {

@@ -2,16 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { asc, count, eq } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Role } from '../../lib/roles.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { CsvList } from '../../platform/http/csv.ts'
 import type { OperatorsDb } from './schema.ts'
-
-/** A `reader` can only view, an `operator` can make changes, an `owner` also manages operators. */
-export const ROLES = ['reader', 'operator', 'owner'] as const
-export type Role = (typeof ROLES)[number]
-
-/** The stored credentials of an operator who signs in with a password. */
-export type Credentials = { passwordHash: string; totpSecret: string; totpStep: number }
 
 type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
 

@@ -1,6 +1,6 @@
 import { dataCommand, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { ROLES, type Role } from './accounts.ts'
+import { ROLES, type Role } from '../../lib/roles.ts'
 import type { AuditFilter } from './audit.ts'
 import type { Operators } from './operators.ts'
 

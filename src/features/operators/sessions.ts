@@ -2,8 +2,9 @@ import { and, desc, eq, isNull, lt, not, or, type SQL, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Role } from '../../lib/roles.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { newToken, type Role } from './accounts.ts'
+import { newToken } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
 /** A signed-in operator. `provenAt`: when they last used a passkey or a code. */

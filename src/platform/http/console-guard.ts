@@ -2,13 +2,12 @@ import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
+import { ROLES, type Role } from '../../lib/roles.ts'
 import type { IpOf } from './client-ip.ts'
 import { deviceOf } from './request-headers.ts'
 import { requestInfo } from './request-id.ts'
 import { isWithoutHost } from './request-url.ts'
 
-const ROLES = ['reader', 'operator', 'owner'] as const
-type Role = (typeof ROLES)[number]
 type Access = Role | 'self' | 'anyone'
 
 /** The signed-in operator. `provenAt` is when they last used a passkey or a code. */
