@@ -34,7 +34,6 @@ type EmailCodesDeps = {
 
 type CodeAnswer = { requestToken: string; code: string }
 
-const MAX_ATTEMPTS = 5
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
 const PER_IP: WindowRule = { name: 'email-code-address', max: 100, seconds: 5 * 60 }
@@ -89,7 +88,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       const pending = await oneTimeTokens.find(tx, 'email-code', requestToken)
       if (!pending) return null
       if (!equalInConstantTime(code, codeOf(requestToken))) {
-        await oneTimeTokens.countFailure(tx, pending, MAX_ATTEMPTS)
+        await oneTimeTokens.countFailure(tx, pending)
         return null
       }
       await oneTimeTokens.consume(tx, 'email-code', requestToken)

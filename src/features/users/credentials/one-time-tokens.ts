@@ -33,6 +33,9 @@ export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {
   invitation: 7 * DAY_MS,
 }
 
+/** How many wrong codes a challenge or a request allows. */
+const MAX_ATTEMPTS = 5
+
 /** A user may sign in on several devices at once, and each mail about an address change has its own token. */
 const MULTIPLE_ALLOWED = new Set<Purpose>(['two-factor', 'cancel-email-change'])
 
@@ -77,9 +80,9 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /** Creates a token without an account. At most one per purpose is valid for an address. */
-  async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string | null = null) {
-    const emailKey = email === null ? null : emailKeyOf(email)
-    if (emailKey !== null) await revokeOpen(tx, purpose, emailKey)
+  async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string) {
+    const emailKey = emailKeyOf(email)
+    await revokeOpen(tx, purpose, emailKey)
     const token = randomBytes(32).toString('base64url')
     return insert(tx, purpose, token, { userId: null, email, emailKey })
   }
@@ -135,14 +138,10 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return inserted.length === 1
   }
 
-  /** Counts a wrong code, and deletes the token after `max` wrong codes. */
-  async function countFailure(
-    tx: Tx,
-    { hash, failures }: { hash: string; failures: number },
-    max: number,
-  ) {
+  /** Counts a wrong code, and deletes the token after five. */
+  async function countFailure(tx: Tx, { hash, failures }: { hash: string; failures: number }) {
     const isSame = eq(oneTimeTokens.hash, hash)
-    if (failures + 1 >= max) await tx.delete(oneTimeTokens).where(isSame)
+    if (failures + 1 >= MAX_ATTEMPTS) await tx.delete(oneTimeTokens).where(isSame)
     else
       await tx
         .update(oneTimeTokens)

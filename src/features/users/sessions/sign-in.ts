@@ -35,8 +35,6 @@ type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-const MAX_ATTEMPTS = 5
-
 /** The final steps that all sign-in methods share. */
 export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
@@ -108,7 +106,7 @@ export function createSignIn(deps: SignInDeps) {
       const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
       if (!pending) throw notSignedIn({ reason: 'unknown_token' })
       if (!(await twoFactor.check(tx, pending.userId, code))) {
-        await oneTimeTokens.countFailure(tx, pending, MAX_ATTEMPTS)
+        await oneTimeTokens.countFailure(tx, pending)
         return null
       }
       await oneTimeTokens.consume(tx, 'two-factor', challengeToken)
