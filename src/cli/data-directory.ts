@@ -41,7 +41,7 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await requireOwner(dataDir, (await stat(dataDir)).uid)
   await access(dataDir, constants.W_OK)
-  const lock = takeLock(join(dataDir, 'homeport.lock'))
+  const lock = takeDataLock(dataDir)
   if (lock) return lock
   throw new CommandError(
     `Another homeport is using ${dataDir}: stop it first ("homeport status" shows it).`,
@@ -110,4 +110,14 @@ function modeOf(path: string): number {
   } catch {
     return 0
   }
+}
+
+/** Locks the data; null while a server or a command uses it. */
+export function takeDataLock(dataDir: string): Disposable | null {
+  return takeLock(join(dataDir, 'homeport.lock'))
+}
+
+/** Locks the folder in which backups are prepared; null while a backup is being written. */
+export function takeBackupLock(dataDir: string): Disposable | null {
+  return takeLock(join(dataDir, 'backup.lock'))
 }

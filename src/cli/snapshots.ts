@@ -7,8 +7,8 @@ import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import { DAY_MS } from '../lib/durations.ts'
 import type { Job } from '../lib/jobs.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
-import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { checkpointLog } from '../platform/db/sqlite/open.ts'
+import { takeDataLock } from './data-directory.ts'
 import { databasePath } from './open-sqlite.ts'
 
 /** Snapshots still contain users who have been deleted since. */
@@ -16,7 +16,7 @@ const RETENTION_MS = 30 * DAY_MS
 const NAME = /^before-migration-(\d+)-(\d+)\.db$/
 
 /** A copy of the database from before a migration. */
-export type Snapshot = { path: string; migration: number; at: Date }
+type Snapshot = { path: string; migration: number; at: Date }
 
 /** All snapshots, newest first. */
 export async function listSnapshots({ dataDir }: Config): Promise<Snapshot[]> {
@@ -52,7 +52,7 @@ export async function returnToSnapshot(
   config: Config,
   { path: snapshot, migration }: Snapshot,
 ): Promise<string | null> {
-  using lock = takeLock(join(config.dataDir, 'homeport.lock'))
+  using lock = takeDataLock(config.dataDir)
   if (lock === null) throw new CommandError(`A server is using ${config.dataDir}: stop it first.`)
   const path = databasePath(config)
   const incoming = `${path}.incoming`

@@ -1,13 +1,12 @@
 import { setPriority } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand, EXIT, parseLimitOption, UsageError } from '../../lib/command.ts'
 import { megabytes } from '../../lib/megabytes.ts'
-import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import type { Services } from '../../server/services.ts'
 import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
-import { lockData, requireData } from '../data-directory.ts'
+import { lockData, requireData, takeBackupLock } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { ensureInstallationKey, installationKeys } from '../installation-keys.ts'
 import { readServiceRecord } from '../service/service-record.ts'
@@ -56,7 +55,7 @@ export const backup: LocalCommand = {
     await requireData(config)
     // Only this user may read our files.
     process.umask(0o077)
-    using lock = takeLock(join(config.dataDir, 'backup.lock'))
+    using lock = takeBackupLock(config.dataDir)
     if (lock === null)
       throw new UsageError('Another backup is running: wait until it has finished.')
     setPriority(LOW_PRIORITY)

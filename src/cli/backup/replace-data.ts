@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
-import { takeLock } from '../../platform/db/sqlite/lock.ts'
+import { takeBackupLock } from '../data-directory.ts'
 import { backupFolder, gatherFolder } from './write-backup.ts'
 
 const DATABASE = 'homeport.db'
@@ -67,7 +67,7 @@ export async function finishRestore(dataDir: string) {
 async function removeLeftovers(dataDir: string) {
   const stale = [backupFolder(dataDir), gatherFolder(dataDir)].filter((path) => existsSync(path))
   if (stale.length === 0) return
-  using lock = takeLock(join(dataDir, 'backup.lock'))
+  using lock = takeBackupLock(dataDir)
   if (lock === null) return
   for (const path of stale) await rm(path, { recursive: true, force: true })
 }

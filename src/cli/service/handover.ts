@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import type { Services } from '../../server/services.ts'
 import { askServer } from '../command-socket.ts'
+import { takeDataLock } from '../data-directory.ts'
 import { refuseSchema } from '../engine.ts'
 import { schemaStatus } from '../migrate.ts'
 import { refuseMoved } from '../open-sqlite.ts'
@@ -110,7 +109,7 @@ export async function takeOver(config: Config) {
   const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work')
   if (answer === null) return
   for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_RETRY_MS) {
-    using lock = takeLock(join(config.dataDir, 'homeport.lock'))
+    using lock = takeDataLock(config.dataDir)
     if (lock !== null) return
     await Bun.sleep(LOCK_RETRY_MS)
   }
