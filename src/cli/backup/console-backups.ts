@@ -27,10 +27,10 @@ export function createConsoleBackups(config: Config): Backups {
     return { backups, next, isEncrypted: backupKey !== null, folder }
   }
 
-  async function make(onSize: (bytes: number) => void, signal: AbortSignal) {
+  async function make(onSize: (bytes: number) => void) {
     const reporting = setInterval(() => void reportSize(onSize), PROGRESS_INTERVAL_MS)
     try {
-      const out = await run(['backup', '--json', '--data-dir', dataDir], signal)
+      const out = await run(['backup', '--json', '--data-dir', dataDir])
       return { name: basename((JSON.parse(out) as { path: string }).path) }
     } finally {
       clearInterval(reporting)
@@ -67,7 +67,7 @@ export function createConsoleBackups(config: Config): Backups {
     if (found) onSize(found.size)
   }
 
-  async function run(args: string[], signal: AbortSignal): Promise<string> {
+  async function run(args: string[], signal?: AbortSignal): Promise<string> {
     const { succeeded, out, err } = await runProgram(args, signal)
     if (succeeded) return out
     throw new AppError('conflict', err || `The ${args[0]} failed.`)

@@ -33,7 +33,7 @@ export type Backups = {
     /** Null for operators who are not owners. */
     folder: string | null
   }>
-  make: (onProgress: (bytes: number) => void, signal: AbortSignal) => Promise<{ name: string }>
+  make: (onProgress: (bytes: number) => void) => Promise<{ name: string }>
   /** Reads the whole backup. Throws `conflict` with the reason when it is damaged. */
   verify: (name: string, signal: AbortSignal) => Promise<void>
   /** Null when there is no such backup. */
@@ -75,8 +75,7 @@ export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDe
           { request, server, set, log },
           async (onProgress) => {
             // The backup continues when the browser disconnects.
-            const { signal } = new AbortController()
-            const made = await requireBackups().make((bytes) => onProgress({ bytes }), signal)
+            const made = await requireBackups().make((bytes) => onProgress({ bytes }))
             await record(request, { action: 'backups.make', target: made.name })
             return made
           },
