@@ -16,7 +16,7 @@ import { DatabaseUnreachable, openPostgres } from './open-postgres.ts'
 import { openSqlite } from './open-sqlite.ts'
 import { programCommand } from './processes/program-command.ts'
 
-export type Data = {
+type Data = {
   services: Services
   migrated: string[]
   /** Lost secrets that were replaced, and what stops working as a result. */

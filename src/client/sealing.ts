@@ -6,7 +6,7 @@ import { concat, utf8 } from './bytes.ts'
 export type ServerKey = { kid: string; key: CryptoKey | Uint8Array }
 
 /** The sealed part of a request; `contentType` is null without a body. */
-export type Content = {
+type Content = {
   method: string
   /** Path and query. */
   target: string

@@ -12,7 +12,7 @@ type Row = Record<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: tables of either engine
 type AnyTables = Record<string, any>
 /** The database to copy from. */
-export type Source = { tables: AnyTables; read: Reader }
+type Source = { tables: AnyTables; read: Reader }
 /** The database to copy to. */
 type Target = Source & Pick<Db<AnyTables>, 'write'>
 /** The number of rows of a table, and the SHA-256 of all rows in the order of their key. */

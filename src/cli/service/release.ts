@@ -4,8 +4,8 @@ import { readBytesCapped } from '../../lib/read-text-capped.ts'
 import { type Release, verifySums } from '../../lib/release-signature.ts'
 import { BUILD, BUILD_INFO, VERSION } from '../../version.ts'
 
-export const SUMS = 'SHA256SUMS'
-export const SIGNATURE = 'SHA256SUMS.sig'
+const SUMS = 'SHA256SUMS'
+const SIGNATURE = 'SHA256SUMS.sig'
 
 const MAX_SUMS_BYTES = 1024 * 1024
 const MAX_REDIRECTS = 5

@@ -35,7 +35,7 @@ export type User = {
   changes: Map<Change['kind'], { id: number; at: number }>
 }
 
-export type Identity = {
+type Identity = {
   provider: 'google' | 'apple' | 'oidc'
   subject: string
   email: string | null
@@ -76,7 +76,7 @@ export type Purchase = {
   autoResumeAt?: number
 }
 
-export type Document = { content: JsonObject; updatedAt: number | null }
+type Document = { content: JsonObject; updatedAt: number | null }
 
 /** An e-mail that the server has sent. */
 export type Mail = {

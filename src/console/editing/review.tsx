@@ -46,7 +46,7 @@ export function Review(props: ReviewProps) {
   )
 }
 
-export type Version = { version: number; content: unknown }
+type Version = { version: number; content: unknown }
 
 type ConflictProps = {
   author: string

@@ -23,8 +23,6 @@ export type NewEndpoint = { url: string; events: string[]; description?: string 
 /** An endpoint without its secrets; times are ISO 8601. */
 export type Endpoint = ReturnType<typeof describe>
 
-export type Endpoints = ReturnType<typeof createEndpoints>
-
 /** With eight requests to each, all endpoints together stay below Bun's limit of 256 requests. */
 const MAX_ENDPOINTS = 20
 /** How long the former secret still signs after a rotation. */

@@ -9,8 +9,6 @@ export type AccessFilter = { status?: AccessStatus | undefined; plan?: string | 
 
 export type AccessFacts = { status: AccessStatus; plan: string | null }
 
-export type AccessSearch = ReturnType<typeof createAccessSearch>
-
 const HAS_NONE: AccessFacts = { status: 'none', plan: null }
 
 /** Finds users by their stored access in production. */

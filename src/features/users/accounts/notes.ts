@@ -11,8 +11,6 @@ type NotesDeps = {
   newId: () => string
 }
 
-export type Notes = ReturnType<typeof createNotes>
-
 export const MAX_NOTE_LENGTH = 2_000
 const MAX_NOTES = 100
 
