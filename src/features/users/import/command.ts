@@ -24,12 +24,12 @@ export const userImport = dataCommand({
     const imported = decisions.filter((decision) => decision === null).length
     return dryRun || imported === 0 ? null : { imported }
   },
-  isFailure: ({ imported, present }) => imported + present === 0,
+  isFailure: ({ imported, present, damagedAt }) => imported + present === 0 || damagedAt !== null,
 })
 
 function formatReport(report: ImportReport): string {
   const { dryRun, format, imported, present, refused, withoutPassword } = report
-  const { reasons, refusedUsers, refusedFile, idsFile } = report
+  const { reasons, refusedUsers, refusedFile, idsFile, damagedAt } = report
   const sorted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one)
   return [
     dryRun ? 'Dry run: nothing was written.' : null,
@@ -46,6 +46,10 @@ function formatReport(report: ImportReport): string {
     refusedUsers.length > 0 && refusedUsers.length < refused
       ? `… and ${refused - refusedUsers.length} more`
       : null,
+    damagedAt === null
+      ? null
+      : `The file is damaged or incomplete at line ${damagedAt}: nothing after it was read. Repair it and import it again; users who exist are left unchanged.`,
+    imported + present + refused === 0 ? 'The file has no users.' : null,
     refusedFile === null ? null : `Refused users: ${refusedFile}`,
     idsFile === null ? null : `Former and new ids: ${idsFile}`,
   ]

@@ -1,9 +1,10 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { type OnProgress, type Options, UsageError } from '../../../lib/command.ts'
 import { readFirebaseParameters } from './formats/firebase-parameters.ts'
 import { detectFormat, draftOf, FORMATS, type Format } from './formats/formats.ts'
 import { readExport } from './formats/open-export.ts'
+import { DamagedFile } from './formats/records.ts'
 import type { Importer, ImportPart } from './importer.ts'
 import { createLineFile } from './line-file.ts'
 import { loginKeyOf, Refusal, type Row, toUserRecord, type UserRecord } from './user-record.ts'
@@ -25,6 +26,8 @@ export type ImportReport = {
   /** Users of earlier imports, left unchanged. */
   present: number
   refused: number
+  /** Where the file is damaged or incomplete: nothing after this line was read. Null: nowhere. */
+  damagedAt: number | null
   /** How often each reason occurred. */
   reasons: Record<string, number>
   /** The refused users of a dry run, at most `MAX_SHOWN`. */
@@ -49,10 +52,11 @@ export async function* importFile(
   const collection = typeof options['collection'] === 'string' ? options['collection'] : 'users'
   const firebase = await readFirebaseParameters(options)
   let format = readFormat(options['format'])
-  if (!dryRun) requireWritable(dirname(path))
+  const [refusedPath, idsPath] = [`${path}.refused.jsonl`, `${path}.ids.jsonl`]
+  if (!dryRun) requireWritable(path, [refusedPath, idsPath])
   const size = Bun.file(path).size
-  const refusedFile = createLineFile(`${path}.refused.jsonl`)
-  const idsFile = createLineFile(`${path}.ids.jsonl`)
+  const refusedFile = createLineFile(refusedPath)
+  const idsFile = createLineFile(idsPath)
   const report: ImportReport = {
     format,
     dryRun,
@@ -60,6 +64,7 @@ export async function* importFile(
     withoutPassword: 0,
     present: 0,
     refused: 0,
+    damagedAt: null,
     reasons: {},
     refusedUsers: [],
     refusedFile: null,
@@ -71,17 +76,22 @@ export async function* importFile(
   let part: UserRecord[] = []
   let kinds: string[] = []
   try {
-    for await (const found of readExport(path, collection)) {
-      if (++rows % USERS_PER_PART === 0)
-        onProgress(`Importing ${basename(path)}`, found.bytes, size)
-      if ('refused' in found) {
-        refuse(found.line, null, null, found.refused)
-        continue
+    try {
+      for await (const found of readExport(path, collection)) {
+        if (++rows % USERS_PER_PART === 0)
+          onProgress(`Importing ${basename(path)}`, found.bytes, size)
+        if ('refused' in found) {
+          refuse(found.line, null, null, found.refused)
+          continue
+        }
+        format ??= detectFormat(found.row)
+        const user = readUser(found.row, format, found.line)
+        if (user !== null) part.push(user)
+        if (part.length === USERS_PER_PART) yield* send()
       }
-      format ??= detectFormat(found.row)
-      const user = readUser(found.row, format, found.line)
-      if (user !== null) part.push(user)
-      if (part.length === USERS_PER_PART) yield* send()
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error
+      report.damagedAt = error.line
     }
     if (part.length > 0) yield* send()
   } finally {
@@ -144,13 +154,23 @@ function printable(value: unknown): string | undefined {
 }
 
 /** The reports are written beside the file: notice before the import that this is not possible. */
-function requireWritable(folder: string) {
+function requireWritable(path: string, reports: string[]) {
+  const folder = dirname(path)
   try {
     accessSync(folder, constants.W_OK)
   } catch {
     throw new UsageError(
       `${folder} is not writable. The import writes its reports there: move the file.`,
     )
+  }
+  for (const report of reports) {
+    try {
+      rmSync(report, { force: true })
+    } catch {
+      throw new UsageError(
+        `${report} cannot be replaced. The import writes its report there: remove it, or move the file.`,
+      )
+    }
   }
 }
 

@@ -1,9 +1,23 @@
 /** A record of a file: the number of its first line, and its text; null if it is too long or not UTF-8. */
 export type FoundRecord = { line: number; text: string | null }
 
-type Mark = 'start' | 'end' | null
-/** Called with each byte of a file. Returns whether it is the first or the last byte of a record. */
-type Scanner = (byte: number) => Mark
+/** A file that ends too early or goes on after its end. */
+export class DamagedFile extends Error {
+  readonly line: number
+
+  constructor(line: number) {
+    super(`damaged at line ${line}`)
+    this.line = line
+  }
+}
+
+type Mark = 'start' | 'end' | 'damage' | null
+type Scanner = {
+  /** Called with each byte of a file. Returns whether it is the first or the last byte of a record. */
+  scan: (byte: number) => Mark
+  /** Whether the file may end now. */
+  isComplete: () => boolean
+}
 
 const MAX_RECORD_BYTES = 1024 * 1024
 const NEWLINE = 10
@@ -12,11 +26,12 @@ const BACKSLASH = 92
 const OPENING = new Set([91, 123])
 const CLOSING = new Set([93, 125])
 const OPENING_BRACE = 123
+const SPACE = new Set([9, 10, 13, 32])
 
-/** Splits a stream into its records, of which it holds one at a time. */
+/** Splits a stream into its records, of which it holds one at a time. Throws `DamagedFile` after the last one it can read. */
 export async function* splitRecords(
   chunks: AsyncIterable<Uint8Array>,
-  scan: Scanner,
+  { scan, isComplete }: Scanner,
 ): AsyncGenerator<FoundRecord> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let held: Uint8Array[] = []
@@ -35,12 +50,13 @@ export async function* splitRecords(
         hold(chunk.subarray(start, at + 1))
         yield finish()
         start = -1
-      }
+      } else if (mark === 'damage') throw new DamagedFile(line)
       if (byte === NEWLINE) line++
     }
     if (start >= 0) hold(chunk.subarray(start))
   }
   if (startLine > 0) yield finish()
+  if (!isComplete()) throw new DamagedFile(line)
 
   function hold(bytes: Uint8Array) {
     heldBytes += bytes.length
@@ -71,20 +87,27 @@ export function objectsAt(wantedDepth: number): Scanner {
   let isInText = false
   let isEscaped = false
   let isOpen = false
-  return (byte) => {
+  let hasListEnded = false
+  let hasEnded = false
+  return { scan, isComplete: () => hasEnded }
+
+  function scan(byte: number): Mark {
     if (isInText) {
       if (isEscaped) isEscaped = false
       else if (byte === BACKSLASH) isEscaped = true
       else if (byte === QUOTE) isInText = false
-    } else if (byte === QUOTE) isInText = true
+    } else if (hasEnded && !SPACE.has(byte)) return 'damage'
+    else if (byte === QUOTE) isInText = true
     else if (OPENING.has(byte)) {
       depth++
-      if (byte === OPENING_BRACE && depth === wantedDepth + 1) {
+      if (byte === OPENING_BRACE && depth === wantedDepth + 1 && !hasListEnded) {
         isOpen = true
         return 'start'
       }
     } else if (CLOSING.has(byte)) {
       depth--
+      hasListEnded ||= depth < wantedDepth
+      hasEnded = depth <= 0
       if (isOpen && depth === wantedDepth) {
         isOpen = false
         return 'end'
@@ -98,7 +121,9 @@ export function objectsAt(wantedDepth: number): Scanner {
 export function lines({ quotes = false } = {}): Scanner {
   let isOpen = false
   let isQuoted = false
-  return (byte) => {
+  return { scan, isComplete: () => !isQuoted }
+
+  function scan(byte: number): Mark {
     if (quotes && byte === QUOTE) isQuoted = !isQuoted
     if (byte === NEWLINE && !isQuoted) {
       const wasOpen = isOpen

@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test'
+import { mkdir } from 'node:fs/promises'
+import { createTestApp, PASSWORD } from '../../support/app.ts'
+import { typeCommand } from '../../support/commands.ts'
+import { createImports, logIn } from '../../support/imports.ts'
+
+test.each([
+  [
+    'with a brace too many',
+    '[{"email":"a@example.com"}, {"email":"b@example.com"}} , {"email":"c@example.com"}]',
+  ],
+  ['that ends after a user', '[{"email":"a@example.com"},\n{"email":"b@example.com"}'],
+  ['that ends within a user', '[{"email":"a@example.com"},{"email":"b@example.com"},{"em'],
+  [
+    'of Firebase that ends after a user',
+    '{"users":[{"localId":"1","email":"a@example.com"},{"localId":"2","email":"b@example.com"}',
+  ],
+  [
+    'with another list behind the first',
+    '[{"email":"a@example.com"},{"email":"b@example.com"}]\n[{"email":"c@example.com"}]',
+  ],
+])('reports a file %s, and imports the users before', async (_name, text) => {
+  await using app = await createTestApp()
+  await using imports = await createImports(app)
+  await Bun.write(imports.path('users.json'), text)
+  const { isFailure, outcome, printed } = await typeCommand(app, 'user import', [
+    imports.path('users.json'),
+  ])
+  expect([isFailure, outcome.imported]).toEqual([true, 2])
+  expect(printed).toContain('damaged or incomplete at line')
+})
+
+test('reads only the list of users of a Firebase export', async () => {
+  await using app = await createTestApp()
+  await using imports = await createImports(app)
+  const text = '{"users":[{"localId":"1","email":"a@example.com"}],"tenants":[{"localId":"t"}]}\n'
+  await Bun.write(imports.path('users.json'), text)
+  const { isFailure, outcome } = await typeCommand(app, 'user import', [imports.path('users.json')])
+  expect([isFailure, outcome.imported, outcome.refused]).toEqual([false, 1, 0])
+})
+
+test('notices before the import that a report cannot be written', async () => {
+  await using app = await createTestApp()
+  await using imports = await createImports(app)
+  const path = await imports.write([{ email: 'ann@example.com' }])
+  await mkdir(`${path}.ids.jsonl`)
+  await expect(typeCommand(app, 'user import', [path])).rejects.toThrow('cannot be replaced')
+  expect((await logIn(app, 'ann@example.com', PASSWORD)).status).toBe(401)
+})
