@@ -20,6 +20,8 @@ type EndpointsDeps = {
 
 export type NewEndpoint = { url: string; events: string[]; description?: string | undefined }
 
+type Row = WebhooksDb['tables']['webhookEndpoints']['$inferSelect']
+
 /** An endpoint without its secrets; times are ISO 8601. */
 export type Endpoint = ReturnType<typeof describe>
 
@@ -27,6 +29,8 @@ export type Endpoint = ReturnType<typeof describe>
 const MAX_ENDPOINTS = 20
 /** How long the former secret still signs after a rotation. */
 const ROTATION_MS = DAY_MS
+/** Repeated rotations must not make the header of signatures too long. */
+const MAX_FORMER_SECRETS = 3
 const MAX_DESCRIPTION_LENGTH = 200
 /** Deliveries removed per change, so that a long history does not block others. */
 const REMOVED_AT_ONCE = 500
@@ -35,7 +39,6 @@ const REMOVED_AT_ONCE = 500
 export function createEndpoints(deps: EndpointsDeps) {
   const { db, targets, sealKey, now, newId, deliverSoon } = deps
   const { webhookEndpoints, webhookDeliveries } = db.tables
-  type Row = typeof webhookEndpoints.$inferSelect
   return { add, list, find, findOrThrow, disable, enable, rotate, remove }
 
   /** Adds an endpoint. The secret is returned only here. Throws `validation_failed` or `conflict`. */
@@ -104,13 +107,15 @@ export function createEndpoints(deps: EndpointsDeps) {
     })
   }
 
-  /** Replaces the secret. Both sign for a day, so that the receiver can be changed without a gap. */
+  /** Replaces the secret. The former ones sign for a day, so that the receiver can be changed without a gap. */
   async function rotate(id: string) {
     const secret = newSecret()
     const sealed = seal(sealKey, secret)
-    const endpoint = await update(id, ({ secret: formerSecret }) => ({
+    const endpoint = await update(id, (before) => ({
       secret: sealed,
-      formerSecret,
+      formerSecret: [before.secret, ...formerSecretsOf(before, now())]
+        .slice(0, MAX_FORMER_SECRETS)
+        .join(' '),
       formerSecretUntil: new Date(now().getTime() + ROTATION_MS),
     }))
     return { endpoint, secret }
@@ -191,4 +196,13 @@ function describe(row: WebhooksDb['tables']['webhookEndpoints']['$inferSelect'])
     /** Until then a former secret also signs. */
     rotatingUntil: row.formerSecretUntil?.toISOString() ?? null,
   }
+}
+
+/** The secrets, sealed, that sign beside the current one at a time; the latest first. */
+export function formerSecretsOf(
+  { formerSecret, formerSecretUntil }: Pick<Row, 'formerSecret' | 'formerSecretUntil'>,
+  at: Date,
+): string[] {
+  const areValid = formerSecretUntil !== null && at < formerSecretUntil
+  return areValid && formerSecret !== null ? formerSecret.split(' ') : []
 }

@@ -15,7 +15,7 @@ export function webhookTables(columns: Columns) {
     events: json<string[]>().notNull(),
     /** The signing secret, sealed. */
     secret: text().notNull(),
-    /** The secret before the last rotation, sealed; it signs until `formerSecretUntil`. */
+    /** The secrets before the last rotations, sealed, separated by spaces; they sign until `formerSecretUntil`. */
     formerSecret: text(),
     formerSecretUntil: ms(),
     createdAt: ms().notNull(),

@@ -119,6 +119,21 @@ test.each(EVENTS)(
   },
 )
 
+test('the first secret still signs after two rotations in a day', async () => {
+  await using app = await createTestApp(ALLOWED)
+  using receiver = startReceiver()
+  const { endpoint, secret } = await addEndpoint(app, receiver.url)
+  const { webhooks } = app.services
+  await webhooks.endpoints.rotate(endpoint.id)
+  const rotated = await webhooks.endpoints.rotate(endpoint.id)
+  await emit(app, EVENTS[0]?.[1] as never)
+  await webhooks.flush()
+  const [delivery] = receiver.received
+  verified(delivery as never, secret)
+  verified(delivery as never, rotated.secret)
+  expect(delivery?.headers['webhook-signature']?.split(' ')).toHaveLength(3)
+})
+
 test('the documentation has an example with every field of each type', async () => {
   const text = await Bun.file(join(import.meta.dir, '../../../docs/webhooks.md')).text()
   const examples = [...text.matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) =>

@@ -1,4 +1,5 @@
 import { unseal } from '../../../lib/seal.ts'
+import { formerSecretsOf } from '../endpoints.ts'
 import { bodyOf } from '../events.ts'
 import type { WebhooksDb } from '../schema.ts'
 import { parseRetryAfter } from './schedule.ts'
@@ -103,14 +104,9 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     }
   }
 
-  /** The current secret first; the former one while it is valid. A secret whose seal key is lost is left out. */
-  function secretsOf(
-    { secret, formerSecret, formerSecretUntil }: Claimed['endpoint'],
-    at: Date,
-  ): string[] {
-    const isFormerValid = formerSecretUntil !== null && at < formerSecretUntil
-    const sealed = [secret, ...(isFormerValid && formerSecret !== null ? [formerSecret] : [])]
-    return sealed.flatMap((one) => {
+  /** The current secret first, then the former ones that are valid. A secret whose seal key is lost is left out. */
+  function secretsOf(endpoint: Claimed['endpoint'], at: Date): string[] {
+    return [endpoint.secret, ...formerSecretsOf(endpoint, at)].flatMap((one) => {
       try {
         return [unseal(sealKey, one)]
       } catch {
