@@ -73,6 +73,23 @@ export function parseLimitOption(text: string, option = '--limit'): number {
   return Number(text)
 }
 
+/** The value of an option such as `--until`: a date, which begins at midnight UTC, or a date and a time. Throws `UsageError`. */
+export function parseTimeOption(text: string, option: string): Date {
+  const [, day = ''] =
+    /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
+  const [time, start] = [new Date(text), new Date(day)]
+  // `Date` takes 30 February for 2 March.
+  const exists =
+    [time, start].every((date) => !Number.isNaN(date.getTime())) &&
+    start.toISOString().startsWith(day)
+  if (!exists) {
+    throw new UsageError(
+      `${option} takes a time in ISO 8601, such as 2027-04-03 or 2027-04-03T18:00:00Z.`,
+    )
+  }
+  return time
+}
+
 /** The parts of an option that takes a list, such as `--scope a,b`; none if it is absent. */
 export function parseListOption(option: string | boolean | undefined): string[] {
   return typeof option === 'string' ? option.split(',').map((part) => part.trim()) : []

@@ -1,24 +1,10 @@
 import { expect, test } from 'bun:test'
 import { createKey } from '../../support/api-keys.ts'
-import { createTestApp, type TestApp } from '../../support/app.ts'
+import type { TestApp } from '../../support/app.ts'
 import { DAY, deliver, iso, purchase, T0 } from '../../support/billing.ts'
 import { typeCommand } from '../../support/commands.ts'
-import { signInOperator } from '../../support/operator.ts'
+import { createWorld, give, PLANS } from '../../support/grants.ts'
 import { publishPlans } from '../../support/plans.ts'
-
-const PLANS = [
-  { code: 'free', price: 0 },
-  { code: 'basic', price: 5, duration: 'month', paymentProductId: 'basic' },
-  { code: 'pro', price: 10, duration: 'month', paymentProductId: 'pro', entitlementIds: ['pro'] },
-  { code: 'pro_year', price: 90, duration: 'year', paymentProductId: 'pro_year' },
-  {
-    code: 'team',
-    price: 20,
-    duration: 'month',
-    paymentProductId: 'team',
-    entitlementIds: ['pro', 'team_access'],
-  },
-]
 
 test('granted access counts at once, says who granted it and why, and ends on its day', async () => {
   await using world = await createWorld()
@@ -237,34 +223,6 @@ test('a server grants access once per idempotency key, and revokes it', async ()
   expect((await app.ask('DELETE', `${path}/unknown`, { token })).status).toBe(404)
   expect((await read()).entitlements).toMatchObject([{ id: 'team', active: false }])
 })
-
-async function createWorld() {
-  const app = await createTestApp()
-  app.clock.now = new Date(T0 + DAY)
-  await publishPlans(app, PLANS)
-  const { user, accessToken: token } = await app.register('ann@example.com')
-  const operator = await signInOperator(app, { name: 'olga', role: 'operator' })
-  const userId: string = user._id
-  return {
-    app,
-    userId,
-    email: user.email as string,
-    operator,
-    read: async () => (await app.ask('GET', '/api/user/subscription/v1', { token })).json.response,
-    /** Once the access token has expired. */
-    readLater: async () =>
-      (await app.services.subscription.read(userId, 'production', [])).subscription,
-    sentence: () => app.services.timeline.explain(userId, 'production'),
-    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
-  }
-}
-
-type World = Awaited<ReturnType<typeof createWorld>>
-
-function give({ app, userId }: World, entitlementId: string, fields = {}) {
-  const grant = { userId, entitlementId, until: null, by: 'ann', reason: 'test', ...fields }
-  return app.services.grants.give(grant)
-}
 
 /** The access that was announced last. */
 async function accessOf({ app, userId }: { app: TestApp; userId: string }) {

@@ -1,4 +1,10 @@
-import { dataCommand, type Options, parseLimitOption, UsageError } from '../../../lib/command.ts'
+import {
+  dataCommand,
+  type Options,
+  parseLimitOption,
+  parseTimeOption,
+  UsageError,
+} from '../../../lib/command.ts'
 import { DAY_MS } from '../../../lib/durations.ts'
 import type { Timeline } from '../access/timeline.ts'
 import type { Grant, Grants } from './grants.ts'
@@ -95,8 +101,7 @@ function readEnd({ until, days, forever }: Options): string | null {
   const time =
     typeof days === 'string'
       ? new Date(Date.now() + parseLimitOption(days, '--days') * DAY_MS)
-      : new Date(String(until))
-  if (Number.isNaN(time.getTime())) throw new UsageError('--until takes a time in ISO 8601.')
+      : parseTimeOption(String(until), '--until')
   return time.toISOString()
 }
 

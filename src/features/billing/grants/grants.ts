@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, lt } from 'drizzle-orm'
+import { and, eq, gt, lt } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -47,6 +47,8 @@ const ID_PREFIX = 'grant:'
 const KEY_PREFIX = `PRODUCTION|${ID_PREFIX}`
 const ENTITLEMENT_ID = /^[\w.:-]{1,100}$/
 const MAX_LISTED = 100
+/** More than a grant a day for ten years. */
+const MAX_READ = 5_000
 
 /** Gives users access without a purchase, and takes it back. Both are events in the log, from which access is derived. */
 export function createGrants({ db, billing, subscription, isUserIn, now, newId }: GrantsDeps) {
@@ -57,6 +59,9 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
   async function give(grant: NewGrant): Promise<Grant> {
     const { userId, entitlementId, until, idempotencyKey } = grant
     const support = checkSupport(grant)
+    const id = idempotencyKey === undefined ? newId() : sha256(`${userId} ${idempotencyKey}`, 'hex')
+    const earlier = idempotencyKey === undefined ? null : await find(userId, id)
+    if (earlier) return requireSame(earlier, grant)
     if (!ENTITLEMENT_ID.test(entitlementId))
       throw invalidField('entitlementId', 'must be the id of an entitlement, such as pro')
     const at = now().getTime()
@@ -67,7 +72,6 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
     if (holder !== null) {
       throw new AppError('conflict', `The purchases of this customer belong to the user ${holder}.`)
     }
-    const id = idempotencyKey === undefined ? newId() : sha256(`${userId} ${idempotencyKey}`, 'hex')
     await db.write(async (tx) => {
       if (!(await isUserIn(tx, userId))) throw unknownUser(userId)
       await billing.recordOwnEvent(tx, ACCESS_GRANTED, at, {
@@ -82,10 +86,7 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
         support,
       })
     })
-    const given = await findOrThrow(userId, id)
-    const isOther = given.entitlementId !== entitlementId
-    if (isOther) throw invalidField('idempotencyKey', 'was used for another entitlement')
-    return given
+    return requireSame(await findOrThrow(userId, id), grant)
   }
 
   /** Ends granted access now. Does nothing if it has ended. Throws `not_found` for an unknown grant of the user. */
@@ -121,11 +122,11 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
           lt(subscriptions.purchaseKey, `${KEY_PREFIX}~`),
         ),
       )
-      .orderBy(desc(subscriptions.purchaseKey))
-      .limit(MAX_LISTED)
+      .limit(MAX_READ)
     return rows
       .flatMap(({ purchaseKey, state }) => describe(purchaseKey, state as StoredPurchase))
       .toSorted((a, b) => (a.startsAt < b.startsAt ? 1 : -1))
+      .slice(0, MAX_LISTED)
   }
 
   function describe(purchaseKey: string, state: StoredPurchase): Grant[] {
@@ -147,6 +148,12 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
   }
 
   async function findOrThrow(userId: string, id: string): Promise<Grant> {
+    const found = await find(userId, id)
+    if (found === null) throw notFound()
+    return found
+  }
+
+  async function find(userId: string, id: string): Promise<Grant | null> {
     const customer = await subscription.customerOf(userId)
     const [row] = await db.read
       .select()
@@ -154,9 +161,17 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
       .where(eq(subscriptions.purchaseKey, `${KEY_PREFIX}${id}`))
     const isTheirs = row !== undefined && row.customerId === customer?.customerId
     const [found] = isTheirs ? describe(row.purchaseKey, row.state as StoredPurchase) : []
-    if (!found) throw notFound()
-    return found
+    return found ?? null
   }
+}
+
+/** Throws if the idempotency key was used for other access. A revoked grant ends when it was revoked. */
+function requireSame(given: Grant, { entitlementId, until }: NewGrant): Grant {
+  const end = until?.toISOString() ?? null
+  const isSame =
+    given.entitlementId === entitlementId && (given.revokedBy !== null || given.endsAt === end)
+  if (!isSame) throw invalidField('idempotencyKey', 'was used for another entitlement or end')
+  return given
 }
 
 function identityOf(id: string, userId: string) {

@@ -1,4 +1,4 @@
-import { dataCommand, type Options, UsageError } from '../../../lib/command.ts'
+import { dataCommand, type Options, parseTimeOption } from '../../../lib/command.ts'
 import type { AppleEnvironment } from './apple/api.ts'
 import { asReply, requireKey } from './purchases/actions.ts'
 import type { Stores } from './stores.ts'
@@ -105,9 +105,7 @@ function environmentIn({ sandbox }: Options): AppleEnvironment {
 
 function readSince({ since }: Options): { since?: string } {
   if (typeof since !== 'string') return {}
-  const time = new Date(since)
-  if (Number.isNaN(time.getTime())) throw new UsageError('--since takes a time in ISO 8601.')
-  return { since: time.toISOString() }
+  return { since: parseTimeOption(since, '--since').toISOString() }
 }
 
 function printChecks(checks: { what: string; fault: string | null }[]): string {
