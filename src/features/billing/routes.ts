@@ -8,7 +8,7 @@ import { DataOf, data, Message, message, responses } from '../../platform/http/e
 import { malformed } from '../../platform/http/errors.ts'
 import { wantedLanguages } from '../../platform/http/local-text.ts'
 import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
-import { type Delivery, readDelivery } from './inbox/event.ts'
+import { type BillingEvent, type Delivery, readDelivery } from './inbox/event.ts'
 import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH } from './model.ts'
@@ -135,7 +135,8 @@ export async function receiveDelivery(
   }
 }
 
-/** Whether an event has a type or an id of those that Homeport records itself: grants, links, corrections. */
-function isOwnEvent({ type, id }: { type: string; id: string }): boolean {
-  return /^HOMEPORT_/.test(type) || /^(grant|revoke|claim|homeport):/.test(id)
+/** Whether an event has a type, an id or a purchase of those that Homeport records itself: grants, links, corrections. */
+function isOwnEvent({ type, id, transactionId, originalTransactionId }: BillingEvent): boolean {
+  const isGranted = [transactionId, originalTransactionId].some((of) => of?.startsWith('grant:'))
+  return isGranted || /^HOMEPORT_/.test(type) || /^(grant|revoke|claim|homeport):/.test(id)
 }

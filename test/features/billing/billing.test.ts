@@ -278,6 +278,8 @@ async function events(app: TestApp) {
 test.each([
   ['type', { id: 'forged', type: 'HOMEPORT_ACCESS_GRANTED' }],
   ['id', { id: 'revoke:01a20a23-28b4-763c-89cb-60ef49e1a2de', type: 'TEST' }],
+  ['purchase', { id: 'plain', type: 'EXPIRATION', original_transaction_id: 'grant:1' }],
+  ['transaction', { id: 'plain', type: 'EXPIRATION', transaction_id: 'grant:1' }],
 ])(
   'refuses a delivery with the %s of an event that only Homeport records',
   async (_what, event) => {
