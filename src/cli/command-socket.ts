@@ -7,6 +7,7 @@ import { CommandError } from '../lib/command.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorDetail, type NonDenialCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { megabytes } from '../lib/megabytes.ts'
 import { readBody, readJson } from '../platform/http/body.ts'
 import { decodedHeader } from '../platform/http/request-headers.ts'
 import { pathOf, targetOf } from '../platform/http/request-url.ts'
@@ -84,6 +85,12 @@ export async function askServer(
   using socket = openSocketPath(config, NAME)
   const { path } = socket
   if (!isOurSocket(path)) return null
+  const body = JSON.stringify(input ?? null)
+  if (Buffer.byteLength(body) > MAX_INPUT_BYTES) {
+    throw new CommandError(
+      `The input of ${command.name} is larger than ${megabytes(MAX_INPUT_BYTES)}, which a running server takes: stop the server first, or use less.`,
+    )
+  }
   let response: Response
   try {
     const target = encodeURIComponent(command.name) + (part === 'risk' ? RISK : '')
@@ -91,7 +98,7 @@ export async function askServer(
       unix: path,
       method: 'POST',
       headers: { [USER]: encodeURIComponent(currentUser()) },
-      body: JSON.stringify(input ?? null),
+      body,
       signal: AbortSignal.timeout(10 * 60_000),
     })
   } catch (error) {

@@ -21,6 +21,7 @@ const FOREIGN_CALLERS: [string, Record<string, string>][] = [
 const OWNER = [
   ...['', '/role', '/reset', '/remove'].map((path) => `POST operators${path}`),
   ...['', '/revoke'].map((path) => `POST api-keys${path}`),
+  'GET backups/:name/download',
 ]
 const PEOPLE = ['people', 'people/:id/files', 'people/:id/sessions']
 const PERSONAL_LISTS = [...PEOPLE, 'audit', 'events', 'purchases', 'deliveries', 'usage', 'files']
@@ -39,7 +40,6 @@ const STEP_UP = [
   ...['', '/:grant/revoke'].map((path) => `POST people/:id/grants${path}`),
   ...['give', 'take-back'].map((path) => `POST purchases/:id/${path}`),
   'POST keys/rotate',
-  'GET backups/:name/download',
   ...['add', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),
 ]
 const LOGIN = [

@@ -3,7 +3,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import type { Backups as BackupsService } from '../../usecases/admin/backups.ts'
 import { download, type ReplyOf, sendWithProgress } from '../api.ts'
 import { bytes } from '../format.ts'
-import { canEdit } from '../operator.ts'
+import { canEdit, me } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Badge, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -105,9 +105,11 @@ export function BackupsScreen() {
                   cell: ({ name }) => (
                     <>
                       <Action run={() => verify(name)}>Verify</Action>
-                      <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
-                        Download
-                      </Action>
+                      {me.value?.role === 'owner' && (
+                        <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
+                          Download
+                        </Action>
+                      )}
                     </>
                   ),
                 },

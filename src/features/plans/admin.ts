@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { asLocale } from '../../lib/locale.ts'
 import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
@@ -19,7 +20,10 @@ export function plansAdmin({ plans, record }: { plans: Plans; record: RecordActi
     )
     .get(
       `${CONSOLE_API}/preview/plans`,
-      async ({ query }) => data(await plans.listIn(query.lang ? [query.lang] : [])),
+      async ({ query: { lang = '' } }) => {
+        const language = asLocale(lang)
+        return data(await plans.listIn(language ? [language] : []))
+      },
       { query: LanguageQuery, ...allow('reader') },
     )
 }

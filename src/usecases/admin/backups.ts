@@ -102,7 +102,8 @@ export function backupsAdmin({ backups, record, exportCsv, log }: BackupsAdminDe
         set.headers['content-type'] = 'application/octet-stream'
         return file
       },
-      { params: NameParam, ...allow('operator', 'stepUp') },
+      // A backup may contain all secrets, unencrypted.
+      { params: NameParam, ...allow('owner', 'stepUp') },
     )
 
   function requireBackups(): Backups {

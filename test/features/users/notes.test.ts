@@ -22,6 +22,14 @@ test('operators read each other’s notes, the newest first', async () => {
   expect(await app.services.exportData(user._id)).toMatchObject({ notes })
 })
 
+test('a note from the command line must not be too long either', async () => {
+  await using app = await createTestApp()
+  await startWithUser(app)
+  await expect(typeCommand(app, 'user note', [EMAIL, 'x'.repeat(2_001)])).rejects.toMatchObject({
+    code: 'validation_failed',
+  })
+})
+
 test('a deleted note is gone, and only from the user that it belongs to', async () => {
   await using app = await createTestApp()
   const { path, ann } = await startWithUser(app)
