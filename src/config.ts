@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readAppLinks } from './lib/app-link-settings.ts'
@@ -52,10 +53,24 @@ export function readConfig(
 ) {
   const reader = createSettingsReader((name) => flags[name] ?? environment[name] ?? defaults[name])
   const settings = readSettings(reader)
-  const faults = [...reader.faults, ...contradictionsIn(settings)]
+  const unread = environment === process.env ? faultOfEnvFile() : []
+  const faults = [...unread, ...reader.faults, ...contradictionsIn(settings)]
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), reader.names)
   return { ...settings, logColors: !environment['NO_COLOR'], misspelled }
+}
+
+/** Bun has read `.env` before we start, and ignores one that it cannot read. */
+function faultOfEnvFile(): string[] {
+  const path = resolve('.env')
+  // In a folder that this user may not enter, we cannot know whether there is one.
+  if (!existsSync(path)) return []
+  try {
+    closeSync(openSync(path, 'r'))
+    return []
+  } catch {
+    return [`${path} cannot be read: change its owner or its mode, or remove it.`]
+  }
 }
 
 function readSettings(reader: SettingsReader) {

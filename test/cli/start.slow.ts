@@ -120,6 +120,30 @@ asRoot(
   30_000,
 )
 
+asRoot(
+  'a user who cannot read .env is told so, because its settings would be missing',
+  async () => {
+    await using homeport = await installExecutable()
+    await chmod(homeport.folder, 0o777)
+    await Bun.write(join(homeport.folder, '.env'), 'SIGN_UP=off\n')
+    await chmod(join(homeport.folder, '.env'), 0o600)
+    const server = Bun.spawn([join(homeport.folder, 'homeport'), 'serve', '--port', '0'], {
+      cwd: homeport.folder,
+      env: {},
+      uid: 65_534,
+      gid: 65_534,
+      stdout: 'ignore',
+      stderr: 'pipe',
+      timeout: 5_000,
+    })
+    expect([await server.exited, await server.stderr.text()]).toEqual([
+      78,
+      expect.stringContaining('.env cannot be read'),
+    ])
+  },
+  30_000,
+)
+
 test('an import that empties a catalogue needs confirmation, and the log says what was changed', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
