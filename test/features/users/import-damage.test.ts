@@ -39,6 +39,20 @@ test('reads only the list of users of a Firebase export', async () => {
   expect([isFailure, outcome.imported, outcome.refused]).toEqual([false, 1, 0])
 })
 
+test('reports users who have the id of another system’s user, and tells systems apart by name', async () => {
+  await using app = await createTestApp()
+  await using imports = await createImports(app)
+  await imports.run([{ id: '1', email: 'ann@example.com' }])
+  const clashing = [{ id: '1', email: 'bob@example.com' }]
+  const { outcome, printed } = await imports.run(clashing)
+  expect([outcome.imported, outcome.changed]).toEqual([0, 1])
+  expect(printed).toContain('--source')
+  const named = await imports.run(clashing, { source: 'shop' })
+  expect([named.outcome.imported, named.outcome.changed]).toEqual([1, 0])
+  const again = await imports.run(clashing, { source: 'shop' })
+  expect([again.outcome.present, again.outcome.changed]).toEqual([1, 0])
+})
+
 test('notices before the import that a report cannot be written', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)

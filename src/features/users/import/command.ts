@@ -15,6 +15,7 @@ export const userImport = dataCommand({
     ['--rounds <number>', 'Firebase: rounds'],
     ['--mem-cost <number>', 'Firebase: mem_cost'],
     ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
+    ['--source <name>', 'tells several systems apart whose users have the same ids'],
   ],
   steps: importFile,
   work: ({ users: { importer } }: { users: { importer: Importer } }, part: ImportPart) =>
@@ -28,7 +29,7 @@ export const userImport = dataCommand({
 })
 
 function formatReport(report: ImportReport): string {
-  const { dryRun, format, imported, present, refused, withoutPassword } = report
+  const { dryRun, format, imported, present, changed, refused, withoutPassword } = report
   const { reasons, refusedUsers, refusedFile, idsFile, damagedAt } = report
   const sorted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one)
   return [
@@ -38,6 +39,9 @@ function formatReport(report: ImportReport): string {
       ? null
       : `${users(withoutPassword)} of these have no password: they set one with “forgot password”, or sign in with Google or Apple under the same address.`,
     present === 0 ? null : `${users(present)} from an earlier import, left unchanged.`,
+    changed === 0
+      ? null
+      : `${users(changed)} of these now have another address. If they are other people, because another system has the same ids, import this file with --source and a name.`,
     refused === 0 ? null : `Refused ${users(refused)}:`,
     ...sorted.map(([reason, count]) => `  ${count} × ${reason}`),
     ...refusedUsers.map(({ line, id, email, reason }) =>

@@ -25,6 +25,8 @@ export type ImportReport = {
   withoutPassword: number
   /** Users of earlier imports, left unchanged. */
   present: number
+  /** Those of them who have another address than in the file. */
+  changed: number
   refused: number
   /** Where the file is damaged or incomplete: nothing after this line was read. Null: nowhere. */
   damagedAt: number | null
@@ -63,6 +65,7 @@ export async function* importFile(
     imported: 0,
     withoutPassword: 0,
     present: 0,
+    changed: 0,
     refused: 0,
     damagedAt: null,
     reasons: {},
@@ -101,7 +104,7 @@ export async function* importFile(
 
   function readUser(row: Row, rowFormat: Format, line: number): UserRecord | null {
     try {
-      const user = toUserRecord(draftOf(row, rowFormat, firebase), rowFormat, line)
+      const user = toUserRecord(draftOf(row, rowFormat, firebase), source(rowFormat), line)
       requireNew(user)
       return user
     } catch (error) {
@@ -109,6 +112,11 @@ export async function* importFile(
       refuse(line, row['id'] ?? row['localId'], row['email'], error.message)
       return null
     }
+  }
+
+  /** Ids are unique within a source. */
+  function source(rowFormat: Format): string {
+    return typeof options['source'] === 'string' ? `${rowFormat}\0${options['source']}` : rowFormat
   }
 
   function requireNew(user: UserRecord) {
@@ -126,8 +134,9 @@ export async function* importFile(
     for (const [at, decision] of outcome.decisions.entries()) {
       const user = users[at] as UserRecord
       const { line, id, formerId, email } = user
-      if (decision === null || decision === 'present') {
+      if (decision === null || typeof decision === 'string') {
         report[decision === null ? 'imported' : 'present']++
+        if (decision === 'changed') report.changed++
         const isWithout = user.passwordHash === null && user.identities.length === 0
         if (decision === null && isWithout) report.withoutPassword++
         if (!dryRun && formerId !== null) idsFile.write({ formerId, id })

@@ -18,8 +18,11 @@ type ImporterDeps = {
 /** `kinds`: the kinds of hashes that a dry run has met before. */
 export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[] }
 
-/** What becomes of a user: `null` imported (in a dry run: can be), `present` from an earlier import, or why not. */
-type Decision = null | 'present' | { refused: string }
+/**
+ * What becomes of a user: `null` imported (in a dry run: can be), `present` from an earlier import, `changed` if that one
+ * has another address now, or why not.
+ */
+type Decision = null | 'present' | 'changed' | { refused: string }
 
 export type Importer = ReturnType<typeof createImporter>
 
@@ -70,8 +73,9 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     const kinds = new Set([...knownKinds, ...(await hashKinds.readKinds(from))])
     const newKinds: string[] = []
     const decisions = batch.map((user): Decision => {
-      if (taken.ids.has(user.id)) return 'present'
       const key = loginKeyOf(user)
+      const earlierKey = taken.ids.get(user.id)
+      if (earlierKey !== undefined) return earlierKey === key ? 'present' : 'changed'
       if (key !== null && taken.emailKeys.has(key))
         return { refused: 'another account has this e-mail address' }
       const subjects = user.identities.map(({ provider, subject }) => `${provider} ${subject}`)
@@ -85,7 +89,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
         kinds.add(kind)
         newKinds.push(kind)
       }
-      taken.ids.add(user.id)
+      taken.ids.set(user.id, key)
       if (key !== null) taken.emailKeys.add(key)
       for (const subject of subjects) taken.subjects.add(subject)
       return null
@@ -98,7 +102,10 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     const ids = batch.map(({ id }) => id)
     const keys = batch.flatMap((user) => loginKeyOf(user) ?? [])
     const links = batch.flatMap((user) => user.identities)
-    const foundIds = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    const foundIds = await from
+      .select({ id: users.id, key: users.emailKey })
+      .from(users)
+      .where(inArray(users.id, ids))
     const foundKeys = await from
       .select({ key: users.emailKey })
       .from(users)
@@ -118,7 +125,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
       .from(identities)
       .where(or(ofProvider('google'), ofProvider('apple'), ofProvider('oidc')))
     return {
-      ids: new Set(foundIds.map(({ id }) => id)),
+      ids: new Map(foundIds.map(({ id, key }) => [id, key])),
       emailKeys: new Set(foundKeys.map(({ key }) => key)),
       subjects: new Set(foundLinks.map(({ provider, subject }) => `${provider} ${subject}`)),
     }
