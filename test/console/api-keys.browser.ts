@@ -4,6 +4,24 @@ import { textOf } from '../support/console-browser.ts'
 
 const world = useConsole()
 
+browserTest('a key is not created without the limits that were meant', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/api-keys')
+  await page.getByLabel('Name').fill('typo')
+  await page.getByLabel('users:read', { exact: false }).first().check()
+  for (const [label, text] of [
+    ['Expires after (days)', '90d'],
+    ['Requests per minute', '1,000'],
+  ] as const) {
+    await page.getByLabel(label).fill(text)
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.locator('input[aria-invalid=true]').waitFor()
+    expect(await page.getByText('Key typo').count()).toBe(0)
+    await page.getByLabel(label).fill('')
+  }
+  await context.close()
+})
+
 browserTest(
   'replaces an API key by one with the same rights, and both work until it is revoked',
   async () => {

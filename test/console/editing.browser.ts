@@ -41,6 +41,24 @@ browserTest('a second editor sees the published changes and keeps their own', as
   await context.close()
 })
 
+browserTest('a price keeps its zeros while it is typed', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'plans')
+  await page
+    .getByRole('button', { name: /^Edit / })
+    .nth(1)
+    .click()
+  const price = page.getByLabel('Price', { exact: true })
+  for (const typed of ['10.05', '0.50', '4.09']) {
+    await price.fill('')
+    await price.pressSequentially(typed)
+    expect(await price.inputValue()).toBe(typed)
+  }
+  await publish(page)
+  expect((await readApp(PLANS)).map(({ price }: { price: number }) => price)).toContain(4.09)
+  await context.close()
+})
+
 browserTest('reapplies an edit to the right question after a reorder', async () => {
   const { page: mine, newPage, context } = await world.open()
   const other = await newPage()

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { SelectField, TextField } from '../ui/fields.tsx'
-import { parseNumber } from './form.tsx'
+import { NumberField, SelectField, TextField } from '../ui/fields.tsx'
 
 type Plan = Record<string, unknown>
 type Limits = Record<string, unknown>
@@ -36,15 +35,13 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
       <small class="soft">Your servers count usage against them with the server API.</small>
       {Object.entries(limits).map(([limit, amount]) => (
         <div class="fields" key={limit}>
-          <TextField
+          <NumberField
             label={limit}
             hint="Empty: unlimited"
             path={`${path}.limits.${limit}`}
             inputMode="numeric"
-            value={amount === null ? '' : String(amount)}
-            onChange={(text) =>
-              change({ ...limits, [limit]: text.trim() === '' ? null : parseNumber(text) }, periods)
-            }
+            value={amount}
+            onChange={(next) => change({ ...limits, [limit]: next === '' ? null : next }, periods)}
           />
           <SelectField
             label={`Period of ${limit}`}

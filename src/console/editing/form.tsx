@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { languageName } from '../../lib/rule-words.ts'
 import { plural } from '../format.ts'
-import { Checkbox, ChoiceField, Field, TextField } from '../ui/fields.tsx'
+import { Checkbox, ChoiceField, Field, NumberField, TextField } from '../ui/fields.tsx'
 import { fieldHint, fieldLabel, suggestionsFor } from './field-words.ts'
 import { Group } from './group.tsx'
 
@@ -125,7 +125,6 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
     const statement = hint?.replace(/^whether /, '')
     return <Checkbox label={label} hint={statement} checked={value === true} onChange={onChange} />
   }
-  const isNumber = schema.type === 'integer' || schema.type === 'number'
   const options = suggestionsFor(name)
   if (options.length > 0) {
     const text = String(value ?? '')
@@ -133,16 +132,16 @@ function SingleControl({ name, path, schema, value, onChange }: ControlProps) {
       <ChoiceField label={label} path={path} value={text} options={options} onChange={onChange} />
     )
   }
+  const field = { label, hint, path, inputMode: keyboardFor(name, schema) }
+  if (schema.type === 'integer' || schema.type === 'number')
+    return <NumberField {...field} value={value} onChange={onChange} />
   return (
     <TextField
-      label={label}
-      hint={hint}
-      path={path}
-      inputMode={keyboardFor(name, schema)}
+      {...field}
       autocapitalize="none"
       spellcheck={false}
       value={String(value ?? '')}
-      onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
+      onChange={onChange}
     />
   )
 }
@@ -252,12 +251,6 @@ function ListField({ name, path, schema, value, onChange, languages }: ControlPr
       </div>
     </Group>
   )
-}
-
-/** Parses a number. Other text is returned unchanged, and the server refuses it with a message. */
-export function parseNumber(text: string): number | string {
-  const isNumber = /^-?\d+(\.\d+)?$/.test(text.trim())
-  return isNumber ? Number(text) : text
 }
 
 /** English, and every other language in which a value has texts. */

@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks'
 import type { StoredSettings } from '../../features/settings/model.ts'
 import { PLATFORM_NAMES } from '../../lib/app-platforms.ts'
-import { Checkbox, SelectField, TextField } from '../ui/fields.tsx'
+import { Checkbox, NumberField, SelectField, TextField } from '../ui/fields.tsx'
 import { COUNTRIES, CodesField, LANGUAGES } from './codes-field.tsx'
 import { NO_COUNTRY, SurroundingsContext } from './surroundings.ts'
 
@@ -63,17 +63,13 @@ export function Conditions({ when, path, onChange }: ConditionsProps) {
         codes={when.languages ?? []}
         onChange={setList('languages')}
       />
-      <TextField
+      <NumberField
         label="Percentage of users"
         hint="Always the same users"
         path={`${path}.percent`}
-        type="number"
-        min={0}
-        max={100}
-        step="any"
-        value={String(when.percent ?? '')}
+        value={when.percent}
         placeholder="100"
-        onChange={(text) => set('percent', text === '' ? undefined : Number(text))}
+        onChange={(percent) => set('percent', percent === '' ? undefined : percent)}
       />
       <Plans chosen={when.plans ?? []} onChange={setList('plans')} />
     </div>

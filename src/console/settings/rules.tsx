@@ -1,8 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { describeConditions } from '../../lib/rule-words.ts'
-import { parseNumber } from '../editing/form.tsx'
 import { value as formatValue } from '../format.ts'
-import { Field, SelectField } from '../ui/fields.tsx'
+import { NumberField, SelectField, TextField } from '../ui/fields.tsx'
 import { problemsAt, useProblems } from '../ui/problems.tsx'
 import { Conditions, type When } from './conditions.tsx'
 
@@ -148,17 +147,11 @@ export function ValueField({ label, path, value, onChange }: ValueProps) {
       />
     )
   }
-  return (
-    <Field label={label} path={path}>
-      <input
-        inputMode={isNumber ? 'decimal' : 'text'}
-        value={String(value)}
-        onInput={(event) => {
-          const { value: text } = event.currentTarget
-          onChange(isNumber ? parseNumber(text) : text)
-        }}
-      />
-    </Field>
+  const field = { label, path, onChange }
+  return isNumber ? (
+    <NumberField {...field} value={value} />
+  ) : (
+    <TextField {...field} value={String(value)} />
   )
 }
 

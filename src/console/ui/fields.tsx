@@ -95,6 +95,38 @@ export function TextField(props: TextFieldProps) {
   )
 }
 
+type NumberFieldProps = Omit<TextFieldProps, 'value' | 'onChange'> & {
+  /** A number, what was typed instead of one, or null or undefined for none. */
+  value: unknown
+  /** Receives '' for an empty field. */
+  onChange: (value: number | string) => void
+}
+
+/** Shows a number as it was typed: formatting it again would drop the zeros of 10.05 while they are typed. */
+export function NumberField({ value, onChange, ...field }: NumberFieldProps) {
+  const [typed, setTyped] = useState('')
+  const isTyped = typed !== '' && parseNumber(typed) === value
+  return (
+    <TextField
+      inputMode="decimal"
+      autocapitalize="none"
+      spellcheck={false}
+      {...field}
+      value={isTyped ? typed : String(value ?? '')}
+      onChange={(text) => {
+        setTyped(text)
+        onChange(parseNumber(text))
+      }}
+    />
+  )
+}
+
+/** Parses a number. Other text is returned unchanged, and the server refuses it with a message. */
+export function parseNumber(text: string): number | string {
+  const isNumber = /^-?\d+(\.\d+)?$/.test(text.trim())
+  return isNumber ? Number(text) : text.trim()
+}
+
 type CheckboxProps = {
   label: string
   hint?: string | undefined
