@@ -74,6 +74,8 @@ export function createBilling(client: Client, users: Users) {
 
   async function send(event: ReturnType<typeof eventOf>) {
     const { code, isRepeated } = await post(event)
+    // Not acknowledged, which is a problem of its own.
+    if (code === undefined) return
     if (code === 'duplicate' && !isRepeated)
       problems.push(`${event.id} is new, but was called a duplicate`)
     if (events.has(event.id)) problems.push(`${event.id} was sent twice by this program`)
