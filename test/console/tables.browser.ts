@@ -79,14 +79,14 @@ browserTest('Back shows the loaded pages at the same position', async () => {
 
 browserTest('downloads a list with its filter as CSV', async () => {
   const { page, context } = await world.open()
-  await show(page, 'events?outcome=failed')
+  await show(page, 'events?type=CANCELLATION')
   const started = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download CSV' }).click()
   const download = await started
   expect(download.suggestedFilename()).toMatch(/^events-\d{4}-\d\d-\d\d\.csv$/)
-  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
-  expect(lines).toHaveLength(2)
-  expect(lines[1]).toContain(',CANCELLATION,failed,')
+  const [, ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+  expect(lines.length).toBeGreaterThan(0)
+  expect(lines.filter((line) => !line.includes(',CANCELLATION,'))).toEqual([])
   await context.close()
 })
 
