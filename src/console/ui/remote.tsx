@@ -67,7 +67,8 @@ type Longer<Row> = { path: string; rows: Row[]; next: string | null }
 type Kept<T, Row> = { first: Page<T>; longer: Longer<Row> | null }
 
 /**
- * Reads a list page by page. A reload adds new rows above the visible ones. After Back, the list is as long as it was.
+ * Reads a list page by page. A reload replaces the first page and keeps the rows behind it, unless rows in between are
+ * missing. After Back, the list is as long as it was.
  * `total`: as the server has counted, or the number of rows once all are loaded.
  */
 export function usePages<T, Row extends { id: string } | { key: string }>(
@@ -82,9 +83,10 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const loaded = more?.path === path ? more : kept?.longer
   const longer = (first.data !== null && loaded) || null
   const newest = first.data === null ? [] : rowsOf(first.data)
-  const known = new Set(longer?.rows.map(idOf))
-  const rows = longer ? [...newest.filter((row) => !known.has(idOf(row))), ...longer.rows] : newest
-  const next = longer ? longer.next : (first.data?.next ?? null)
+  const rest = longer && rowsAfter(newest.at(-1), longer.rows)
+  const hasRest = rest !== null && first.data?.next !== null
+  const rows = hasRest ? [...newest, ...rest] : newest
+  const next = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
   const total = first.data?.total ?? (next === null ? rows.length : null)
   useEffect(() => {
     if (isLoaded && first.data !== null) keptPages().set(path, { first: first.data, longer })
@@ -95,6 +97,15 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
     setMore({ path, rows: [...rows, ...rowsOf(page)], next: page.next })
   }
   return { first, rows, next, total, loadMore }
+}
+
+/** The rows behind `last`; null if it is not among them, because more new rows have come than a page has. */
+function rowsAfter<Row extends { id: string } | { key: string }>(
+  last: Row | undefined,
+  rows: Row[],
+): Row[] | null {
+  const at = last === undefined ? -1 : rows.findIndex((row) => idOf(row) === idOf(last))
+  return at === -1 ? null : rows.slice(at + 1)
 }
 
 function idOf(row: { id: string } | { key: string }): string {
