@@ -1,17 +1,23 @@
 import { startAuthentication, startRegistration } from '@simplewebauthn/browser'
-import { send } from './api.ts'
+import { failure, send } from './api.ts'
 
 export type PasskeyOptions = Parameters<typeof startRegistration>[0]['optionsJSON']
 
 /** Has the browser create a passkey, named after the device. */
 export async function createPasskey(optionsJSON: PasskeyOptions) {
-  return { passkey: await startRegistration({ optionsJSON }), passkeyName: deviceName() }
+  const passkey = await startRegistration({ optionsJSON }).catch(refuse)
+  return { passkey, passkeyName: deviceName() }
 }
 
 /** Has the browser sign the challenge that `path` returns. */
 export async function signWithPasskey(path: string) {
   const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
-  return startAuthentication({ optionsJSON })
+  return startAuthentication({ optionsJSON }).catch(refuse)
+}
+
+/** The browser refuses when the operator cancels, waits too long or has no passkey for this site. */
+function refuse(): never {
+  throw failure('The passkey was not used: try again.')
 }
 
 function deviceName(): string {

@@ -82,8 +82,8 @@ export function startRouter() {
   })
   document.addEventListener('click', (event) => {
     const link = (event.target as Element).closest?.('a')
-    const isPlain =
-      !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey
+    const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey
+    const isPlain = !event.defaultPrevented && event.button === 0 && !hasModifier
     if (!link || !isPlain || link.origin !== location.origin || link.target || link.hash) return
     if (!link.pathname.startsWith(BASE) || link.pathname.startsWith(`${BASE}/api/`)) return
     event.preventDefault()

@@ -12,6 +12,8 @@ export function ProofDialog() {
   const answer = useRef<(isProven: boolean) => void>(() => {})
   useEffect(() => {
     askForProof.value = () => {
+      // An action that already waits fails: there is one dialog.
+      answer.current(false)
       setCode('')
       setOpen(true)
       return new Promise((resolve) => {
