@@ -126,6 +126,21 @@ independentTest('says that deleting an account does not cancel its subscription'
   await context.close()
 })
 
+independentTest('shows an error of a dialog that has closed at the top', async () => {
+  const { page, context } = await world.open()
+  await page.route('**/events/replay', (route) =>
+    route.fulfill({ status: 503, json: { code: 'unavailable', message: 'Try again later.' } }),
+  )
+  await show(page, 'events?type=INITIAL_PURCHASE')
+  await press(page, 'Replay all matches')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Replay/ })
+    .click()
+  await page.locator('.message.bad').getByText('Try again later.').waitFor()
+  await context.close()
+})
+
 independentTest('says how many events a replay concerns, and shows when it is done', async () => {
   const type = 'COUNTED_EVENT'
   for (let at = 0; at < EVENTS; at++) {

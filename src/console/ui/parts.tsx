@@ -171,8 +171,7 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
   const scope = useProblems()
   const isMounted = useRef(true)
   const last = useRef({ failure: '', pathname: '' })
-  // A failed action may reload the screen or close its dialog, and with it remove the button. The error then moves to
-  // the header.
+  // A failed action may reload the screen, and with it remove the button. The error then moves to the header.
   const moveToHeader = () => {
     const { failure: text, pathname } = last.current
     if (text !== '' && pathname === location.pathname) showMessage(text, 'bad')
@@ -180,7 +179,8 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
   useEffect(
     () => () => {
       isMounted.current = false
-      moveToHeader()
+      // Whoever closes a dialog has seen its error.
+      if (scope === null) moveToHeader()
     },
     [],
   )
