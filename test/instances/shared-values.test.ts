@@ -44,6 +44,26 @@ testInstances('edits on one instance are visible on the other within a second', 
 })
 
 testInstances(
+  'an editor gets no former content with the version of a new publication',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const [plan] = await here.services.plans.list()
+    await Promise.all([there.services.settings.read(), there.services.content.readFaqs()])
+    await here.services.settings.set({ supportEmail: 'new@example.com' })
+    await here.services.plans.archive(plan?.code ?? '')
+    await here.services.content.importFaqs([])
+    for (const { services } of [there, here]) {
+      const { version, settings } = await services.settings.readLive()
+      expect([version, settings.supportEmail]).toEqual([expect.any(Number), 'new@example.com'])
+      const codes = (await services.plans.readLive()).plans.map(({ code }) => code)
+      expect(codes).not.toContain(plan?.code)
+      expect((await services.content.readLive()).faqs).toEqual([])
+    }
+  },
+)
+
+testInstances(
   'a changed setting can be read back at once, even with concurrent readers',
   async () => {
     await using instances = await createTestInstances()

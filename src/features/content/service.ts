@@ -59,9 +59,9 @@ export function createContent({ db, now, newId }: ContentDeps) {
     return importFaqs(earlier, { ...by, note: by.note || `Rolled back to version ${version}` })
   }
 
-  /** The list with its version, for editing. */
+  /** The list with its version, for editing. Not from the cache, which may be older than the version. */
   async function readLive() {
-    return { version: await publications.current(), faqs: toImports(await readFaqs()) }
+    return { version: await publications.current(), faqs: toImports(await load(db.read)) }
   }
 
   function load(from: Reader): Promise<Faq[]> {

@@ -84,9 +84,9 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return replace(earlier, { ...by, note: by.note || `Rolled back to version ${version}` })
   }
 
-  /** The catalogue with its version, for editing. */
+  /** The catalogue with its version, for editing. Not from the cache, which may be older than the version. */
   async function readLive() {
-    return { version: await publications.current(), plans: await list() }
+    return { version: await publications.current(), plans: await load(db.read) }
   }
 
   /** The codes of the plans that an import would archive. */

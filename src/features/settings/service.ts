@@ -75,9 +75,9 @@ export function createSettings(deps: SettingsDeps) {
     return change({ ...by, note: by.note || `Rolled back to version ${version}` }, () => earlier)
   }
 
-  /** The settings with their version, for editing. */
+  /** The settings with their version, for editing. Not from the cache, which may be older than the version. */
   async function readLive() {
-    return { version: await publications.current(), settings: await read() }
+    return { version: await publications.current(), settings: await load(db.read) }
   }
 
   /** What an audience gets from `edited`, or from the current settings, and why. Changes nothing. */
