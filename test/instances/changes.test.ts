@@ -26,6 +26,25 @@ testInstances(
   },
 )
 
+testInstances('an app that is told about new settings reads them from any instance', async () => {
+  await using instances = await createTestInstances()
+  const { here, there } = instances
+  const { accessToken: token } = await here.register()
+  const streams = [await open(here, token), await open(there, token)]
+  for (const version of ['2.0.0', '2.1.0']) {
+    // Both have just cached the former settings.
+    for (const { services } of [here, there]) await services.settings.read()
+    const seen = streams.map(({ events }) => events.length)
+    await here.services.settings.set({ 'ios.latestVersion': version })
+    for (const [at, stream] of streams.entries()) {
+      await stream.next('settings', seen[at])
+      for (const { services } of [here, there])
+        expect((await services.settings.read()).ios?.latestVersion).toBe(version)
+    }
+  }
+  for (const stream of streams) await stream.close()
+})
+
 testInstances(
   'a sign-out on one instance ends the streams of the other within a second',
   async () => {

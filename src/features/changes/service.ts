@@ -1,7 +1,7 @@
 import { eq, isNull, or, sql } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Tx } from '../../platform/db/db.ts'
+import { CACHE_LIFETIME_MS, type Tx } from '../../platform/db/db.ts'
 import { firstIdAt, isChangeId, timeOf } from './change-ids.ts'
 import type { ChangesDb } from './schema.ts'
 import { createStreams, KINDS, type Kind } from './streams.ts'
@@ -19,6 +19,8 @@ type Session = { userId: string; sessionId: string }
 
 export type Changes = ReturnType<typeof createChanges>
 
+const AFTER_CACHES_MS = CACHE_LIFETIME_MS + 100
+
 /**
  * Tells apps what has changed on the server. The table keeps only the latest change of each kind, so it does not grow,
  * and an app that was offline for long gets one hint per kind.
@@ -27,7 +29,9 @@ export function createChanges(deps: ChangesDeps) {
   const { db, newId } = deps
   const { userChanges } = db.tables
   const streams = createStreams((count) => (count > 0 ? watch.start() : watch.stop()))
-  const watch = createWatch({ ...deps, streams })
+  const watch = createWatch({ ...deps, streams, deliverToAll })
+  /** The last change of each kind that concerns every user and is delivered, or will be. */
+  const scheduled = new Map<string, string>()
   let isClosed = false
   const changesFor = db.read
     .select()
@@ -71,7 +75,16 @@ export function createChanges(deps: ChangesDeps) {
   async function recordForAll(tx: Tx, kind: Kind) {
     const changeId = newId()
     await upsert(tx).execute({ key: kind, userId: null, kind, changeId })
-    tx.afterCommit(() => streams.deliverToAll(kind, changeId))
+    tx.afterCommit(() => deliverToAll(kind, changeId))
+  }
+
+  /** An app that asks at once must not get the former value from the cache of another instance. */
+  function deliverToAll(kind: string, changeId: string) {
+    if (!db.isShared) return streams.deliverToAll(kind, changeId)
+    // The database is polled more often than that.
+    if (scheduled.get(kind) === changeId) return
+    scheduled.set(kind, changeId)
+    setTimeout(() => streams.deliverToAll(kind, changeId), AFTER_CACHES_MS).unref()
   }
 
   /** Ends the streams of sessions that end in the caller's transaction. */

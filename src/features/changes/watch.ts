@@ -8,6 +8,8 @@ import type { Streams } from './streams.ts'
 type WatchDeps = {
   db: ChangesDb & { isShared: boolean }
   streams: Streams
+  /** Delivers a change that concerns every user, unless it is known. */
+  deliverToAll: (kind: string, changeId: string) => void
   /** The `ids` of active sessions. */
   activeSessions: (ids: string[]) => Promise<string[]>
   newId: () => string
@@ -35,7 +37,8 @@ const SESSIONS_PER_QUERY = 500
  * While streams are open: keeps their connections alive, ends those whose session has ended, and passes on the changes
  * of other instances.
  */
-export function createWatch({ db, streams, activeSessions, newId, log }: WatchDeps) {
+export function createWatch(deps: WatchDeps) {
+  const { db, streams, deliverToAll, activeSessions, newId, log } = deps
   const { userChanges } = db.tables
   let timers: Timer[] = []
   /** When the last successful poll began, in ms since 1970, by the clock that ids are generated with. */
@@ -68,7 +71,7 @@ export function createWatch({ db, streams, activeSessions, newId, log }: WatchDe
     const rows = await db.read.select().from(userChanges).where(gt(userChanges.changeId, since))
     polledAt = startedAt
     for (const { userId, kind, changeId } of rows) {
-      if (userId === null) streams.deliverToAll(kind, changeId)
+      if (userId === null) deliverToAll(kind, changeId)
       else if (kind !== SESSION_ENDED) streams.deliver(userId, kind, changeId)
       else if (streams.learn(userId, kind, changeId)) await checkSessions(streams.streamsOf(userId))
     }

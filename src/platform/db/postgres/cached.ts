@@ -1,8 +1,6 @@
 import type { Run } from '../compiled-query.ts'
-import type { Cached, Reader, Tx } from '../db.ts'
+import { CACHE_LIFETIME_MS, type Cached, type Reader, type Tx } from '../db.ts'
 
-/** How long the known versions are trusted. */
-const VERSIONS_LIFETIME_MS = 1000
 const BUMP = `INSERT INTO shared_versions (name, version) VALUES ($1, 1)
 ON CONFLICT (name) DO UPDATE SET version = shared_versions.version + 1`
 
@@ -43,7 +41,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
   }
 
   function areVersionsFresh(): boolean {
-    return performance.now() - checkedAt < VERSIONS_LIFETIME_MS
+    return performance.now() - checkedAt < CACHE_LIFETIME_MS
   }
 
   /** Callers share one check. One that began before a change of our own does not count. */
