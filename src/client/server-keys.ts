@@ -24,21 +24,24 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
   async function current(): Promise<ServerKey> {
     if (known === null) return renew()
     if (now() - known.readAt < KEYS_LIFETIME_MS) return known.key
-    const before = known
+    const { key } = known
     try {
-      return await renew()
+      return await readShared()
     } catch (error) {
       // The server accepts an old key for weeks, so it still works while the keys cannot be read.
       if ((error as ApiError).code === 'no_trusted_key') throw error
-      known = before
-      return before.key
+      return key
     }
   }
 
-  /** Reads the keys again; concurrent callers share the result. */
+  /** Forgets the key and reads the keys again. */
   function renew(): Promise<ServerKey> {
     known = null
-    // Shared by all callers: no caller's signal or timeout cancels it.
+    return readShared()
+  }
+
+  /** Concurrent callers share the result, so no caller's signal or timeout cancels it. */
+  function readShared(): Promise<ServerKey> {
     reading ??= withDeadline({ timeout: DEFAULT_TIMEOUT_MS }, read).finally(() => {
       reading = null
     })

@@ -50,6 +50,22 @@ test('124: if its key is unknown, the client fetches the new one and seals again
   expect(failure).toMatchObject({ status: 400, code: 'encryption_unknown_key' })
 })
 
+test('calls at the same time use the old key while the keys cannot be read', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app, { now: () => app.clock.now.getTime() })
+  app.clock.advance(2 * HOUR)
+  network.interceptor = {
+    reply: async (reply, request) =>
+      request.url.includes(JWKS) ? new Response('down', { status: 503 }) : reply,
+  }
+  await client.readProfile()
+  const names = ['a', 'b', 'c']
+  const changed = await Promise.all(
+    names.map((name) => client.changeProfile({ profile: { name } })),
+  )
+  expect(changed.map(({ profile }) => profile.name)).toEqual(names)
+})
+
 test("128: a phone with a wrong clock learns the server's time", async () => {
   await using app = await createTestApp()
   for (const error of [-5 * HOUR, 5 * HOUR]) {
