@@ -49,21 +49,20 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
-    const changed: { rule: Rule; next: Row }[] = []
+    const changed: { rule: Rule; row: Row; next: Row }[] = []
     for (const rule of RULES) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
       const next = stateAfter(rule, row, await measure(rule))
-      if (!Bun.deepEquals(next, row)) changed.push({ rule, next })
+      if (!Bun.deepEquals(next, row)) changed.push({ rule, row, next })
     }
     if (changed.length === 0) return
     await db.write(async (tx) => {
-      for (const { rule, next } of changed) {
-        // Another instance may have told operators since the rows were read.
-        const current = await findRow(tx, rule)
-        const isNew = (current.firedAt === null) !== (next.firedAt === null)
-        await store(tx, { ...next, isOn: current.isOn, threshold: current.threshold })
-        if (isNew && current.isOn) await tell(tx, rule, next)
+      for (const { rule, row, next } of changed) {
+        // An operator or another instance may have changed it meanwhile: the next run measures it again.
+        if (!Bun.deepEquals(await findRow(tx, rule), row)) continue
+        await store(tx, next)
+        if ((row.firedAt === null) !== (next.firedAt === null)) await tell(tx, rule, next)
       }
     })
   }
