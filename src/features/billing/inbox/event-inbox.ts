@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -87,6 +87,8 @@ export function createBilling(deps: BillingDeps) {
       .onConflictDoNothing()
       .returning({ id: billingEvents.id }),
   )
+  /** The last failed event that a run has retried. */
+  let retriedUpTo = ''
   return {
     receive,
     retryFailed,
@@ -192,13 +194,15 @@ export function createBilling(deps: BillingDeps) {
     return failure !== null
   }
 
-  /** Folds failed events again. Returns how many succeeded. */
+  /** Folds failed events again; each run takes the next ones. Returns how many succeeded. */
   async function retryFailed(signal: AbortSignal): Promise<number> {
     const failed = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
-      .where(MARKS.failed(billingEvents))
+      .where(and(MARKS.failed(billingEvents), gt(billingEvents.id, retriedUpTo)))
+      .orderBy(asc(billingEvents.id))
       .limit(MAX_RETRIED_PER_RUN)
+    retriedUpTo = failed.length < MAX_RETRIED_PER_RUN ? '' : (failed.at(-1)?.id ?? '')
     let succeeded = 0
     for (const { id } of failed) {
       if (signal.aborted) break
