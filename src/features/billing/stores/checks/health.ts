@@ -74,8 +74,8 @@ export function createStoreHealth(deps: StoreHealthDeps) {
   /** The age of the oldest unacknowledged purchase in seconds; 0 if there is none, null without Google Play. */
   async function unacknowledgedAge(): Promise<number | null> {
     if (play === null) return null
-    const [oldest] = await play.purchases.listUnacknowledged(1)
-    return oldest?.unacknowledgedSince ? secondsSince(oldest.unacknowledgedSince) : 0
+    const oldest = await play.purchases.oldestUnacknowledged()
+    return oldest === null ? 0 : secondsSince(oldest)
   }
 
   function secondsSince(time: Date): number {

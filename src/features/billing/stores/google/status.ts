@@ -45,13 +45,13 @@ export function createPlayStatus({ play, storeApps, publicUrl, now }: PlayStatus
         refundsReadUntil: completeUntil?.toISOString() ?? null,
       })
     }
-    const [oldest] = await play.purchases.listUnacknowledged(1)
+    const oldest = await play.purchases.oldestUnacknowledged()
     return {
       url: webhookUrl(),
       audience: play.audience,
       packages,
       waiting: await play.purchases.countDue(),
-      oldestUnacknowledgedAt: oldest?.unacknowledgedSince?.toISOString() ?? null,
+      oldestUnacknowledgedAt: oldest?.toISOString() ?? null,
     }
   }
 

@@ -134,11 +134,11 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   /** At most `limit` purchases that match the filter. `next` is the `after` of the next page, null on the last one. */
   async function page({ filter = null, ...options }: ListOptions) {
     if (filter === 'unacknowledged' || filter === 'gone') {
-      const found =
-        filter === 'gone' ? play?.purchases.listGone : play?.purchases.listUnacknowledged
-      const known = (await found?.(options.limit)) ?? []
-      const lines = known.flatMap(({ items }) => items.map(({ line }) => line))
-      return { purchases: await withTransactions(lines), next: null }
+      const found = await play?.purchases.page(filter, options)
+      const { lines, next } = found ?? { lines: [], next: null }
+      const place = ({ transactionId }: { transactionId: string }) => lines.indexOf(transactionId)
+      const purchases = await withTransactions(lines)
+      return { purchases: purchases.toSorted((a, b) => place(a) - place(b)), next }
     }
     const scan = () => scanActive({ ...options, filter })
     const { rows, next } = filter === null ? await scan() : await searchInTurn(scan)

@@ -122,6 +122,28 @@ test('with PLAY_ACKNOWLEDGE=never the app acknowledges, and the server learns of
   expect(await app.services.stores.health.unacknowledgedAge()).toBe(0)
 })
 
+test('lists every unacknowledged purchase, page by page and the oldest first', async () => {
+  await using world = await createPlayWorld({ PLAY_ACKNOWLEDGE: 'never' })
+  const { app, store, userId } = world
+  for (let at = 0; at < 7; at++) {
+    // Two at a time.
+    if (at % 2 === 0) await pass(world, MINUTE)
+    await report(world, store.buy({ userId }).notification)
+  }
+  const read = async (limit: number, after?: string) =>
+    app.services.stores.purchaseSearch.page({ filter: 'unacknowledged', limit, after })
+  const { purchases: all } = await read(100)
+  expect(new Set(all.map(({ purchaseKey }) => purchaseKey)).size).toBe(7)
+  const times = all.map(({ startedAt }) => startedAt ?? '')
+  expect(times).toEqual(times.toSorted())
+  const paged: typeof all = []
+  for (let page = await read(3); ; page = await read(3, page.next)) {
+    paged.push(...page.purchases)
+    if (page.next === null) break
+  }
+  expect(paged).toEqual(all)
+})
+
 test('an unacknowledged purchase is refunded', async () => {
   await using world = await createPlayWorld({ PLAY_ACKNOWLEDGE: 'never' })
   const { app, store, userId } = world

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNotNull, lte } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, or } from 'drizzle-orm'
 import { sha256 } from '../../../../../lib/crypto.ts'
 import { MINUTE_MS } from '../../../../../lib/durations.ts'
 import { seal, unseal } from '../../../../../lib/seal.ts'
@@ -21,6 +21,8 @@ type Row = BillingDb['tables']['playPurchases']['$inferSelect']
 export type KnownPurchase = Omit<Row, 'items' | 'kind' | 'sealedToken'> &
   PlayPurchase & { items: KnownItem[] }
 
+type Filter = 'unacknowledged' | 'gone'
+
 export type PlayPurchases = ReturnType<typeof createPlayPurchases>
 
 /** The lowest number is asked about first: purchases that Google may refund, or that a user waits for. */
@@ -42,8 +44,8 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     find,
     findByLine,
     isSucceeded,
-    listUnacknowledged,
-    listGone,
+    oldestUnacknowledged,
+    page,
     countDue,
   }
 
@@ -172,26 +174,45 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return rows.some(({ linkedHash }) => linkedHash === tokenHash)
   }
 
-  /** Paid purchases that are not acknowledged, the oldest first. */
-  async function listUnacknowledged(limit: number): Promise<KnownPurchase[]> {
-    const rows = await db.read
-      .select()
-      .from(playPurchases)
-      .where(lte(playPurchases.unacknowledgedSince, now()))
-      .orderBy(asc(playPurchases.unacknowledgedSince))
-      .limit(limit)
-    return rows.map(toKnownPurchase)
+  /** When the oldest purchase was paid that is not acknowledged; null if there is none. */
+  async function oldestUnacknowledged(): Promise<Date | null> {
+    const [oldest] = await list('unacknowledged', 1, null)
+    return oldest?.unacknowledgedSince ?? null
   }
 
-  /** Purchases that Google no longer knows, the latest first. */
-  async function listGone(limit: number): Promise<KnownPurchase[]> {
-    const rows = await db.read
+  /**
+   * The lines of paid purchases that are not acknowledged, the oldest first, or of those that Google no longer knows, the
+   * latest first. `next` is the `after` of the next page, null on the last one.
+   */
+  async function page(
+    filter: Filter,
+    { limit, after }: { limit: number; after?: string | undefined },
+  ) {
+    const [ms, tokenHash = ''] = (after ?? '').split('.')
+    const position = ms ? { at: new Date(Number(ms) || 0), tokenHash } : null
+    const rows = await list(filter, limit, position)
+    const last = rows.at(-1)
+    const lastAt = last && (filter === 'gone' ? last.goneAt : last.unacknowledgedSince)
+    return {
+      lines: rows.flatMap(({ items }) => (items as KnownItem[]).map(({ line }) => line)),
+      next: last && rows.length === limit ? `${lastAt?.getTime()}.${last.tokenHash}` : null,
+    }
+  }
+
+  function list(filter: Filter, limit: number, after: { at: Date; tokenHash: string } | null) {
+    const { goneAt, unacknowledgedSince: since, tokenHash } = playPurchases
+    const [isListed, time, isBehind, order] =
+      filter === 'gone'
+        ? ([isNotNull(goneAt), goneAt, lt, desc] as const)
+        : ([lte(since, now()), since, gt, asc] as const)
+    const isNext =
+      after && or(isBehind(time, after.at), and(eq(time, after.at), gt(tokenHash, after.tokenHash)))
+    return db.read
       .select()
       .from(playPurchases)
-      .where(isNotNull(playPurchases.goneAt))
-      .orderBy(desc(playPurchases.goneAt))
+      .where(and(isListed, isNext ?? undefined))
+      .orderBy(order(time), asc(tokenHash))
       .limit(limit)
-    return rows.map(toKnownPurchase)
   }
 
   /** How many purchases wait for a reply. */
