@@ -103,14 +103,7 @@ asRoot(
     await homeport.run(['init'])
     await chmod(homeport.folder, 0o755)
     for (const args of [['status'], ['serve', '--port', '0']]) {
-      const command = Bun.spawn([join(homeport.folder, 'homeport'), ...args], {
-        cwd: homeport.folder,
-        env: {},
-        uid: 65_534,
-        gid: 65_534,
-        stdout: 'ignore',
-        stderr: 'pipe',
-      })
+      const command = spawnAsNobody(homeport, args)
       expect([await command.exited, await command.stderr.text()]).toEqual([
         1,
         expect.stringContaining('sudo -u root'),
@@ -127,15 +120,7 @@ asRoot(
     await chmod(homeport.folder, 0o777)
     await Bun.write(join(homeport.folder, '.env'), 'SIGN_UP=off\n')
     await chmod(join(homeport.folder, '.env'), 0o600)
-    const server = Bun.spawn([join(homeport.folder, 'homeport'), 'serve', '--port', '0'], {
-      cwd: homeport.folder,
-      env: {},
-      uid: 65_534,
-      gid: 65_534,
-      stdout: 'ignore',
-      stderr: 'pipe',
-      timeout: 5_000,
-    })
+    const server = spawnAsNobody(homeport, ['serve', '--port', '0'])
     expect([await server.exited, await server.stderr.text()]).toEqual([
       78,
       expect.stringContaining('.env cannot be read'),
@@ -143,6 +128,19 @@ asRoot(
   },
   30_000,
 )
+
+/** Runs a command as a user without rights, for at most five seconds. */
+function spawnAsNobody({ folder }: { folder: string }, args: string[]) {
+  return Bun.spawn([join(folder, 'homeport'), ...args], {
+    cwd: folder,
+    env: {},
+    uid: 65_534,
+    gid: 65_534,
+    stdout: 'ignore',
+    stderr: 'pipe',
+    timeout: 5_000,
+  })
+}
 
 test('an import that empties a catalogue needs confirmation, and the log says what was changed', async () => {
   await using homeport = await installExecutable()
