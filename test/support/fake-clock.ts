@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** The library of Debian's package `libfaketime`, or null if it is not installed. */
@@ -16,7 +16,9 @@ export function fakeClock(folder: string) {
   return { environment, set, [Symbol.asyncDispose]: () => set('+0') }
 
   async function set(offset: string) {
-    await writeFile(file, `${offset}\n`)
+    // The library ends a program that reads a half-written file.
+    await writeFile(`${file}.new`, `${offset}\n`)
+    await rename(`${file}.new`, file)
   }
 }
 
