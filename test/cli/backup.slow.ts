@@ -100,15 +100,9 @@ onSqlite('only SQLite is copied by a process')(
   async () => {
     await using homeport = await installExecutable()
     await makeBackup(homeport)
-    const args = [join(homeport.folder, 'homeport'), 'backup', '--yes']
-    let copier: number | null = null
-    while (copier === null) {
-      const stdio = ['ignore', 'ignore', 'ignore'] as const
-      const child = Bun.spawn(args, { cwd: homeport.folder, env: {}, stdio: [...stdio] })
-      copier = await stopCopier(child)
-      child.kill('SIGTERM')
-      await child.exited
-    }
+    const { backup, copier } = await haltBackup(homeport.folder)
+    backup.kill('SIGTERM')
+    await backup.exited
     const command = await readFile(`/proc/${copier}/cmdline`, 'utf8').catch(() => '')
     expect(command).not.toContain('copy-database')
   },
@@ -120,26 +114,30 @@ onSqlite('only SQLite is copied by a process')(
   async () => {
     await using homeport = await installExecutable()
     await makeBackup(homeport)
-    const args = [join(homeport.folder, 'homeport'), 'backup', '--yes']
-    for (;;) {
-      const backup = Bun.spawn(args, {
-        cwd: homeport.folder,
-        env: {},
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      const copier = await stopCopier(backup)
-      if (copier === null) continue
-      process.kill(copier, 'SIGKILL')
-      expect([await backup.exited, await backup.stderr.text()]).toEqual([
-        1,
-        expect.stringContaining('ended by SIGKILL'),
-      ])
-      break
-    }
+    const { backup, copier } = await haltBackup(homeport.folder)
+    process.kill(copier, 'SIGKILL')
+    expect([await backup.exited, await backup.stderr.text()]).toEqual([
+      1,
+      expect.stringContaining('ended by SIGKILL'),
+    ])
     expect((await homeport.run(['backup', '--yes'])).exitCode).toBe(0)
   },
   20_000,
 )
+
+/** Starts backups until one is halted while its child process copies the database. */
+async function haltBackup(folder: string) {
+  for (;;) {
+    const backup = Bun.spawn([join(folder, 'homeport'), 'backup', '--yes'], {
+      cwd: folder,
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const copier = await stopCopier(backup)
+    if (copier !== null) return { backup, copier }
+    await backup.exited
+  }
+}
 
 /** Halts the process that copies the database for a backup; null when it has finished before. */
 async function stopCopier(backup: Subprocess): Promise<number | null> {

@@ -116,13 +116,9 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   })
   const total = Bun.file(from).size
   const error = child.stderr.text()
-  let isRunning = true
-  // Not `exitCode`: it stays null if a signal ends the process.
-  const ended = child.exited.then(() => {
-    isRunning = false
-  })
-  while (isRunning) {
-    await Promise.race([ended, Bun.sleep(SYNC_INTERVAL_MS)])
+  // A process that a signal ends has no exit code.
+  while (child.exitCode === null && child.signalCode === null) {
+    await Promise.race([child.exited, Bun.sleep(SYNC_INTERVAL_MS)])
     if (!existsSync(to)) continue
     await syncPath(to)
     onProgress('Copying the database', Bun.file(to).size, total)
