@@ -79,28 +79,33 @@ export async function* importFile(
   let part: UserRecord[] = []
   let kinds: string[] = []
   try {
-    try {
-      for await (const found of readExport(path, collection)) {
-        if (++rows % USERS_PER_PART === 0)
-          onProgress(`Importing ${basename(path)}`, found.bytes, size)
-        if ('refused' in found) {
-          refuse(found.line, null, null, found.refused)
-          continue
-        }
-        format ??= detectFormat(found.row)
-        const user = readUser(found.row, format, found.line)
-        if (user !== null) part.push(user)
-        if (part.length === USERS_PER_PART) yield* send()
+    for await (const found of readRows()) {
+      if (++rows % USERS_PER_PART === 0)
+        onProgress(`Importing ${basename(path)}`, found.bytes, size)
+      if ('refused' in found) {
+        refuse(found.line, null, null, found.refused)
+        continue
       }
-    } catch (error) {
-      if (!(error instanceof DamagedFile)) throw error
-      report.damagedAt = error.line
+      format ??= detectFormat(found.row)
+      const user = readUser(found.row, format, found.line)
+      if (user !== null) part.push(user)
+      if (part.length === USERS_PER_PART) yield* send()
     }
     if (part.length > 0) yield* send()
   } finally {
     if (!dryRun) for (const file of [refusedFile, idsFile]) file.close()
   }
   return { ...report, format, refusedFile: refusedFile.written(), idsFile: idsFile.written() }
+
+  /** The rows up to the end of the file, or to where it is damaged. */
+  async function* readRows() {
+    try {
+      yield* readExport(path, collection)
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error
+      report.damagedAt = error.line
+    }
+  }
 
   function readUser(row: Row, rowFormat: Format, line: number): UserRecord | null {
     try {
