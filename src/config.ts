@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readAppLinks } from './lib/app-link-settings.ts'
@@ -66,7 +66,7 @@ function faultOfEnvFile(): string[] {
   // In a folder that this user may not enter, we cannot know whether there is one.
   if (!existsSync(path)) return []
   try {
-    closeSync(openSync(path, 'r'))
+    accessSync(path, constants.R_OK)
     return []
   } catch {
     return [`${path} cannot be read: change its owner or its mode, or remove it.`]

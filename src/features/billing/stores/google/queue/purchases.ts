@@ -176,7 +176,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
 
   /** When the oldest purchase was paid that is not acknowledged; null if there is none. */
   async function oldestUnacknowledged(): Promise<Date | null> {
-    const [oldest] = await list('unacknowledged', 1, null)
+    const [oldest] = await list('unacknowledged', 1)
     return oldest?.unacknowledgedSince ?? null
   }
 
@@ -186,10 +186,10 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
    */
   async function page(
     filter: Filter,
-    { limit, after }: { limit: number; after?: string | undefined },
+    { limit, after = '' }: { limit: number; after?: string | undefined },
   ) {
-    const [ms, tokenHash = ''] = (after ?? '').split('.')
-    const position = ms ? { at: new Date(Number(ms) || 0), tokenHash } : null
+    const [ms, tokenHash = ''] = after.split('.')
+    const position = ms ? { at: new Date(Number(ms) || 0), tokenHash } : undefined
     const rows = await list(filter, limit, position)
     const last = rows.at(-1)
     const lastAt = last && (filter === 'gone' ? last.goneAt : last.unacknowledgedSince)
@@ -199,7 +199,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     }
   }
 
-  function list(filter: Filter, limit: number, after: { at: Date; tokenHash: string } | null) {
+  function list(filter: Filter, limit: number, after?: { at: Date; tokenHash: string }) {
     const { goneAt, unacknowledgedSince: since, tokenHash } = playPurchases
     const [isListed, time, isBehind, order] =
       filter === 'gone'
@@ -210,7 +210,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     return db.read
       .select()
       .from(playPurchases)
-      .where(and(isListed, isNext ?? undefined))
+      .where(and(isListed, isNext))
       .orderBy(order(time), asc(tokenHash))
       .limit(limit)
   }
