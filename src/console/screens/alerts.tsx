@@ -3,7 +3,7 @@ import type { Alerts } from '../../features/alerts/service.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { bytes, number, plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { Checkbox, parseNumber, TextField } from '../ui/fields.tsx'
+import { Checkbox, parseOptionalNumber, TextField } from '../ui/fields.tsx'
 import { Action, Badge, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
@@ -126,8 +126,7 @@ function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<voi
   const [isOn, setOn] = useState(rule.isOn)
   const [threshold, setThreshold] = useState(rule.isDefault ? '' : String(rule.threshold))
   const save = async () => {
-    const wanted = threshold.trim() === '' ? null : parseNumber(threshold)
-    await send(`alerts/rules/${name}`, { isOn, threshold: wanted })
+    await send(`alerts/rules/${name}`, { isOn, threshold: parseOptionalNumber(threshold) })
     await onDone()
   }
   return (

@@ -5,7 +5,7 @@ import { type ReplyOf, send } from '../api.ts'
 import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
 import { me } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Checkbox, parseNumber, TextField } from '../ui/fields.tsx'
+import { Checkbox, parseOptionalNumber, TextField } from '../ui/fields.tsx'
 import { Action, Badge, Card, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -191,8 +191,8 @@ function NewKey({ replaced, onCreate }: NewKeyProps) {
       name: name.trim(),
       scopes,
       networks: networks.split(/[\s,]+/).filter((network) => network !== ''),
-      expiresInDays: days.trim() === '' ? null : parseNumber(days),
-      requestsPerMinute: rate.trim() === '' ? null : parseNumber(rate),
+      expiresInDays: parseOptionalNumber(days),
+      requestsPerMinute: parseOptionalNumber(rate),
     })
     setForm(EMPTY)
   }

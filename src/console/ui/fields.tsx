@@ -122,9 +122,14 @@ export function NumberField({ value, onChange, ...field }: NumberFieldProps) {
 }
 
 /** Parses a number. Other text is returned unchanged, and the server refuses it with a message. */
-export function parseNumber(text: string): number | string {
+function parseNumber(text: string): number | string {
   const isNumber = /^-?\d+(\.\d+)?$/.test(text.trim())
   return isNumber ? Number(text) : text.trim()
+}
+
+/** Like `parseNumber`; null for an empty field. */
+export function parseOptionalNumber(text: string): number | string | null {
+  return text.trim() === '' ? null : parseNumber(text)
 }
 
 type CheckboxProps = {
