@@ -114,7 +114,7 @@ asRoot(
 )
 
 asRoot(
-  'a user who cannot read .env is told so, because its settings would be missing',
+  'refuses to start for a user who cannot read .env',
   async () => {
     await using homeport = await installExecutable()
     await chmod(homeport.folder, 0o777)

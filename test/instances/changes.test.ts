@@ -26,7 +26,7 @@ testInstances(
   },
 )
 
-testInstances('an app that is told about new settings reads them from any instance', async () => {
+testInstances('after a settings event, every instance returns the new settings', async () => {
   await using instances = await createTestInstances()
   const { here, there } = instances
   const { accessToken: token } = await here.register()

@@ -74,7 +74,7 @@ export function createBilling(client: Client, users: Users) {
 
   async function send(event: ReturnType<typeof eventOf>) {
     const { code, isRepeated } = await post(event)
-    // Not acknowledged, which is a problem of its own.
+    // The client gave up, and `post` has reported that.
     if (code === undefined) return
     if (code === 'duplicate' && !isRepeated)
       problems.push(`${event.id} is new, but was called a duplicate`)

@@ -41,7 +41,7 @@ export async function createWorld() {
 
 type World = Awaited<ReturnType<typeof createWorld>>
 
-/** Gives the user access, for ever unless `fields` say otherwise. */
+/** Grants the user access, without an end unless `fields` sets one. */
 export function give({ app, userId }: World, entitlementId: string, fields = {}) {
   const grant = { userId, entitlementId, until: null, by: 'ann', reason: 'test', ...fields }
   return app.services.grants.give(grant)

@@ -179,7 +179,7 @@ export function Action({ children, run, done, kind, disabled, isSubmit }: Action
   useEffect(
     () => () => {
       isMounted.current = false
-      // Whoever closes a dialog has seen its error.
+      // A dialog has shown its error before it closes.
       if (scope === null) moveToHeader()
     },
     [],

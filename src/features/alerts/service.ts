@@ -59,7 +59,7 @@ export function createAlerts(deps: AlertsDeps) {
     if (changed.length === 0) return
     await db.write(async (tx) => {
       for (const { rule, row, next } of changed) {
-        // An operator or another instance may have changed it meanwhile: the next run measures it again.
+        // Changed by an operator or another instance since it was read: the next run measures it again.
         if (!Bun.deepEquals(await findRow(tx, rule), row)) continue
         await store(tx, next)
         if ((row.firedAt === null) !== (next.firedAt === null)) await tell(tx, rule, next)
