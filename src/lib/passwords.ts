@@ -20,7 +20,7 @@ const MAX_WAIT_MS = 20_000
 export type Passwords = ReturnType<typeof createPasswords>
 
 /** The operations that a caller may run when it is its turn. */
-type Hasher = {
+export type Hasher = {
   hash: (password: string) => Promise<string>
   verify: (password: string, stored: string | null) => Promise<boolean>
 }

@@ -260,3 +260,33 @@ async function importsInAuditLog(app: TestApp) {
   const { entries } = await app.services.operators.audit.list({})
   return entries.filter(({ action }) => action === 'user import').map(({ after }) => after)
 }
+
+test('two devices sign in at once although both rehash the imported password', async () => {
+  await using app = await createTestApp()
+  await using imports = await createImports(app)
+  await imports.run([{ ...ANN, passwordHash: BCRYPT }])
+  const both = await Promise.all([1, 2].map(() => logIn(app, ANN.email, PASSWORD)))
+  expect(both.map(({ status }) => status)).toEqual([200, 200])
+})
+
+test('a sign-in that rehashes the password does not disturb a change with the same password', async () => {
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp({}, idp)
+  await using imports = await createImports(app)
+  await imports.run([{ ...ANN, passwordHash: BCRYPT, identities: [GOOGLE] }])
+  const claims = { sub: 'g-1', email: ANN.email, email_verified: true }
+  const social = { provider: 'google', idToken: await idp.mint('google', claims) }
+  const { json } = await app.ask('POST', '/api/auth/social/v1', { json: social })
+  const { proof } = app.services.users
+  const { verifyOwnPassword } = proof
+  proof.verifyOwnPassword = async (...args) => {
+    const recheck = await verifyOwnPassword(...args)
+    expect((await logIn(app, ANN.email, PASSWORD)).status).toBe(200)
+    return recheck
+  }
+  const reply = await app.ask('PATCH', '/api/auth/password/v1', {
+    token: json.response.accessToken,
+    json: { currentPassword: PASSWORD, newPassword: 'another good one' },
+  })
+  expect(reply.status).toBe(200)
+})

@@ -117,15 +117,11 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     bearerId: string | null,
   ) {
     const { user, releaseRateLimit } = await proof.attempt(email, password, origin.ip)
-    const rehash = passwords.isOutdated(user.passwordHash ?? '')
-      ? await passwords.hash(password, [origin.ip, emailKeyOf(email)])
-      : null
     const result = await db.write(async (tx) => {
       // The account may have been deleted, or its password changed, while the hash was verified.
       const current = await accounts.findByEmail(tx, email)
       if (current?.passwordHash !== user.passwordHash)
         throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
-      if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
       await releaseRateLimit(tx)
       return signIn.finishSignIn(tx, current, origin.device, bearerId)
     })

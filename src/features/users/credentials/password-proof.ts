@@ -1,6 +1,7 @@
+import { and, eq } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError, type Denial } from '../../../lib/errors.ts'
-import type { Passwords } from '../../../lib/passwords.ts'
+import type { Hasher, Passwords } from '../../../lib/passwords.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { BackoffRule, Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
@@ -28,16 +29,18 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 /** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
 export function createPasswordProof(deps: PasswordProofDeps) {
   const { db, accounts, passwords, limits, hashKinds } = deps
+  const { users } = db.tables
   return { attempt, prove, verifyOwnPassword, clearFailures, claimsOf }
 
   /**
-   * The account with this address and password. `releaseRateLimit` takes the attempt out of the
+   * The account with this address and password, whose hash is not outdated. `releaseRateLimit` takes the attempt out of the
    * rate limit again, in the caller's transaction.
    */
   async function attempt(email: string, password: string, ip: string) {
     const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
     await limits.check(claims)
-    return passwords.inTurn([ip, emailKeyOf(email)], async ({ verify }) => {
+    return passwords.inTurn([ip, emailKeyOf(email)], async (hasher) => {
+      const { verify } = hasher
       const { release } = await limits.reserve(claims)
       const user = await accounts.findByEmail(db.read, email)
       const stored = user?.passwordHash ?? null
@@ -47,7 +50,8 @@ export function createPasswordProof(deps: PasswordProofDeps) {
       }
       if (!user) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
-      return { user, releaseRateLimit: release }
+      const passwordHash = await renewOutdatedHash(user, password, hasher)
+      return { user: { ...user, passwordHash }, releaseRateLimit: release }
     })
   }
 
@@ -64,18 +68,44 @@ export function createPasswordProof(deps: PasswordProofDeps) {
    * may change in between.
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
-    const { passwordHash } = await accounts.find(db.read, userId)
+    const user = await accounts.find(db.read, userId)
     const claims = [{ rule: PER_USER, key: userId }]
     await limits.check(claims)
-    await passwords.inTurn([userId], async ({ verify }) => {
+    const passwordHash = await passwords.inTurn([userId], async (hasher) => {
       const { release } = await limits.reserve(claims)
-      if (!(await verify(password, passwordHash))) throw wrongPassword(userId)
+      if (!(await hasher.verify(password, user.passwordHash))) throw wrongPassword(userId)
       await db.write(release)
+      return renewOutdatedHash(user, password, hasher)
     })
     return async (tx) => {
       const current = await accounts.find(tx, userId)
       if (current.passwordHash !== passwordHash) throw wrongPassword(userId)
     }
+  }
+
+  /**
+   * Replaces an outdated hash of a correct password, so that no other request replaces it between the check and the
+   * change that follows. Returns the stored hash. Throws if the password was changed meanwhile.
+   */
+  async function renewOutdatedHash(
+    { id, passwordHash }: Pick<Account, 'id' | 'passwordHash'>,
+    password: string,
+    { hash, verify }: Hasher,
+  ): Promise<string | null> {
+    if (passwordHash === null || !passwords.isOutdated(passwordHash)) return passwordHash
+    const renewed = await hash(password)
+    const isUnchanged = and(eq(users.id, id), eq(users.passwordHash, passwordHash))
+    const replaced = await db.write((tx) =>
+      tx
+        .update(users)
+        .set({ passwordHash: renewed })
+        .where(isUnchanged)
+        .returning({ id: users.id }),
+    )
+    if (replaced.length > 0) return renewed
+    const { passwordHash: current } = await accounts.find(db.read, id)
+    if (await verify(password, current)) return current
+    throw wrongPassword(id)
   }
 
   /** Lifts the delays that wrong passwords caused, once a new password is set. */
