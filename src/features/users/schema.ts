@@ -104,6 +104,8 @@ export function userTables(columns: Columns) {
       device: text().notNull(),
       /** Opened with a sealed request: plain requests are refused. */
       sealed: bool().notNull().default(false),
+      /** Opened by a guest who has become an account since: it proves nothing about the user. */
+      openedByGuest: bool().notNull().default(false),
       /** The number of the newest refresh token in this session's chain. */
       generation: int().notNull(),
       /** The number of the last token that was sent again after its successor had been used. */

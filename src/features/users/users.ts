@@ -139,13 +139,13 @@ export function createUsers(deps: UsersDeps) {
     accountSecurity,
     limits,
     links,
-    now,
   })
   const passwordLogin = createPasswordLogin({
     db,
     accounts,
     addresses,
     accountSecurity,
+    signInMethods,
     passwords,
     proof,
     signIn,
@@ -211,7 +211,7 @@ export function createUsers(deps: UsersDeps) {
     now,
     log,
   })
-  const directory = createDirectory({ db, accounts, now })
+  const directory = createDirectory({ db, accounts })
   const importer = createImporter({ ...deps, ...accounts, hashKinds, issuer: openId.issuer })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })

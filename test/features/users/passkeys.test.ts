@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { PASSWORD, type TestApp } from '../../support/app.ts'
 import { createPasskey } from '../../support/passkey.ts'
 import {
   addPasskey,
@@ -102,15 +103,14 @@ describe('the last way to sign in cannot be removed', () => {
     const { passkey } = await addPasskey(app, token)
     const path = `${PASSKEY_PATH}?id=${passkey.id}`
     expect((await app.ask('DELETE', path, { token })).status).toBe(409)
-    expect((await signInWithPasskey(app, passkey)).status).toBe(200)
-    await addPasskey(app, token)
+    const signedIn = (await signInWithPasskey(app, passkey)).json.response
+    await addPasskey(app, signedIn.accessToken)
     expect((await app.ask('DELETE', path, { token })).status).toBe(200)
   })
 
   test('when a passkey for an earlier host remains', async () => {
     await using app = await createApp()
-    const { accessToken: token } = (await app.ask('POST', '/api/auth/guest/v1')).json.response
-    await addPasskey(app, token)
+    const token = await startWithPasskey(app)
     const { db } = app.services
     await db.write((tx) => tx.update(db.tables.passkeys).set({ rpId: 'old.example' }).returning())
     const { passkey } = await addPasskey(app, token)
@@ -120,10 +120,10 @@ describe('the last way to sign in cannot be removed', () => {
 
   test('by two removals at once', async () => {
     await using app = await createApp()
-    const { accessToken: token } = (await app.ask('POST', '/api/auth/guest/v1')).json.response
-    const ids = [await addPasskey(app, token), await addPasskey(app, token)].map(
-      ({ passkey }) => passkey.id,
-    )
+    const token = await startWithPasskey(app)
+    await addPasskey(app, token)
+    const passkeys = (await app.ask('GET', PASSKEY_PATH, { token })).json.response
+    const ids: string[] = passkeys.map(({ _id }: { _id: string }) => _id)
     const removals = ids.map((id) => app.ask('DELETE', `${PASSKEY_PATH}?id=${id}`, { token }))
     const statuses = (await Promise.all(removals)).map(({ status }) => status)
     expect(statuses.toSorted()).toEqual([200, 409])
@@ -172,3 +172,44 @@ test('a passkey is deleted with its account', async () => {
   expect(await app.services.db.read.$count(app.services.db.tables.passkeys)).toBe(0)
   expect((await signInWithPasskey(app, passkey)).status).toBe(401)
 })
+
+describe('a recent sign-in is accepted', () => {
+  test('with a passkey that was removed after another was added', async () => {
+    await using app = await createApp()
+    const token = await startWithPasskey(app)
+    app.clock.advance(MINUTE)
+    const [lost] = (await app.ask('GET', PASSKEY_PATH, { token })).json.response
+    await addPasskey(app, token)
+    const path = `${PASSKEY_PATH}?id=${lost._id}`
+    expect((await app.ask('DELETE', path, { token })).status).toBe(200)
+    expect((await creationOptions(app, token)).status).toBe(200)
+  })
+
+  test('with the password that was set by e-mail, after which the account is one with a password', async () => {
+    await using app = await createApp()
+    const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+    await addPasskey(app, guest.accessToken)
+    const { users, db } = app.services
+    const change = { email: EMAIL, emailKey: EMAIL, emailVerifiedAt: app.clock.now }
+    await db.write((tx) => users.accounts.update(tx, guest.user._id, change))
+    const token = await db.write((tx) =>
+      users.oneTimeTokens.issue(tx, 'reset-password', guest.user._id, EMAIL),
+    )
+    await app.ask('POST', '/api/auth/password/v1/reset', {
+      json: { token, newPassword: PASSWORD },
+    })
+    const { json } = await app.ask('POST', '/api/auth/login/v1', {
+      json: { email: EMAIL, password: PASSWORD },
+    })
+    expect(json.response.user.loginType).toBe('email')
+    const reply = await creationOptions(app, json.response.accessToken)
+    expect(reply.status).toBe(200)
+  })
+})
+
+/** The token of a new user who has signed in with a passkey. */
+async function startWithPasskey(app: TestApp): Promise<string> {
+  const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+  const { passkey } = await addPasskey(app, guest.accessToken)
+  return (await signInWithPasskey(app, passkey)).json.response.accessToken
+}

@@ -24,7 +24,7 @@ export function createAccountSecurity({
   identities,
   oneTimeTokens,
 }: AccountSecurityDeps) {
-  const { users, passkeys, recoveryCodes, knownDevices } = db.tables
+  const { users, sessions, passkeys, recoveryCodes, knownDevices } = db.tables
   return { secure, upgradeGuest, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
@@ -58,6 +58,10 @@ export function createAccountSecurity({
     keptSession: string | null = null,
   ): Promise<Account> {
     await secure(tx, guest.id, keptSession)
+    if (keptSession !== null) {
+      const isKept = eq(sessions.id, keptSession)
+      await tx.update(sessions).set({ openedByGuest: true }).where(isKept)
+    }
     return accounts.update(tx, guest.id, { loginType, ...login })
   }
 

@@ -1,4 +1,4 @@
-import { and, eq, lte } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
 import type { Reader } from '../../../platform/db/db.ts'
@@ -17,7 +17,7 @@ const RECENT_MS = 10 * MINUTE_MS
 
 /** Checks that a request comes from the owner of the account, and not from someone who holds the owner's tokens. */
 export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
-  const { sessions, passkeys } = db.tables
+  const { sessions } = db.tables
   return { prove, requireRecentSignIn }
 
   /**
@@ -42,18 +42,7 @@ export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
   async function requireRecentSignIn(from: Reader, sessionId: string) {
     const [session] = await from.select().from(sessions).where(eq(sessions.id, sessionId))
     const age = now().getTime() - (session?.createdAt.getTime() ?? 0)
-    if (session && age >= 0 && age <= RECENT_MS && !(await isGuestSession(from, session))) return
+    if (session && age >= 0 && age <= RECENT_MS && !session.openedByGuest) return
     throw new AppError('recent_sign_in_required', 'Sign in again to confirm that it is you.')
-  }
-
-  /** Whether a session was opened before the guest became an account with a passkey: it proves nothing. */
-  async function isGuestSession(
-    from: Reader,
-    { userId, createdAt }: { userId: string; createdAt: Date },
-  ): Promise<boolean> {
-    const { loginType } = await accounts.find(from, userId)
-    if (loginType !== 'passkey') return false
-    const isOlder = and(eq(passkeys.userId, userId), lte(passkeys.createdAt, createdAt))
-    return (await from.$count(passkeys, isOlder)) === 0
   }
 }

@@ -6,6 +6,7 @@ import type { Passwords } from '../../../lib/passwords.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { SignInMethods } from '../accounts/sign-in-methods.ts'
 import type { SignUp } from '../accounts/sign-up.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
 import type { UsersDb } from '../schema.ts'
@@ -17,6 +18,7 @@ type PasswordLoginDeps = {
   accounts: Accounts
   addresses: EmailAddresses
   accountSecurity: AccountSecurity
+  signInMethods: SignInMethods
   passwords: Passwords
   proof: PasswordProof
   signIn: SignIn
@@ -52,6 +54,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     accounts,
     addresses,
     accountSecurity,
+    signInMethods,
     passwords,
     proof,
     signIn,
@@ -149,6 +152,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     await db.write(async (tx) => {
       const user = await addresses.consumeResetToken(tx, token)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
+      await signInMethods.requireOne(tx, user.id)
       await accountSecurity.secure(tx, user.id, null)
       await proof.clearFailures(tx, user)
     })

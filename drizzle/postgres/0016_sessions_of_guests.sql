@@ -1,0 +1,1 @@
+ALTER TABLE "sessions" ADD COLUMN "opened_by_guest" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE `sessions` ADD `opened_by_guest` integer DEFAULT false NOT NULL;
