@@ -115,7 +115,8 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   }
 
   function requireProof({ provenAt }: Operator) {
-    if (now().getTime() - provenAt.getTime() < PROOF_LIFETIME_MS) return
+    const age = now().getTime() - provenAt.getTime()
+    if (age >= 0 && age < PROOF_LIFETIME_MS) return
     throw new AppError('forbidden', 'Confirm it’s you with your passkey or a code.', {
       details: [{ path: 'operator', message: 'step_up_required' }],
     })

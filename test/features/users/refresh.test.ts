@@ -186,3 +186,11 @@ function refresh(app: TestApp, refreshToken: string) {
 function readProfile(app: TestApp, token: string) {
   return app.ask('GET', '/api/user/profile/v1', { token })
 }
+
+test('a session that was opened while the clock was ahead is refreshed after the correction', async () => {
+  await using app = await createTestApp()
+  app.clock.advance(DAY)
+  const { refreshToken } = await app.register()
+  app.clock.advance(-DAY)
+  expect((await refresh(app, refreshToken)).status).toBe(200)
+})
