@@ -1,6 +1,6 @@
 import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
-import { accountDeleted } from '../../../lib/errors.ts'
+import { AppError, accountDeleted } from '../../../lib/errors.ts'
 import { prepareSelect, type Reader, type Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 import { createUserNames } from './user-names.ts'
@@ -55,6 +55,8 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     names,
     create,
     update,
+    requireFreeAddress,
+    setVerifiedAddress,
     remove,
     clearAvatar,
     find,
@@ -108,13 +110,26 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     return user as Account
   }
 
+  /** Throws `email_taken` if an account other than the user's has the address. */
+  async function requireFreeAddress(from: Reader, email: string, userId: string | null = null) {
+    const holder = await findByEmail(from, email)
+    if (holder && holder.id !== userId)
+      throw new AppError('email_taken', 'Another account has this e-mail address.')
+  }
+
+  /** Gives the user a verified address to sign in with. Throws `email_taken`. */
+  async function setVerifiedAddress(tx: Tx, userId: string, email: string) {
+    await requireFreeAddress(tx, email, userId)
+    await update(tx, userId, { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() })
+  }
+
   /**
    * Deletes the user's row and, by cascade, everything that references it. `mergedInto`: the account that has the
    * guest's data now.
    */
   async function remove(tx: Tx, userId: string, mergedInto: string | null = null) {
-    await tx.delete(users).where(eq(users.id, userId))
-    announce(tx, userId, 'updated', mergedInto)
+    const deleted = await tx.delete(users).where(eq(users.id, userId)).returning({ id: users.id })
+    if (deleted.length > 0) announce(tx, userId, 'updated', mergedInto)
   }
 
   /** The first announcement of a transaction counts, unless the account is gone at its end. */

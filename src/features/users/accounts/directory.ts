@@ -5,7 +5,7 @@ import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-range
 import type { UsersDb } from '../schema.ts'
 import { type Account, type Accounts, timeSeen } from './accounts.ts'
 
-type DirectoryDeps = { db: UsersDb; accounts: Accounts; now: () => Date }
+type DirectoryDeps = { db: UsersDb; accounts: Accounts }
 
 export type Directory = ReturnType<typeof createDirectory>
 
@@ -34,7 +34,7 @@ export type FoundUsers = {
 export const PAGE_SIZE = 50
 
 /** Lists users page by page for operators, and finds them by id or e-mail address. */
-export function createDirectory({ db, accounts, now }: DirectoryDeps) {
+export function createDirectory({ db, accounts }: DirectoryDeps) {
   const { users, sessions } = db.tables
   const byId = db.read
     .select()
@@ -147,17 +147,23 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     }
   }
 
-  /** Marks the e-mail address as verified or not, at the request of an operator or a server. */
+  /**
+   * Marks the e-mail address as verified or not, at the request of an operator or a server. The user can then sign in
+   * with a verified one. Throws `email_taken`.
+   */
   async function setEmailVerified(account: Account, isVerified: boolean) {
-    requireAddress(account)
-    const emailVerifiedAt = isVerified ? now() : null
-    await db.write((tx) => accounts.update(tx, account.id, { emailVerifiedAt }))
+    const email = requireAddress(account)
+    await db.write(async (tx) => {
+      if (isVerified) await accounts.setVerifiedAddress(tx, account.id, email)
+      else await accounts.update(tx, account.id, { emailVerifiedAt: null })
+    })
   }
 }
 
-/** Throws `conflict` for a guest. */
-export function requireAddress({ id, email }: Account) {
-  if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
+/** The user's e-mail address. Throws `conflict` if there is none. */
+export function requireAddress({ id, email }: Account): string {
+  if (email === null) throw new AppError('conflict', `The user ${id} has no e-mail address.`)
+  return email
 }
 
 function summaryOf(account: Account) {

@@ -2,7 +2,7 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import { addressTaken, requireMailbox } from '../email/email-addresses.ts'
+import { requireMailbox } from '../email/email-addresses.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { Accounts } from './accounts.ts'
@@ -73,7 +73,7 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLin
     requireMailbox(email)
     if (mode !== 'invite') throw notByInvitation(mode)
     await db.write(async (tx) => {
-      if (await accounts.findByEmail(tx, email)) throw addressTaken()
+      await accounts.requireFreeAddress(tx, email)
       const token = await oneTimeTokens.issueOpen(tx, 'invitation', email)
       const link = appLink === null ? {} : { link: `${appLink}/invitation?token=${token}` }
       const mail = { mail: 'invitation', to: email, locale, detail: email, ...link } as const

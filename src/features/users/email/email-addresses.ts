@@ -23,7 +23,6 @@ type EmailAddressesDeps = {
   accountSecurity: AccountSecurity
   limits: Limits
   links: MailLinks
-  now: () => Date
 }
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
@@ -39,7 +38,7 @@ const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
 
 /** Verifies and changes e-mail addresses, and sends password resets. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {
-  const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits, now } = deps
+  const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits } = deps
   const { links } = deps
   return {
     sendVerification,
@@ -102,8 +101,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await db.write(async (tx) => {
       await recheckPassword(tx)
       const user = await accounts.find(tx, userId)
-      const holder = await accounts.findByEmail(tx, email)
-      if (holder && holder.id !== userId) throw addressTaken()
+      await accounts.requireFreeAddress(tx, email, userId)
       await sendLink(tx, user, 'change-email', email, ip)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
       // Older apps do not handle this link.
@@ -171,20 +169,12 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   async function confirmAddress(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
     if (email === null || user.email !== email) throw invalidLink()
-    await setAddress(tx, userId, email)
-  }
-
-  /** Gives the user a verified address to sign in with. Throws `email_taken`. */
-  async function setAddress(tx: Tx, userId: string, email: string) {
-    const holder = await accounts.findByEmail(tx, email)
-    if (holder && holder.id !== userId) throw addressTaken()
-    const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
-    await accounts.update(tx, userId, changes)
+    await accounts.setVerifiedAddress(tx, userId, email)
   }
 
   async function replaceAddress(tx: Tx, userId: string, email: string) {
     const user = await accounts.find(tx, userId)
-    await setAddress(tx, userId, email)
+    await accounts.setVerifiedAddress(tx, userId, email)
     // Verification links are kept, but one sent to the old address does not verify the new one.
     await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, user, 'email-changed', { detail: email })
@@ -242,8 +232,4 @@ function invalidLink(): AppError {
     'This link was already used or has expired: request a new one.',
     { denial: { reason: 'unknown_token' } },
   )
-}
-
-export function addressTaken(): AppError {
-  return new AppError('email_taken', 'Another account has this e-mail address.')
 }
