@@ -12,11 +12,11 @@ import {
 } from '../../platform/http/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
-/** RFC 5321 allows 254 characters. The pattern runs in linear time and is only a basic check. */
+/** RFC 5321 allows 254 characters. The pattern runs in linear time and is only a basic check; `＠` and `﹫` mean `@`. */
 const Email = t.String({
   minLength: 3,
   maxLength: 254,
-  pattern: '^[^\\s@\\x00-\\x1f]+@[^\\s@\\x00-\\x1f]+$',
+  pattern: '^[^\\s@＠﹫\\x00-\\x1f]+[@＠﹫][^\\s@＠﹫\\x00-\\x1f]+$',
   error: 'must be an e-mail address',
   description: 'case-insensitive, shown as typed',
   examples: ['ann@example.com'],

@@ -234,3 +234,10 @@ function refresh(app: TestApp, refreshToken: string) {
 function readProfile(app: TestApp, token: string) {
   return app.ask('GET', '/api/user/profile/v1', { token })
 }
+
+test('an address with a full-width @ is the same address', async () => {
+  await using app = await createTestApp()
+  await app.register('ann＠example.com')
+  for (const email of ['ann＠example.com', 'ann@example.com'])
+    expect((await signIn(app, email)).status).toBe(200)
+})

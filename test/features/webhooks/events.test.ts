@@ -190,3 +190,13 @@ function addEndpoint(
 ) {
   return services.webhooks.endpoints.add({ url, events })
 }
+
+test('an account that is deleted twice at once is reported once', async () => {
+  await using app = await createTestApp(ALLOWED)
+  using receiver = startReceiver()
+  await addEndpoint(app, receiver.url, ['user.deleted'])
+  const { accessToken: token } = await app.register()
+  await Promise.all([1, 2].map(() => app.ask('DELETE', '/api/user/profile/v1', { token })))
+  await app.services.webhooks.flush()
+  expect(receiver.received).toHaveLength(1)
+})

@@ -115,7 +115,7 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         // Apple may send it as the string 'true'.
         emailVerified: verified === true || verified === 'true',
         ownsAddress: (provider === 'google' && isText(hd)) || ownsAddress(provider, email),
-        name: isText(payload['name']) ? payload['name'].slice(0, 100) : '',
+        name: isText(payload['name']) ? [...payload['name']].slice(0, 100).join('') : '',
         clientId,
       }
     } catch (error) {
