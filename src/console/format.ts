@@ -99,9 +99,9 @@ export function currencyName(code: string): string {
   return CURRENCIES.of(code) ?? code
 }
 
-/** A guest, told apart by the end of the id: ids of the same day begin alike. */
-export function guestName(id: string): string {
-  return `Guest …${id.slice(-4)}`
+/** A user without a name and an address, told apart by the end of the id: ids of the same day begin alike. */
+export function unnamedUser(id: string): string {
+  return `User …${id.slice(-4)}`
 }
 
 /** `1 file`, `2 files`, `3 deliveries`. */

@@ -1,7 +1,7 @@
 import type { Operators } from '../../features/operators/operators.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, type ReplyOf } from '../api.ts'
-import { guestName } from '../format.ts'
+import { unnamedUser } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -193,5 +193,5 @@ function changesOf({ before, after, names }: Entry) {
 /** The name of a user instead of the id. */
 function withUserName(value: unknown, names: Record<string, string>): unknown {
   if (typeof value !== 'string' || !(value in names)) return value
-  return names[value] || guestName(value)
+  return names[value] || unnamedUser(value)
 }

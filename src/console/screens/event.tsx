@@ -3,7 +3,7 @@ import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
-import { durationName, guestName } from '../format.ts'
+import { durationName, unnamedUser } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { eventName, failureReason } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
@@ -84,7 +84,7 @@ function Summary({ event }: { event: BillingEvent }) {
         {person && (
           <>
             <a href={linkTo(`people/${person.id}/subscription`)}>
-              {person.name || person.email || guestName(person.id)}
+              {person.name || person.email || unnamedUser(person.id)}
             </a>
             {': '}
           </>

@@ -113,19 +113,21 @@ export function OperatorsScreen() {
                         onChange={(chosen) => void changeRole(name, chosen)}
                       />
                       <div class="actions">
-                        <Confirm
-                          label={`Reset sign-in for ${name}`}
-                          shortLabel="Reset sign-in"
-                          verb="Reset sign-in"
-                          isSecondary
-                          run={() => change('operators/reset', { name })}
-                          done={`New link for ${name} created.`}
-                        >
-                          <p>
-                            This removes all passkeys and the password of {name}, and ends all
-                            sessions. You get a new link to send.
-                          </p>
-                        </Confirm>
+                        {name !== me.value?.name && (
+                          <Confirm
+                            label={`Reset sign-in for ${name}`}
+                            shortLabel="Reset sign-in"
+                            verb="Reset sign-in"
+                            isSecondary
+                            run={() => change('operators/reset', { name })}
+                            done={`New link for ${name} created.`}
+                          >
+                            <p>
+                              This removes all passkeys and the password of {name}, and ends all
+                              sessions. You get a new link to send.
+                            </p>
+                          </Confirm>
+                        )}
                         <Confirm
                           label={`Remove ${name}`}
                           shortLabel="Remove operator"

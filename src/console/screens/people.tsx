@@ -1,6 +1,6 @@
 import type { FoundUsers } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { guestName, words } from '../format.ts'
+import { unnamedUser, words } from '../format.ts'
 import { ACCESS, placeName } from '../purchase-words.ts'
 import { filtersIn, linkTo, parts, query } from '../router.ts'
 import { Action, Badge, Empty, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
@@ -24,7 +24,7 @@ const columnsFor = (planNames: Record<string, string>): Column<FoundUser>[] => [
     cell: ({ id, email, name, emailVerified }) => (
       <>
         <a href={linkTo(`people/${id}`)}>
-          <Breakable text={email || guestName(id)} />
+          <Breakable text={email || unnamedUser(id)} />
         </a>
         {email && !emailVerified && (
           <>

@@ -1,7 +1,7 @@
 import type { SupportFacts } from '../../features/billing/admin.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
-import { guestName } from '../format.ts'
+import { unnamedUser } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import {
   claimName,
@@ -77,7 +77,7 @@ export function NoPurchase({ id, onAsked }: { id: string; onAsked: () => Promise
 
 /** Who has a purchase; null if it belongs to no user. */
 export function ownerName({ userId, owner }: FoundPurchase): string | null {
-  return userId && (owner?.name || owner?.email || guestName(userId))
+  return userId && (owner?.name || owner?.email || unnamedUser(userId))
 }
 
 /** A link to the user who has a purchase. */

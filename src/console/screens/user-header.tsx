@@ -3,6 +3,7 @@ import type { Profile } from '../../features/users/profile/service.ts'
 import type { Users } from '../../features/users/users.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
+import { unnamedUser } from '../format.ts'
 import { ACCESS, placeName, storeName } from '../purchase-words.ts'
 import { linkTo } from '../router.ts'
 import { Badge, type Fact, Facts, Sentence, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
@@ -27,11 +28,11 @@ export function UserHeader({ details: { user, account, access, sessions } }: Hea
   const place = placeName(account.platform, account.country)
   return (
     <>
-      <Title>{profile.name || email || 'Guest'}</Title>
+      <Title>{profile.name || email || unnamedUser(user._id)}</Title>
       <section class="glance" aria-label="At a glance">
         <p class="tags">
           {profile.name && email && <span>{email}</span>}
-          {!email && <Badge>Guest</Badge>}
+          {user.loginType === 'guest' && <Badge>Guest</Badge>}
           <Badge tone={tone}>{status}</Badge>
         </p>
         <p class={`sentence ${access.isActive ? tone : 'off'}`}>

@@ -90,7 +90,7 @@ function useScrollToTab(current: string) {
 function Account({ details, reload }: AccountProps) {
   const { user, sessions, identities, passkeys } = details
   const { _id: id, email, profile } = user
-  const displayName = profile.name || email || 'this guest'
+  const displayName = profile.name || email || 'this user'
   const sendAndReload = (path: string) => async () => {
     await send(`people/${id}/${path}`)
     await reload()
@@ -250,7 +250,7 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
     <>
       <Facts
         items={[
-          ['E-mail', email || 'None (guest)'],
+          ['E-mail', email || 'None'],
           ['E-mail verified', email ? verified : '–'],
           ['Name', profile.name || '–'],
           [

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { guestName } from '../format.ts'
+import { unnamedUser } from '../format.ts'
 import { linkTo } from '../router.ts'
 
 type UserLinkProps = {
@@ -18,7 +18,7 @@ export function UserLink({ id, names, tab = '' }: UserLinkProps) {
   if (name === undefined) return <ShortId id={id} />
   return (
     <a href={linkTo(`people/${encodeSegment(id)}${tab}`)} title={id}>
-      <Breakable text={name || guestName(id)} />
+      <Breakable text={name || unnamedUser(id)} />
     </a>
   )
 }

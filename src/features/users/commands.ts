@@ -248,7 +248,7 @@ const userDelete = dataCommand({
   input: readUserArgument,
   risk: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
-    return `This permanently deletes ${email ?? 'the guest'} (${id}) with profile, files and sessions.`
+    return `This permanently deletes ${email ?? 'the user'} (${id}) with profile, files and sessions.`
   },
   work: async ({ users, deleteAccount }: Needs, user: string) => {
     const { id } = await users.directory.find(user)

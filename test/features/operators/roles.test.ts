@@ -117,3 +117,12 @@ test.each(['same-site', 'cross-site'])('refuses reading from a %s page', async (
   const headers = { 'sec-fetch-site': site }
   expect((await ann.ask('GET', 'audit', { headers })).status).toBe(403)
 })
+
+test('owners cannot reset their own sign-in, which would end before they see the link', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app, { name: 'ann' })
+  const { status, json } = await ann.ask('POST', 'operators/reset', { json: { name: 'ann' } })
+  expect([status, json.code]).toEqual([409, 'conflict'])
+  expect(json.message).toContain('homeport operators reset ann')
+  expect((await ann.ask('GET', 'me')).status).toBe(200)
+})
