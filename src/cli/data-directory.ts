@@ -16,8 +16,11 @@ const MIN_START_BYTES = 1024 * 1024
 /** Throws unless `DATA_DIR` holds data that this user may use: only `serve` and `init` create it. */
 export async function requireData(config: Config) {
   const { dataDir, databaseUrl } = config
-  // The database server has the data; the directory holds temporary files only.
-  if (databaseUrl !== null) return
+  if (databaseUrl !== null) {
+    // The database server has the data; the directory holds temporary files only.
+    if (existsSync(dataDir)) await requireOwner(dataDir, (await stat(dataDir)).uid)
+    return
+  }
   const found = await stat(databasePath(config)).catch(async (error) => {
     if (codeOf(error) === 'ENOENT') return null
     throw await asCommandError(error, config)

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Replaces a file so that a power cut leaves either the old or the new content, never part of it. */
@@ -29,6 +29,15 @@ export async function makeFolder(path: string) {
   for (let made = path; made.length >= first.length; made = dirname(made)) {
     await syncPath(dirname(made))
   }
+}
+
+/** The names in a directory, sorted; none if it does not exist. */
+export async function readNames(path: string): Promise<string[]> {
+  const names = await readdir(path).catch((error: { code?: string }) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw error
+  })
+  return names.toSorted()
 }
 
 /** fsync of a file or a directory. */

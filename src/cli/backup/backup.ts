@@ -6,7 +6,7 @@ import { megabytes } from '../../lib/megabytes.ts'
 import type { Services } from '../../server/services.ts'
 import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
-import { lockData, requireData, takeBackupLock } from '../data-directory.ts'
+import { asCommandError, lockData, requireData, takeBackupLock } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { ensureInstallationKey, installationKeys } from '../installation-keys.ts'
 import { readServiceRecord } from '../service/service-record.ts'
@@ -55,7 +55,7 @@ export const backup: LocalCommand = {
     await requireData(config)
     // Only this user may read our files.
     process.umask(0o077)
-    using lock = takeBackupLock(config.dataDir)
+    using lock = await lockBackups(config)
     if (lock === null)
       throw new UsageError('Another backup is running: wait until it has finished.')
     setPriority(LOW_PRIORITY)
@@ -72,6 +72,15 @@ export const backup: LocalCommand = {
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
   },
+}
+
+/** Null while another backup is running. */
+async function lockBackups(config: Config): Promise<Disposable | null> {
+  try {
+    return takeBackupLock(config.dataDir)
+  } catch (error) {
+    throw await asCommandError(error, config)
+  }
 }
 
 /** BACKUP_KEY, or else the key that the service is known to use. */

@@ -38,7 +38,7 @@ type Proof = 'signature' | 'passphrase'
 /** Real secrets are far smaller. */
 const MAX_SECRET_BYTES = 1024 * 1024
 /** The only names allowed in an archive, so that extracting it cannot write any other file. */
-const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
+export const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
 
 /**
  * Extracts an archive into `folder`, and checks every byte, the database and who wrote it. Throws `ArchiveError`, and

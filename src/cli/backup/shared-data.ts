@@ -2,8 +2,8 @@ import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
-import { createFiles } from '../../features/attachments/storage/files.ts'
-import type { OnProgress } from '../../lib/command.ts'
+import { createFiles, type Files } from '../../features/attachments/storage/files.ts'
+import { CommandError, type OnProgress } from '../../lib/command.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide } from '../copy/sides.ts'
@@ -30,6 +30,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   else await copyInto(folder, databaseUrl, config, null)
   if (config.filesUrl) {
     const store = createConfiguredFiles(config, join(dataDir, 'files'))
+    await requireMoved(createFiles(join(dataDir, 'files')), store, dataDir)
     await copyFiles(store, { ...config, filesUrl: null }, join(folder, 'files'), onProgress)
   } else {
     await mkdir(join(dataDir, 'files'), { recursive: true, mode: 0o700 })
@@ -41,6 +42,19 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   async function link(...names: string[]) {
     for (const name of names) await symlink(join(dataDir, name), join(folder, name))
   }
+}
+
+/** Throws when the object store is still empty, so that the backup would lack every attachment. */
+async function requireMoved(local: Files, store: Files, dataDir: string) {
+  if ((await isEmpty(local)) || !(await isEmpty(store))) return
+  throw new CommandError(
+    `The store at FILES_URL is empty, but ${dataDir}/files has attachments: back them up without FILES_URL, or move them with "homeport files copy --to" first.`,
+  )
+}
+
+async function isEmpty(files: Files): Promise<boolean> {
+  for await (const _ of files.list()) return false
+  return true
 }
 
 /**

@@ -1,8 +1,14 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
-import { addPathToErrors, makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
+import {
+  addPathToErrors,
+  makeFolder,
+  readNames,
+  renameDurably,
+  syncPath,
+} from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
@@ -13,6 +19,7 @@ import { programCommand } from '../processes/program-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
 import { unfinishedName } from './backups.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
+import { KNOWN_NAME } from './read-backup.ts'
 
 type BackupOptions = {
   dataDir: string
@@ -132,18 +139,16 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   if (child.exitCode !== 0) throw new ArchiveError((await error).trim())
 }
 
+/** Leaves out working folders, secrets that are still being written, and files that are not ours. */
 async function listSources(dataDir: string, database: string): Promise<Source[]> {
   const sources: Source[] = [{ name: 'homeport.db', path: database }]
-  const prefixes = await readdir(join(dataDir, 'files')).catch(() => [])
-  const folders = [
-    'secrets',
-    ...prefixes.flatMap((prefix) => (prefix === 'tmp' ? [] : [`files/${prefix}`])),
-  ]
-  for (const folder of folders.toSorted()) {
-    for (const name of (await readdir(join(dataDir, folder))).toSorted()) {
-      // Skip a secret that is still being written.
-      if (name.endsWith('.tmp')) continue
-      sources.push({ name: `${folder}/${name}`, path: join(dataDir, folder, name) })
+  const prefixes = await readNames(join(dataDir, 'files'))
+  const folders = ['secrets', ...prefixes.map((prefix) => `files/${prefix}`)]
+  for (const folder of folders.filter((name) => KNOWN_NAME.test(`${name}/x`))) {
+    for (const file of await readNames(join(dataDir, folder))) {
+      const name = `${folder}/${file}`
+      if (!KNOWN_NAME.test(name) || name.endsWith('.tmp')) continue
+      sources.push({ name, path: join(dataDir, name) })
     }
   }
   return sources

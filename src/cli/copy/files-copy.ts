@@ -9,6 +9,7 @@ import { newKey } from '../../lib/ids.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { s3Url } from '../../lib/setting-values.ts'
 import type { LocalCommand } from '../command.ts'
+import { requireData } from '../data-directory.ts'
 import { createProgress } from '../terminal.ts'
 
 export const filesCopy: LocalCommand = {
@@ -26,6 +27,7 @@ export const filesCopy: LocalCommand = {
       throw new UsageError('Choose --to or --from, with an s3:// URL.')
     const filesUrl = s3Url(url)
     if (!filesUrl) throw new UsageError('The URL must be s3://bucket/prefix?endpoint=…&region=….')
+    await requireData(config)
     process.umask(0o077)
     const started = performance.now()
     const folder = join(config.dataDir, 'files')
@@ -33,8 +35,11 @@ export const filesCopy: LocalCommand = {
     const store = { ...config, filesUrl }
     const progress = createProgress()
     const [source, target] = to === undefined ? [store, local] : [local, store]
-    const files = createConfiguredFiles(source, folder)
-    const count = await copyFiles(files, target, folder, progress.show).finally(progress.end)
+    const files = createConfiguredFiles(source, folder, SOURCE)
+    const count = await copyFiles(files, target, folder, progress.show).finally(async () => {
+      progress.end()
+      await rm(join(folder, SOURCE), { recursive: true, force: true })
+    })
     const seconds = Math.round(performance.now() - started) / 1000
     console.log(
       json
@@ -46,7 +51,8 @@ export const filesCopy: LocalCommand = {
 }
 
 const CONCURRENCY = 8
-/** The folder for files that are read back from a store. */
+/** The folders of caches for files that are read from a store, and back from it. */
+const SOURCE = 'source'
 const COMPARED = 'compared'
 
 /**
@@ -61,7 +67,11 @@ export async function copyFiles(
   onProgress: OnProgress,
 ): Promise<{ copied: number; there: number }> {
   const work = join(folder, 'tmp')
-  const target = createConfiguredFiles(to, folder)
+  const removeCopies = () => rm(join(folder, COMPARED), { recursive: true, force: true })
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.defer(removeCopies)
+  const openTarget = () => createConfiguredFiles({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
+  const target = openTarget()
   await mkdir(work, { recursive: true, mode: 0o700 })
   const keys = await keysOf(from)
   const there = new Set(await keysOf(target))
@@ -70,14 +80,14 @@ export async function copyFiles(
     const path = await fetchCopy(from, key, work)
     if (path !== null) await target.keep(path, key)
   })
-  // Without a cache, so that files are read from the store and not from this disk.
-  await rm(join(folder, COMPARED), { recursive: true, force: true })
-  const kept = createConfiguredFiles({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
+  // Files are read from the store, not from this disk.
+  await removeCopies()
+  const kept = openTarget()
   await forEachKey(keys, 'Comparing', onProgress, async (key) => {
     const wanted = await hashOfKey(from, key)
     if (wanted !== null && (await hashOfKey(kept, key)) !== wanted)
       throw new CommandError(`The copy of ${key} differs: remove it and copy again.`)
-  }).finally(() => rm(join(folder, COMPARED), { recursive: true, force: true }))
+  })
   return { copied: missing.length, there: keys.length - missing.length }
 }
 

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import {
@@ -12,7 +13,7 @@ import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { isServing } from '../command-socket.ts'
-import { describeWritableFolders } from '../data-directory.ts'
+import { asCommandError, describeWritableFolders } from '../data-directory.ts'
 import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { checkBackup } from './backup-check.ts'
@@ -81,6 +82,11 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function folders() {
+    const error = await access(dataDir, constants.W_OK).catch((reason) => reason)
+    if (error) {
+      const { message } = (await asCommandError(error, config)) as Error
+      return failed('cannot be written to', message)
+    }
     const [sentence] = describeWritableFolders(config)
     return sentence === undefined
       ? ok('not writable by other users')

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFiles } from '../../../src/features/attachments/storage/files.ts'
 import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
 import { AppError } from '../../../src/lib/errors.ts'
+import { newKey } from '../../../src/lib/ids.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
@@ -100,3 +105,20 @@ async function store({ services: { db }, clock }: TestApp, userId: string, key: 
   await db.write(async (tx) => void (await tx.insert(db.tables.attachments).values(row)))
   return row
 }
+
+test('a variant that is removed and made again during a backup can be read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-files-'))
+  const files = createFiles(folder)
+  await files.holdRemovals(60_000)
+  const key = `${newKey()}.w64.webp`
+  for (const content of ['first', 'second']) {
+    const path = join(folder, content)
+    await Bun.write(path, content)
+    await files.keep(path, key)
+    if (content === 'first') await files.remove(key)
+  }
+  expect(await (await files.open(key))?.file.text()).toBe('second')
+  await files.holdRemovals(0)
+  expect(await files.open(key)).not.toBeNull()
+  await rm(folder, { recursive: true })
+})

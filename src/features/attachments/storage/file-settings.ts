@@ -3,7 +3,7 @@ import { isSecureInTransit } from '../../../lib/setting-values.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import type { Platform } from '../../../platform/feature.ts'
 import { createDiskSpace } from './disk-space.ts'
-import { createFiles, type Files } from './files.ts'
+import { CACHE_FOLDER, createFiles, type Files } from './files.ts'
 import { createS3Client } from './s3-client.ts'
 import { createS3Files } from './s3-files.ts'
 
@@ -23,7 +23,7 @@ export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl
 export function createConfiguredFiles(
   config: FileSettings,
   folder: string,
-  cache = 'cache',
+  cache = CACHE_FOLDER,
   space = createDiskSpace(folder, config.minFreeBytes),
 ): Files {
   const { filesUrl, s3, filesCacheBytes: cacheBytes } = config

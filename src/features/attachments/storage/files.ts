@@ -1,8 +1,8 @@
 import { lstatSync } from 'node:fs'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BunFile } from 'bun'
-import { makeFolder, renameDurably, syncPath } from '../../../lib/durable-file.ts'
+import { makeFolder, readNames, renameDurably, syncPath } from '../../../lib/durable-file.ts'
 
 /** The storage of attachments: the local disk or S3. */
 export type Files = {
@@ -17,12 +17,14 @@ export type Files = {
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
-  /** Deletes cached copies whose keys `filterStored` leaves out: another instance removed the files. */
+  /** Deletes cached copies whose keys `filterStored` leaves out: another instance removed the files. All without a store. */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
   /** Throws `unavailable` unless files can be read and stored. */
   probe: () => Promise<void>
 }
 
+/** In the folder of the files: copies of those that are in an object store. */
+export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
 /**
@@ -34,14 +36,16 @@ const READ_START_DELAY_MS = 20
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   let heldUntil = 0
-  const noOp = async () => {}
-  return { keep, open, remove, holdRemovals, list, sweepCopies: noOp, probe: noOp }
+  const probe = async () => {}
+  return { keep, open, remove, holdRemovals, list, sweepCopies, probe }
 
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)
     await syncPath(temporaryPath)
     await makeFolder(dirname(path))
     await renameDurably(temporaryPath, path)
+    // A variant that was removed during a backup may be made again.
+    hidden.delete(key)
   }
 
   /**
@@ -82,14 +86,19 @@ export function createFiles(folder: string): Files {
   }
 
   async function* list() {
-    for (const prefix of (await readdir(folder).catch(() => [])).toSorted()) {
+    for (const prefix of await readNames(folder)) {
       // Longer names are working folders.
       if (prefix.length !== 1) continue
-      for (const key of (await readdir(join(folder, prefix)).catch(() => [])).toSorted()) {
+      for (const key of await readNames(join(folder, prefix))) {
         const stats = await stat(pathOf(key)).catch(() => null)
         if (stats) yield { key, storedAt: stats.mtime }
       }
     }
+  }
+
+  /** Deletes the cache of an object store that was used before. */
+  async function sweepCopies() {
+    await rm(join(folder, CACHE_FOLDER), { recursive: true, force: true })
   }
 
   function pathOf(key: string): string {

@@ -36,6 +36,8 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
     await client.put(key, temporaryPath)
     await syncPath(temporaryPath)
     cache.add(temporaryPath, key)
+    // A variant that was removed during a backup may be made again.
+    hidden.delete(key)
   }
 
   /** Parallel requests for a key share one download. */
