@@ -194,7 +194,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     alerts,
   ]
   type Services = Intersection<(typeof parts)[number]['services']>
-  const services = Object.assign({}, ...parts.map((part) => part.services)) as Services
+  const services = merge<unknown>(parts.map((part) => part.services)) as Services
   return { parts: parts as FeatureParts[], services }
 }
 
@@ -245,7 +245,11 @@ export const serverTags = merge(declared.map((feature) => feature.serverTags))
 export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])
 
 function merge<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {
-  return Object.assign({}, ...records)
+  const entries = records.flatMap((record) => Object.entries(record ?? {}))
+  const merged = Object.fromEntries(entries)
+  if (Object.keys(merged).length < entries.length)
+    throw new Error('two features declare the same name')
+  return merged
 }
 
 /** The intersection of all members of a union. */

@@ -10,7 +10,7 @@ import type { Usage } from './usage.ts'
 type AttachmentsAdminDeps = {
   attachments: Attachments
   listing: Listing
-  usage: Usage
+  fileUsage: Usage
 } & Pick<ConsoleContext, 'record' | 'baseUrlOf' | 'exportCsv' | 'namesOf'>
 
 const PAGE_SIZE = 50
@@ -22,7 +22,7 @@ const FileParams = closedObject({
 
 /** Users' files, and the users who store the most. */
 export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
-  const { attachments, listing, usage, baseUrlOf, record, exportCsv, namesOf } = deps
+  const { attachments, listing, fileUsage, baseUrlOf, record, exportCsv, namesOf } = deps
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API })
     .get('/files', async () => data(await readUsage()), allow('reader'))
     .get(
@@ -88,7 +88,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
 
   /** The storage used, with the names of the largest users. */
   async function readUsage() {
-    const used = await usage.read()
+    const used = await fileUsage.read()
     return used && { ...used, names: await namesOf(used.largest.map(({ userId }) => userId)) }
   }
 }

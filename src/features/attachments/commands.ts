@@ -3,12 +3,14 @@ import { megabytes } from '../../lib/megabytes.ts'
 import type { Attachments } from './service.ts'
 import type { Usage } from './usage.ts'
 
-type Needs = { attachments: Attachments; usage: Usage }
+type UserIdOf = (email: string) => Promise<string | null>
+
+type Needs = { attachments: Attachments; fileUsage: Usage; userIdOf: UserIdOf }
 
 const filesUsage = dataCommand({
   name: 'files usage',
   summary: 'Show the size of attachments by type, and the users who store the most',
-  work: ({ usage }: Needs) => usage.count(),
+  work: ({ fileUsage }: Needs) => fileUsage.count(),
   print: ({ types, largest }) =>
     [
       ...types.map(({ type, files, bytes }) => `${type}\t${files} files\t${megabytes(bytes)}`),
@@ -21,19 +23,21 @@ const filesUsage = dataCommand({
 const filesDelete = dataCommand({
   name: 'files delete',
   summary: 'Delete a user’s file by its key',
-  arguments: '<user-id> <key>',
-  input: ([userId = '', key = '']) => ({ userId, key }),
-  risk: async ({ attachments }: Needs, { userId, key }) => {
+  arguments: '<id-or-email> <key>',
+  input: ([user = '', key = '']) => ({ user, key }),
+  risk: async ({ attachments, userIdOf }: Needs, { user, key }) => {
+    const userId = (await userIdOf(user)) ?? user
     const { fileName } = await attachments.describe(userId, key, '')
     return `This permanently deletes ${fileName} of ${userId}.`
   },
-  work: async ({ attachments }: Needs, { userId, key }) => {
+  work: async ({ attachments, userIdOf }: Needs, { user, key }) => {
+    const userId = (await userIdOf(user)) ?? user
     await attachments.remove(userId, key)
-    return { deleted: key }
+    return { deleted: key, userId }
   },
   print: ({ deleted }) => `Deleted ${deleted}.`,
   changes: ({ deleted }) => ({ key: deleted }),
-  target: (_outcome, { userId }) => userId,
+  target: ({ userId }) => userId,
 })
 
 export const attachmentCommands = [filesUsage, filesDelete]

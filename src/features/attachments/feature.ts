@@ -82,7 +82,7 @@ export const attachmentsFeature = {
       space,
       admitUpload: createAdmission(),
       orphans: createOrphans({ ...platform, files, isBeingStored: attachments.isBeingStored }),
-      usage: createUsage({ db, now, log }),
+      fileUsage: createUsage({ db, now, log }),
     }
     return {
       services,

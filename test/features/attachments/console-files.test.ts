@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
@@ -51,3 +52,13 @@ async function uploadFile(app: TestApp, type: string) {
   const { json } = await app.ask('POST', path, { token, body, headers })
   return { user, key: json.response[0].key as string }
 }
+
+test('commands show what is stored, and delete a file by its owner’s address', async () => {
+  await using app = await createTestApp()
+  const { user, key } = await uploadFile(app, 'supportTicket')
+  const { printed } = await typeCommand(app, 'files usage')
+  expect(printed).toContain('supportTicket\t1 files')
+  expect(printed).toContain(user._id)
+  await typeCommand(app, 'files delete', [user.email, key])
+  expect((await typeCommand(app, 'files usage')).printed).not.toContain(user._id)
+})
