@@ -67,8 +67,14 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     })
   }
 
+  /** Leaves out metrics that cannot be read now, for example during an outage of the database. */
   async function render() {
-    return { text: await registry.metrics(), contentType: registry.contentType }
+    const names = registry.getMetricsAsArray().map(({ name }) => name)
+    const texts = await Promise.all(
+      names.map((name) => registry.getSingleMetricAsString(name).catch(() => [])),
+    )
+    const text = `${texts.flat().join('\n\n')}\n`
+    return { text, contentType: registry.contentType }
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createMetrics } from '../../../src/lib/metrics.ts'
 import { createTestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 
@@ -101,3 +102,16 @@ async function metricsOf(app: Awaited<ReturnType<typeof createTestApp>>): Promis
   const text = reply.text.replaceAll(/homeport_instance="[^"]*",?/g, '')
   return text.replaceAll(',}', '}').replaceAll('{}', '')
 }
+
+test('a metric that cannot be read is left out, and the others are there', async () => {
+  const fail = async () => {
+    throw new Error('the database is unavailable')
+  }
+  const metrics = createMetrics([
+    { name: 'homeport_lost', help: 'Lost', read: fail },
+    { name: 'homeport_kept', help: 'Kept', read: () => 7 },
+  ])
+  const { text } = await metrics.render()
+  expect(text).toContain('homeport_kept 7\n')
+  expect(text).not.toContain('homeport_lost')
+})
