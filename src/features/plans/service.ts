@@ -116,10 +116,12 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     const taken = new Set((await tx.select({ id: plans.id }).from(plans)).map(({ id }) => id))
     for (const [position, { _id, code, ...fields }] of imports.entries()) {
       const changes = { position, fields, archivedAt: null }
+      // The code identifies a plan. A plan whose id another plan already has gets a new id.
+      const id = _id && !taken.has(_id) ? _id : newId()
+      taken.add(id)
       await tx
         .insert(plans)
-        // The code identifies a plan. A plan whose id another plan already has gets a new id.
-        .values({ id: _id && !taken.has(_id) ? _id : newId(), code, ...changes })
+        .values({ id, code, ...changes })
         .onConflictDoUpdate({ target: plans.code, set: changes })
     }
     const onSale = await tx.select({ code: plans.code }).from(plans).where(isNull(plans.archivedAt))

@@ -66,6 +66,15 @@ test('imports plans with a note, archives them, and rolls back', async () => {
   expect(await plans.list()).toEqual(first)
 })
 
+test('two imported plans with the same id become two plans', async () => {
+  await using app = await createTestApp()
+  const [first] = await app.services.plans.list()
+  const copies = ['a', 'b'].map((code) => ({ ...first, code, _id: 'plan-of-another-server' }))
+  await typeCommand(app, 'plans import', [await writeImport(app, JSON.stringify(copies))])
+  const ids = (await app.services.plans.list()).map(({ _id }) => _id)
+  expect(new Set(ids).size).toBe(2)
+})
+
 test('imports FAQs with a note and rolls back', async () => {
   await using app = await createTestApp()
   const { content } = app.services
