@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readAppLinks } from './lib/app-link-settings.ts'
+import { incompleteVariables } from './lib/environment-file.ts'
 import { isCurrency } from './lib/locale.ts'
 import { readLog } from './lib/log-settings.ts'
 import {
@@ -53,21 +54,26 @@ export function readConfig(
 ) {
   const reader = createSettingsReader((name) => flags[name] ?? environment[name] ?? defaults[name])
   const settings = readSettings(reader)
-  const unread = environment === process.env ? faultOfEnvFile() : []
-  const faults = [...unread, ...reader.faults, ...contradictionsIn(settings)]
+  const ofFile = environment === process.env ? faultsOfEnvFile(reader.names) : []
+  const faults = [...ofFile, ...reader.faults, ...contradictionsIn(settings)]
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), reader.names)
   return { ...settings, logColors: !environment['NO_COLOR'], misspelled }
 }
 
-/** Bun has read `.env` before we start, and ignores one that it cannot read. */
-function faultOfEnvFile(): string[] {
+/** Bun has read `.env` before we start. It ignores one that it cannot read, and replaces unknown variables with nothing. */
+function faultsOfEnvFile(names: string[]): string[] {
   const path = resolve('.env')
   // In a folder that this user may not enter, we cannot know whether there is one.
   if (!existsSync(path)) return []
   try {
-    accessSync(path, constants.R_OK)
-    return []
+    const incomplete = incompleteVariables(readFileSync(path, 'utf8'), process.env)
+    return incomplete
+      .filter((name) => names.includes(name))
+      .map(
+        (name) =>
+          `${name} in ${path} has a "$" before a name that is no variable, so that part is lost: write "\\$"`,
+      )
   } catch {
     return [`${path} cannot be read: change its owner or its mode, or remove it.`]
   }
@@ -260,11 +266,16 @@ function readBackups({ optional, path, integer }: SettingsReader) {
 
 /** Errors for settings that are each valid but contradict one another. */
 function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
-  const { consolePort, port, ratesProvider, ratesApiKey, tlsCert, tlsKey, webhookTokens } = settings
+  const { consolePort, port, httpPort, ratesProvider, ratesApiKey, tlsCert, tlsKey } = settings
+  const { webhookTokens } = settings
   const faults: [isFault: boolean, message: string][] = [
     [
       consolePort !== null && consolePort === port,
       'CONSOLE_PORT must differ from PORT: unset it to serve the console on the same port',
+    ],
+    [
+      settings.isTls && httpPort !== null && [port, consolePort].includes(httpPort),
+      'HTTP_PORT must differ from PORT and CONSOLE_PORT',
     ],
     [
       ratesProvider === 'openexchangerates' && ratesApiKey === null,

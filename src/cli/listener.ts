@@ -54,7 +54,8 @@ export function createListener(config: Config, log: Log) {
 
   /** Throws `CommandError` when `open` would fail, or would share the port with another program. */
   function probe() {
-    tryToListen(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
+    const plain = { port, hostname: host, fetch: () => new Response() }
+    tryToListen(() => Bun.serve(plain).stop(true), { host, port, name: MAIN_PORT })
   }
 
   /** Accepts requests, but does not answer them until `open`. */
@@ -64,28 +65,34 @@ export function createListener(config: Config, log: Log) {
       server.timeout(request, MAX_IDLE_SECONDS)
       return socket.answer(async () => (await firstApp).fetch(request), request)
     }
-    tryToListen(() => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch })))
+    const start = () => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch }))
+    tryToListen(start, { host, port, name: MAIN_PORT })
   }
 
   /** Answers requests, over TLS with a `certificate`. Throws `CommandError` when it cannot listen. */
   function open(services: Services, certificate: Certificate | null): Bun.Server<unknown> {
     const before = [...sockets]
     const app = createApp(services)
-    const server = serve('app', app, optionsWith(certificate))
+    const server = serve('app', app, optionsWith(certificate), MAIN_PORT)
     if (config.console && config.consolePort !== null) {
       const options = { ...optionsWith(certificate), port: config.consolePort }
-      serve('console', createConsoleApp(services), options)
+      serve('console', createConsoleApp(services), options, 'CONSOLE_PORT')
     }
     resolveFirstApp(app)
     for (const socket of before) socket.retire(() => sockets.delete(socket))
     return server
   }
 
-  function serve(target: Target, app: AnyElysia, options: ReturnType<typeof optionsWith>) {
+  function serve(
+    target: Target,
+    app: AnyElysia,
+    options: ReturnType<typeof optionsWith>,
+    name: string,
+  ) {
     const socket = addSocket(target)
     app.wrap((next) => (request: Request) => socket.answer(next as never, request))
     const start = () => app.listen(options).server as Bun.Server<unknown>
-    const server = tryToListen(() => socket.open(start), options.port)
+    const server = tryToListen(() => socket.open(start), { host, port: options.port, name })
     handlers.set(target, (request) => app.fetch(request))
     return server
   }
@@ -118,15 +125,6 @@ export function createListener(config: Config, log: Log) {
         log.error({ err: error }, 'request failed')
         return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
       },
-    }
-  }
-
-  function tryToListen<T>(listen: () => T, at = port): T {
-    try {
-      return listen()
-    } catch (error) {
-      const reason = describeListenError((error as { code?: string }).code, { host, port: at })
-      throw new CommandError(reason, { cause: error })
     }
   }
 
@@ -182,15 +180,30 @@ async function until(isDone: () => boolean, limit: number, poll = POLL_MS) {
   while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
 
-function describeListenError(
-  code: string | undefined,
-  { host, port }: Pick<Config, 'host' | 'port'>,
-): string {
-  if (code === 'EADDRINUSE') {
-    return `Port ${port} is in use: choose another one with PORT or --port.`
+/** What sets the main port. */
+const MAIN_PORT = 'PORT or --port'
+
+type Place = {
+  host: string
+  port: number
+  /** What sets the port. */
+  name: string
+}
+
+/** Throws `CommandError` when `listen` cannot listen. */
+export function tryToListen<T>(listen: () => T, place: Place): T {
+  try {
+    return listen()
+  } catch (error) {
+    const reason = describeListenError((error as { code?: string }).code, place)
+    throw new CommandError(reason, { cause: error })
   }
+}
+
+function describeListenError(code: string | undefined, { host, port, name }: Place): string {
+  if (code === 'EADDRINUSE') return `Port ${port} is in use: choose another one with ${name}.`
   if (code === 'EACCES') {
-    return `This user may not listen on port ${port}: choose one above 1023 with PORT or --port, or give the service the capability CAP_NET_BIND_SERVICE.`
+    return `This user may not listen on port ${port}: choose one above 1023 with ${name}, or give the service the capability CAP_NET_BIND_SERVICE.`
   }
   return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or 0.0.0.0 for all.`
 }

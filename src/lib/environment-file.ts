@@ -14,3 +14,18 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
   }
   return found
 }
+
+const LINE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*)$/gm
+const REFERENCE = /(?<!\\)\$(?:\{(\w+)\}|(\w+))/g
+
+/** The variables of a `.env` file that refer to a variable which is not in `environment`. */
+export function incompleteVariables(
+  text: string,
+  environment: Record<string, string | undefined>,
+): string[] {
+  return [...text.matchAll(LINE)].flatMap(([, name = '', value = '']) => {
+    const content = /^['"`]/.test(value) ? value : value.replace(/\s#.*/, '')
+    const referred = [...content.matchAll(REFERENCE)].map(([, braced, plain]) => braced ?? plain)
+    return referred.every((other) => environment[other ?? ''] !== undefined) ? [] : [name]
+  })
+}

@@ -129,6 +129,14 @@ asRoot(
   30_000,
 )
 
+test('refuses a .env file in which a part of a value would be lost', async () => {
+  await using homeport = await installExecutable()
+  await Bun.write(join(homeport.folder, '.env'), 'BACKUP_KEY=correct$horse-battery\n')
+  const { exitCode, stderr } = await homeport.run(['serve'])
+  expect([exitCode, stderr]).toEqual([78, expect.stringMatching(/BACKUP_KEY in .*: write "\\\$"/)])
+  expect(stderr).not.toContain('horse')
+}, 30_000)
+
 /** Runs a command as a user without rights, for at most five seconds. */
 function spawnAsNobody({ folder }: { folder: string }, args: string[]) {
   return Bun.spawn([join(folder, 'homeport'), ...args], {

@@ -50,6 +50,27 @@ test('TLS_DOMAINS obtains a certificate through ACME and serves it; plain HTTP r
   expect((await waitForCertificate(port, acme.root)).serial).toBe(served.serial)
   expect([acme.state.issued, acme.state.accounts]).toEqual([1, 1])
   await again.stop()
+
+  // It serves the former names until there is a certificate for the new ones.
+  acme.state.failing = true
+  const names = { TLS_DOMAINS: `${DOMAIN},new.example.com` }
+  const more = await homeport.launch({ ...env, ...names, PORT: String(port) })
+  expect((await waitForCertificate(port, acme.root)).serial).toBe(served.serial)
+  await homeport.waitForLogLine('no certificate could be obtained')
+  expect(await ask(port, acme.root, '/ready')).toMatchObject({ certificate: 'failing' })
+  await more.stop()
+
+  using _taken = Bun.serve({ port: httpPort, hostname: '127.0.0.1', fetch: () => new Response() })
+  const busy = await homeport.run(['serve'], { ...env, PORT: String(port) })
+  expect([busy.exitCode, busy.stderr]).toEqual([
+    1,
+    `Port ${httpPort} is in use: choose another one with HTTP_PORT.\n`,
+  ])
+  const same = await homeport.run(['serve'], { ...env, PORT: String(httpPort) })
+  expect([same.exitCode, same.stderr]).toEqual([
+    78,
+    expect.stringContaining('HTTP_PORT must differ from PORT'),
+  ])
 }, 30_000)
 
 test('without a certificate authority nothing is served unencrypted; /ready and the log report it', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { parseEnvironmentFile } from '../../src/lib/environment-file.ts'
+import { incompleteVariables, parseEnvironmentFile } from '../../src/lib/environment-file.ts'
 
 // The rules of systemd.exec(5), EnvironmentFile=.
 test.each([
@@ -15,4 +15,19 @@ test.each([
   ['A=1\nA=2\nexport B=3\n1C=4', { A: '2' }],
 ] as [string, Record<string, string>][])('reads %j as systemd does', (text, variables) => {
   expect(parseEnvironmentFile(text)).toEqual(variables)
+})
+
+test.each([
+  ['A=pass$word', ['A']],
+  [`export A="x\${other}"`, ['A']],
+  ["A='x$1'", ['A']],
+  ['A=$$word\nB=ok', ['A']],
+  ['A=$HOST/path', []],
+  ['A=pass\\$word', []],
+  [`A=\${word:-default}`, []],
+  ['A=1 # costs $word', []],
+  ['# A=$word', []],
+  ['A=5$ B', []],
+])('finds out whether Bun loses a part of %j', (text, names) => {
+  expect(incompleteVariables(text, { HOST: 'example.com' })).toEqual(names)
 })

@@ -23,11 +23,12 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   const paths = { cert: join(folder, 'certificate.json'), account: join(folder, 'account.pem') }
   return { load, obtain }
 
-  /** The stored certificate; null when there is none for exactly these domains. */
-  async function load(): Promise<Certificate | null> {
+  /** The stored certificate, and whether it is for exactly these domains; null when there is none. */
+  async function load(): Promise<{ certificate: Certificate; isForDomains: boolean } | null> {
     try {
       const [cert = '', key = '', names] = JSON.parse(await readFile(paths.cert, 'utf8'))
-      return String(names) === String(domains) ? parseCertificate(cert, key) : null
+      const isForDomains = String(names) === String(domains)
+      return { certificate: parseCertificate(cert, key), isForDomains }
     } catch {
       return null
     }

@@ -47,10 +47,15 @@ export function keepCertificate({
   }
 
   async function run() {
-    current = await acme.load()
+    const stored = await acme.load()
+    current = stored?.certificate ?? null
+    // One for other names is still better than none.
+    let isForDomains = stored?.isForDomains ?? false
     if (current) use(current)
     while (!stopping.signal.aborted) {
-      if (current === null || isDue(current)) current = (await obtain()) ?? current
+      const obtained = current && isForDomains && !isDue(current) ? null : await obtain()
+      current = obtained ?? current
+      isForDomains ||= obtained !== null
       const retry = waits.retries[Math.min(failures, waits.retries.length) - 1]
       await pause(retry ?? waits.check, stopping.signal)
     }

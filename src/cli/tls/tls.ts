@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
+import { tryToListen } from '../listener.ts'
 import { createAcme } from './acme.ts'
 import type { Certificate } from './certificate.ts'
 import { serveHttpPort } from './http-port.ts'
@@ -16,7 +17,7 @@ export type Tls = {
 
 /**
  * Passes the certificate to `use` as soon as there is one, and after each renewal. Returns null when TLS is off. Throws
- * `ConfigError` when the operator's own certificate cannot be used.
+ * `ConfigError` when the operator's own certificate cannot be used, and `CommandError` when it cannot listen.
  */
 export async function startTls(
   config: Config,
@@ -27,9 +28,13 @@ export async function startTls(
   if (cert === null && domains.length === 0) return null
   await using stack = new AsyncDisposableStack()
   const challenges = new Map<string, string>()
-  if (httpPort !== null && domains.length > 0) {
+  if (httpPort !== null) {
     const plain = { hostname: host, port: httpPort, domains, httpsPort: port, challenges }
-    const server = serveHttpPort(plain)
+    const server = tryToListen(() => serveHttpPort(plain), {
+      host,
+      port: httpPort,
+      name: 'HTTP_PORT',
+    })
     stack.defer(() => server.stop())
   }
   let isFailing: () => boolean
@@ -59,7 +64,7 @@ export async function startTls(
 export async function loadCertificate(config: Config): Promise<Certificate | null> {
   const { tlsCert: cert, tlsKey: key } = config
   if (cert !== null && key !== null) return readOwnCertificate({ cert, key })
-  return acmeOf(config, new Map()).load()
+  return (await acmeOf(config, new Map()).load())?.certificate ?? null
 }
 
 function acmeOf({ dataDir, acmeUrl, tlsDomains }: Config, challenges: Map<string, string>) {
