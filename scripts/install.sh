@@ -55,8 +55,7 @@ if [ -z "$line" ]; then refuse "The release has no executable for $platform."; f
 file=${line##* }
 fetch "$file"
 
-cd "$folder"
-if ! echo "$line" | $check >/dev/null 2>&1; then refuse "$file does not match SHA256SUMS."; fi
-chmod 755 "$file"
-mv "$file" "$prefix/homeport"
+if ! (cd "$folder" && echo "$line" | $check >/dev/null 2>&1); then refuse "$file does not match SHA256SUMS."; fi
+chmod 755 "$folder/$file"
+mv "$folder/$file" "$prefix/homeport"
 "$prefix/homeport" version

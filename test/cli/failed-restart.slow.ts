@@ -1,6 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { restartServer } from '../../src/cli/service/restart.ts'
+import { readConfig } from '../../src/config.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
 
@@ -63,6 +65,21 @@ test('a restart with a file that is not a program fails, and the old process kee
     1,
     expect.stringContaining(`The old one (process ${server.process.pid}) keeps serving`),
   ])
+  expect(await server.stop()).toBe(0)
+}, 30_000)
+
+test('an upgrade ends a new process that is not serving in time, and the old one keeps serving', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const file = join(homeport.folder, 'homeport')
+  await rename(file, `${file}.old`)
+  const takeOver = `curl -s --unix-socket data/homeport.sock -d '{"pid":'$$'}' http://localhost/server%20hand-over`
+  await Bun.write(file, `#!/bin/sh\n${takeOver}\nexec sleep 60\n`)
+  await chmod(file, 0o755)
+  const environment = { ...homeport.environment, DATA_DIR: join(homeport.folder, 'data') }
+  const restarted = restartServer(readConfig({}, environment), 1_000)
+  await expect(restarted).rejects.toThrow(`process ${server.process.pid}) is serving again`)
+  expect((await deliver(server, 'E1')).status).toBe(200)
   expect(await server.stop()).toBe(0)
 }, 30_000)
 

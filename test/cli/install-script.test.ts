@@ -82,6 +82,13 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
   await rm(prefix, { recursive: true })
 })
 
+test('the install script installs into a relative directory', async () => {
+  await using releases = await publish(newReleaseKey())
+  const { exitCode, output } = await install(releases, {}, '.')
+  expect([exitCode, output]).toEqual([0, '9.0.0\n'])
+  expect(await readdir(releases.folder)).toContain('homeport')
+})
+
 test('the install script fails without a release key', async () => {
   await using releases = await publish(null)
   const { exitCode, errorOutput } = await install(releases)
@@ -109,7 +116,12 @@ async function install(releases: Releases, env: Record<string, string> = {}, int
   const path = process.env['PATH'] ?? ''
   const environment = { PATH: path, PREFIX: prefix, CURL_CA_BUNDLE: releases.authority, ...env }
   const command = ['/bin/sh', join(releases.folder, 'install.sh'), env['URL'] ?? releases.url]
-  const script = Bun.spawn(command, { env: environment, stdout: 'pipe', stderr: 'pipe' })
+  const script = Bun.spawn(command, {
+    cwd: releases.folder,
+    env: environment,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   const [output, errorOutput] = [await script.stdout.text(), await script.stderr.text()]
   return { prefix, output, errorOutput, exitCode: await script.exited }
 }

@@ -95,12 +95,12 @@ onSqlite('the snapshot is a file')(
     const dataDir = join(homeport.folder, 'data')
     const server = await homeport.start()
     await deliver(server, 'E1')
-    // Waits until the old server has closed the database, creates a migration's snapshot, overwrites
-    // the database, and crashes.
+    // Waits for the old server to close the database, creates a migration's snapshot, overwrites the
+    // database, and crashes.
     const crashingServe = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
-while [ -s data/homeport.db-wal ]; do sleep 0.02; done
+for wait in $(seq 100); do [ -s data/homeport.db-wal ] && sleep 0.02; done
 mkdir -p data/snapshots
-cp data/homeport.db data/snapshots/before-migration-99-$(date +%s%3N).db
+./homeport.previous copy-database data/homeport.db data/snapshots/before-migration-99-$(date +%s%3N).db
 printf 'broken' > data/homeport.db
 exit 7`
     await Bun.write(

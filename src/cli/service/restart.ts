@@ -7,6 +7,8 @@ import { findServer, isAlive, RESTART } from './handover.ts'
 /** Migrating a large database takes a while. */
 const TIMEOUT_MS = 120_000
 const RETRY_MS = 50
+/** How long the old process may take to serve again. */
+const FALLBACK_MS = 60_000
 
 export const restart: LocalCommand = {
   name: 'restart',
@@ -20,14 +22,22 @@ export const restart: LocalCommand = {
   },
 }
 
-/** Restarts the server with the installed executable and waits until it serves. Throws when it does not. */
-export async function restartServer(config: Config): Promise<{ pid: number }> {
+/**
+ * Restarts the server with the installed executable and waits until it serves. Throws when it does not. With `endAfter`,
+ * in ms, a new process that is not serving by then is ended.
+ */
+export async function restartServer(
+  config: Config,
+  endAfter: number | null = null,
+): Promise<{ pid: number }> {
   const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
   if (answer === null) throw new CommandError(`No server is running on ${config.dataDir}.`)
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
-  for (let waited = 0; waited < TIMEOUT_MS && isWaiting(); waited += RETRY_MS) {
+  const limit = endAfter === null ? TIMEOUT_MS : endAfter + FALLBACK_MS
+  for (let waited = 0; waited < limit && isWaiting(); waited += RETRY_MS) {
+    if (endAfter !== null && waited >= endAfter && isAlive(pid)) process.kill(pid, 'SIGKILL')
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }

@@ -3,6 +3,7 @@ import { link, rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { BUILD } from '../../version.ts'
 import type { LocalCommand } from '../command.ts'
@@ -16,6 +17,9 @@ import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_UNIT } from './service.ts'
 import { dataDirOf } from './unit.ts'
+
+/** As in the systemd unit. A new version that is not serving by then is ended before it is rolled back. */
+const START_TIMEOUT_MS = 15 * MINUTE_MS
 
 export const upgrade: LocalCommand = {
   name: 'upgrade',
@@ -90,7 +94,7 @@ async function restartIfRunning(config: Config): Promise<string | null> {
     return exitCode === 0 ? null : stderr.toString().trim()
   }
   if (!(await isServing(config))) return null
-  return restartServer(config).then(
+  return restartServer(config, START_TIMEOUT_MS).then(
     () => null,
     (error: Error) => error.message,
   )
