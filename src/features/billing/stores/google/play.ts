@@ -104,7 +104,12 @@ export function createPlay(deps: PlayDeps) {
     const urgency = isWaiting ? URGENCY.waiting : URGENCY.changed
     // Until Google has replied, a notification is more reliable than what the app submitted.
     const isConfirmed = known !== null && known.items.length > 0
-    await purchases.enqueue(tx, isConfirmed ? known : { packageName, ...changed }, urgency)
+    const confirmed = isConfirmed ? known : { packageName }
+    await purchases.enqueue(
+      tx,
+      { ...changed, ...confirmed, purchaseToken: changed.purchaseToken },
+      urgency,
+    )
     if (known && order) await voided.record(tx, known, order)
   }
 

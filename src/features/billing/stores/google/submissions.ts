@@ -62,7 +62,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     if (!packages.includes(packageName)) return refusal('purchase_of_other_app')
     const tokenHash = hashOf(purchaseToken)
     const before = await purchases.find(db.read, tokenHash)
-    const isMissing = before === null || before.goneAt !== null
+    const isMissing = before === null || before.goneAt !== null || before.purchaseToken === ''
     if (isMissing && (unknown.get(tokenHash) ?? 0) > now().getTime()) {
       return refusal('purchase_gone')
     }
@@ -161,6 +161,7 @@ function purchaseIn(submission: PlaySubmission, before: KnownPurchase | null): P
   const isSure = before.items.length > 0 || kind === null || kind === before.kind
   return {
     ...before,
+    purchaseToken,
     kind: isSure ? before.kind : null,
     productId: before.productId ?? productId,
   }

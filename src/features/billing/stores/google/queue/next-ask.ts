@@ -9,6 +9,8 @@ const QUIET_MS = 7 * DAY_MS
 const FORGOTTEN_AFTER_MS = 61 * DAY_MS
 /** A purchase may be unknown for a moment after it was made. */
 const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
+/** How often Google may not know a purchase that it has confirmed and that is not over: for some two months. */
+const MAX_MISSES = 240
 const MAX_DELAY_MS = 6 * HOUR_MS
 const GENERAL_DELAY_MS = 10 * MINUTE_MS
 
@@ -65,7 +67,8 @@ export function planAfterFailure(
   now: Date,
 ) {
   const dueIn = (ms: number) => new Date(now.getTime() + ms)
-  const unknownDelay = UNKNOWN_DELAYS_MS[misses]
+  const isRunning = misses < MAX_MISSES && items.some(({ state }) => state !== 'EXPIRED')
+  const unknownDelay = UNKNOWN_DELAYS_MS[misses] ?? (isRunning ? MAX_DELAY_MS : undefined)
   if (reason === 'gone' || (reason === 'unknown' && unknownDelay === undefined)) {
     // Google forgets every subscription that is over.
     const isOver = items.length > 0 && items.every(({ state }) => state === 'EXPIRED')
