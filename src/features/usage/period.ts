@@ -19,13 +19,14 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
   if (period === 'total') return { startsAt: TOTAL_PERIOD_START, endsAt: null }
   const today = startOfDay(now)
   if (period === 'day') return { startsAt: today, endsAt: new Date(today.getTime() + DAY_MS) }
-  if (renewal === null || renewal.startedAt > now) return calendarMonth(now)
+  if (renewal === null) return calendarMonth(now)
   const first = startOfDay(renewal.startedAt)
   const renewsAt = renewal.endsAt && startOfDay(renewal.endsAt)
   const boundary = (months: number) =>
     months === 0 ? first : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt)
   let months = monthsBetween(first, now)
-  while (months > 0 && boundary(months) > now) months--
+  // A renewal that was paid early begins later: until then, the month before it goes on.
+  while (boundary(months) > now) months--
   return { startsAt: boundary(months), endsAt: boundary(months + 1) }
 }
 

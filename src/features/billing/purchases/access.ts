@@ -1,5 +1,8 @@
+import { DAY_MS } from '../../../lib/durations.ts'
 import type { Purchase } from './purchase.ts'
 import { endSuperseded } from './supersession.ts'
+
+const SHORTEST_MONTH_MS = 28 * DAY_MS
 
 type Status =
   | 'trialing'
@@ -46,12 +49,15 @@ export function assessPurchases<T extends Purchase>(
     .map(({ purchase }) => purchase)
 }
 
-/** When the current period of a purchase began, and when it ends. */
+/**
+ * When the current period of a purchase began, and when it ends. Of a purchase with periods shorter than a month, when
+ * the first one began.
+ */
 export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
-  return {
-    startedAt: new Date(purchasedAt ?? startedAt),
-    endsAt: expiresAt === null ? null : new Date(expiresAt),
-  }
+  const from = purchasedAt ?? startedAt
+  if (expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS)
+    return { startedAt: new Date(startedAt), endsAt: null }
+  return { startedAt: new Date(from), endsAt: expiresAt === null ? null : new Date(expiresAt) }
 }
 
 /** Each entitlement once, with the best purchase that grants it. */
