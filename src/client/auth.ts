@@ -13,6 +13,7 @@ import {
   tokenLost,
 } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
+import type { AuthChangeReason } from './tabs.ts'
 import type { Session, UserProfile } from './users.ts'
 
 type AuthDeps = {
@@ -130,6 +131,7 @@ export function createAuth(deps: AuthDeps) {
    * progress.
    */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
+    const forget = forgetSession()
     try {
       const envelope = await runCall(options, async (deadline) => {
         const kept = await session.read()
@@ -145,16 +147,25 @@ export function createAuth(deps: AuthDeps) {
       if (/^(aborted|storage_failed)$/.test((error as ApiError).code)) throw error
       return { message: SIGNED_OUT }
     } finally {
-      await session.forget('signed_out')
+      await forget('signed_out')
+    }
+  }
+
+  /** Forgets the session of now, and not one that a later sign-in has put in its place. */
+  function forgetSession() {
+    const signIns = session.countSignIns()
+    return async (reason: AuthChangeReason) => {
+      if (session.countSignIns() === signIns) await session.forget(reason)
     }
   }
 
   /** If the reply was lost and the next attempt finds no account, the first attempt deleted it. */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
+    const forget = forgetSession()
     const owner = (await session.read())?.userId ?? null
     try {
       const reply = await sendDeletion(options)
-      await session.forget('account_deleted')
+      await forget('account_deleted')
       return reply
     } catch (error) {
       if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {

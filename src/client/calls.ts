@@ -14,7 +14,7 @@ export type Calls = ReturnType<typeof createCalls>
 
 /** Creates client functions for the server's routes, with the types of those routes. */
 export function createCalls({ call, session, runCall }: CallsDeps) {
-  return { asUser, withoutToken, perform, withToken }
+  return { asUser, asUserIfAny, withoutToken, perform, withToken }
 
   /** Creates the function for a route that needs a session. `place`: where its input goes, if it takes any. */
   function asUser<M extends Method, P extends string>(
@@ -26,6 +26,19 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       perform(args, place, async (content) =>
         dataOf<M, P>(await withToken((token) => call(method, path, token, content))),
       )
+  }
+
+  /** For a route whose reply may depend on the user: sends a token if there is a valid one. */
+  function asUserIfAny<M extends Method, P extends string>(
+    method: M,
+    path: P & PathOf<M, P>,
+    ...place: InputPlace<M, P>
+  ): RouteFunction<M, P> {
+    return (...args) =>
+      perform(args, place, async (content) => {
+        const kept = await session.readFresh().catch(() => null)
+        return dataOf<M, P>(await call(method, path, kept?.accessToken ?? null, content))
+      })
   }
 
   function withoutToken<M extends Method, P extends string>(

@@ -38,6 +38,8 @@ const WAKING_EVENTS = ['visibilitychange', 'online']
 export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
   const { call, withToken, session, onAuthChange, runCall } = deps
   const listeners = new Set<Listener>()
+  /** Listeners that have not been called yet: a connection must be ready first. */
+  const newListeners = new Set<Listener>()
   const page = globalThis as unknown as Page
   let lastEventId: string | null = null
   let retryMs = RETRY_MS
@@ -55,7 +57,9 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
     listeners.add(registered)
     if (listeners.size === 1) start()
     else if (isReady) for (const kind of KINDS) notify(kind, [registered])
+    else newListeners.add(registered)
     return () => {
+      newListeners.delete(registered)
       if (listeners.delete(registered) && listeners.size === 0) stop()
     }
   }
@@ -79,9 +83,13 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
   async function run(isStopped: () => boolean) {
     while (!isStopped()) {
       const wakesBefore = wakes
-      const kept = await session.read().catch(() => null)
+      const kept = await session.read().catch(() => undefined)
       if (isStopped()) return
-      if (kept === null || isHidden()) {
+      if (kept === undefined) {
+        // The storage failed, as that of a locked phone may.
+        failures++
+        await pause(nextDelay())
+      } else if (kept === null || isHidden()) {
         if (wakes === wakesBefore) await pause(Number.POSITIVE_INFINITY)
       } else {
         await connect().catch(() => failures++)
@@ -120,7 +128,9 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
     if (name !== 'ready') return notify(name, listeners)
     failures = 0
     isReady = true
-    if (isFirst) for (const kind of KINDS) notify(kind, listeners)
+    const called = [...(isFirst ? listeners : newListeners)]
+    newListeners.clear()
+    for (const kind of KINDS) notify(kind, called)
   }
 
   /** Forgets the events of another user's session. */

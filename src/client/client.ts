@@ -135,7 +135,7 @@ export function createClient(options: ClientOptions): Client {
     now,
   })
   const calls = createCalls({ call, session, runCall })
-  const { asUser, withoutToken, withToken } = calls
+  const { asUser, asUserIfAny, withoutToken, withToken } = calls
   const { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile } = createAuth({
     call,
     calls,
@@ -212,7 +212,7 @@ export function createClient(options: ClientOptions): Client {
     readUsage: asUser('get', '/api/user/usage/v1'),
     submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
 
-    readAppSettings: withoutToken('get', '/api/user/app_settings/v1'),
+    readAppSettings: asUserIfAny('get', '/api/user/app_settings/v1'),
     readPricingPlans: withoutToken('get', '/api/user/pricing_plans/v1', 'query'),
     readCurrencyRates: withoutToken('get', '/api/user/currency_rates/v1'),
     readContentVersions: withoutToken('get', '/api/user/content_version/v1'),

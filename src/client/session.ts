@@ -45,7 +45,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   const slot = createSlot(deps.storage, KEY)
   let refreshing: Promise<StoredSession> | null = null
   let ending = Promise.resolve()
-  return { keep, read, readFresh, renew, forget }
+  let signIns = 0
+  return { keep, read, readFresh, renew, forget, countSignIns: () => signIns }
 
   async function keep(
     { accessToken, refreshToken, expiresIn, user }: Session,
@@ -54,6 +55,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     const expiresAt = now() + expiresIn * 1000
     const isGuest = user.loginType === 'guest'
     const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
+    if (reason === 'signed_in') signIns++
     await slot.write(JSON.stringify(kept))
     onChange({ reason, expiresAt })
     return kept

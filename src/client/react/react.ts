@@ -104,7 +104,7 @@ export function useUpload(): Upload {
       const controller = new AbortController()
       current.current?.abort()
       current.current = controller
-      const sent = { idempotencyKey: randomHex(), ...input }
+      const sent = { ...input, idempotencyKey: input.idempotencyKey ?? randomHex() }
       last.current = sent
       const show = (changes: Partial<UploadState>) => {
         if (current.current === controller) setState((before) => ({ ...before, ...changes }))

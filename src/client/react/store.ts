@@ -81,7 +81,7 @@ function createStore(client: Client): Store {
   function followSession() {
     return client.onAuthChange(({ reason, isSignedIn }: AuthChange) => {
       if (reason === 'refreshed') return
-      // The next user must not see the values of the last one. The settings are the same for all users.
+      // The next user must not see the values of the last one. The settings hold nothing private.
       resources.session.reset({ isSignedIn, user: null })
       for (const resource of [resources.subscription, resources.usage])
         resource.reset(isSignedIn ? undefined : null)
@@ -130,7 +130,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   /** Replaces the value by what is known without reading. */
   function reset(data: T | undefined) {
     era++
-    isOutdated = running !== null
+    running = null
     show({ data, error: null, isLoading: true })
     if (listeners.size > 0) void load()
   }
@@ -142,19 +142,22 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
 
   /** Shared by all callers. */
   function load(): Promise<void> {
-    running ??= readAll().finally(() => {
-      running = null
+    if (running) return running
+    const run = readAll(era).finally(() => {
+      if (running === run) running = null
     })
-    return running
+    running = run
+    return run
   }
 
-  async function readAll() {
+  async function readAll(startedIn: number) {
     do {
       // Several changes are often reported at once.
       await null
+      if (era !== startedIn) return
       isOutdated = false
-      await readOnce(era)
-    } while (isOutdated)
+      await readOnce(startedIn)
+    } while (isOutdated && era === startedIn)
   }
 
   async function readOnce(startedIn: number) {

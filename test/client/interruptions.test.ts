@@ -1,0 +1,104 @@
+import { expect, spyOn, test } from 'bun:test'
+import { createClient } from '../../src/client/client.ts'
+import { storeOf } from '../../src/client/react/store.ts'
+import { createFakeServer } from '../../src/client/testing/testing.ts'
+import { createTestApp, PASSWORD } from '../support/app.ts'
+import { serveApp } from '../support/served.ts'
+
+const ANN = { email: 'ann@example.com', password: PASSWORD }
+const BOB = { email: 'bob@example.com', password: PASSWORD }
+const KINDS = ['subscription', 'profile', 'data', 'settings']
+
+test('a listener that is added while the stream is interrupted is called once it is open again', async () => {
+  const { server, client } = await openWorld()
+  const before: string[] = []
+  const stopFirst = client.onChange(({ kind }) => void before.push(kind))
+  await until(() => before.length === KINDS.length)
+  using _ = shortDelays()
+  server.cutConnections()
+  await Bun.sleep(10)
+  const seen: string[] = []
+  const stop = client.onChange(({ kind }) => void seen.push(kind))
+  await until(() => seen.length > 0)
+  await Bun.sleep(0)
+  expect(seen).toEqual(KINDS)
+  stop()
+  stopFirst()
+})
+
+test('changes are reported again after the storage could not be read for a while', async () => {
+  const items = new Map<string, string>()
+  let isLocked = false
+  const storage = {
+    getItem: async (key: string) => {
+      if (isLocked) throw new Error('the keychain is locked')
+      return items.get(key) ?? null
+    },
+    setItem: async (key: string, value: string) => void items.set(key, value),
+    removeItem: async (key: string) => void items.delete(key),
+  }
+  const { server, client } = await openWorld({ storage })
+  using _ = shortDelays()
+  isLocked = true
+  const stop = client.onChange(() => {})
+  await Bun.sleep(20)
+  isLocked = false
+  await until(() => server.countConnections() === 1)
+  stop()
+})
+
+test('a slow sign-out does not end the session of a later sign-in', async () => {
+  const { server, client } = await openWorld()
+  server.fail('logout', { delay: 200 })
+  const signingOut = client.logout()
+  await client.login(BOB)
+  await signingOut
+  expect((await client.readProfile()).email).toBe(BOB.email)
+})
+
+test('the next user does not wait for a request of the last one', async () => {
+  const { server, client } = await openWorld({ timeout: 60_000 })
+  const store = storeOf(client)
+  const stop = store.followSession()
+  server.fail('readSubscription', { code: 'timeout' })
+  const unsubscribe = store.subscription.subscribe(() => {})
+  await Bun.sleep(20)
+  await client.logout()
+  await client.login(BOB)
+  await until(() => store.subscription.getSnapshot().data?.entitlements !== undefined)
+  unsubscribe()
+  stop()
+})
+
+test('the settings are those of the signed-in user', async () => {
+  await using app = await createTestApp()
+  await using server = serveApp(app)
+  const { settings } = app.services
+  const { settings: live } = await settings.readLive()
+  const rules = { hardPaywall: [{ when: { plans: ['free'] }, value: true }] }
+  await settings.publish({ ...live, rules }, { author: null, note: '' })
+  const client = createClient({ baseUrl: server.url, env: 'test' })
+  expect((await client.readAppSettings()).hardPaywall).toBe(false)
+  await client.register(ANN)
+  expect((await client.readAppSettings()).hardPaywall).toBe(true)
+})
+
+async function openWorld(options: object = {}) {
+  const server = createFakeServer()
+  for (const user of [ANN, BOB]) server.addUser(user)
+  const { url: baseUrl, fetch, now } = server
+  const client = createClient({ baseUrl, fetch, now, ...options })
+  await client.login(ANN)
+  return { server, client }
+}
+
+/** The client waits 90 ms instead of a second at least. */
+function shortDelays(): Disposable {
+  const random = spyOn(Math, 'random').mockReturnValue(0.03 - 0.25)
+  return { [Symbol.dispose]: () => random.mockRestore() }
+}
+
+async function until(condition: () => boolean) {
+  for (let tries = 0; tries < 500 && !condition(); tries++) await Bun.sleep(20)
+  expect(condition()).toBe(true)
+}
