@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readAppLinks } from './lib/app-link-settings.ts'
-import { incompleteVariables } from './lib/environment-file.ts'
+import { faultsOfEnvFile } from './lib/environment-file.ts'
 import { isCurrency } from './lib/locale.ts'
 import { readLog } from './lib/log-settings.ts'
 import {
@@ -54,29 +53,11 @@ export function readConfig(
 ) {
   const reader = createSettingsReader((name) => flags[name] ?? environment[name] ?? defaults[name])
   const settings = readSettings(reader)
-  const ofFile = environment === process.env ? faultsOfEnvFile(reader.names) : []
+  const ofFile = environment === process.env ? faultsOfEnvFile(reader.names, environment) : []
   const faults = [...ofFile, ...reader.faults, ...contradictionsIn(settings)]
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), reader.names)
   return { ...settings, logColors: !environment['NO_COLOR'], misspelled }
-}
-
-/** Bun has read `.env` before we start. It ignores one that it cannot read, and replaces unknown variables with nothing. */
-function faultsOfEnvFile(names: string[]): string[] {
-  const path = resolve('.env')
-  // In a folder that this user may not enter, we cannot know whether there is one.
-  if (!existsSync(path)) return []
-  try {
-    const incomplete = incompleteVariables(readFileSync(path, 'utf8'), process.env)
-    return incomplete
-      .filter((name) => names.includes(name))
-      .map(
-        (name) =>
-          `${name} in ${path} has a "$" before a name that is no variable, so that part is lost: write "\\$"`,
-      )
-  } catch {
-    return [`${path} cannot be read: change its owner or its mode, or remove it.`]
-  }
 }
 
 function readSettings(reader: SettingsReader) {

@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
 /** A name, then quoted parts, then the rest of the line verbatim. */
 const ASSIGNMENT =
   /^[ \t]*([A-Za-z_]\w*)[ \t]*=((?:[ \t]*(?:'[^']*'|"(?:\\[\s\S]|[^"\\])*"))*)[ \t]*((?:\\[\s\S]|[^\\\n])*)$/gm
@@ -28,4 +31,25 @@ export function incompleteVariables(
     const referred = [...content.matchAll(REFERENCE)].map(([, braced, plain]) => braced ?? plain)
     return referred.every((other) => environment[other ?? ''] !== undefined) ? [] : [name]
   })
+}
+
+/** Bun has read `.env` before we start. It ignores one that it cannot read, and replaces unknown variables with nothing. */
+export function faultsOfEnvFile(
+  names: string[],
+  environment: Record<string, string | undefined>,
+): string[] {
+  const path = resolve('.env')
+  // In a folder that this user may not enter, we cannot know whether there is one.
+  if (!existsSync(path)) return []
+  try {
+    const incomplete = incompleteVariables(readFileSync(path, 'utf8'), environment)
+    return incomplete
+      .filter((name) => names.includes(name))
+      .map(
+        (name) =>
+          `${name} in ${path} has a "$" before a name that is no variable, so that part is lost: write "\\$"`,
+      )
+  } catch {
+    return [`${path} cannot be read: change its owner or its mode, or remove it.`]
+  }
 }

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { ALLOW_CHANGES } from '../../src/platform/db/postgres/moved.ts'
-import { createTestDatabase, isOnPostgres, ON_DISK, onSqlite } from '../support/databases.ts'
+import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 import { startS3 } from '../support/s3-server.ts'
@@ -246,40 +246,6 @@ test('files are copied to an S3 store and back, and each copy is read back', asy
     expect.stringContaining('differs: remove it and copy again'),
   ])
 }, 30_000)
-
-onSqlite('on a database server the data directory holds no data')(
-  'files are copied only to and from data, and leave a backup that can be restored',
-  async () => {
-    await using homeport = await installExecutable()
-    await using store = await startStore()
-    const { run, folder } = homeport
-    const { FILES_URL } = store.environment
-    const nowhere = await run(['files', 'copy', '--from', FILES_URL], KEYS)
-    expect([nowhere.exitCode, nowhere.stderr]).toEqual([
-      1,
-      expect.stringContaining('There is no data in'),
-    ])
-    const server = await homeport.start()
-    const { accessToken } = await register(server, 'ann@example.com')
-    await uploadText(server, accessToken, 'kept')
-    await server.stop()
-
-    const early = await run(['backup', '--out', 'early.tar'], store.environment)
-    expect([early.exitCode, early.stderr]).toEqual([
-      1,
-      expect.stringContaining('has attachments: back them up without FILES_URL'),
-    ])
-    expect((await run(['files', 'copy', '--to', FILES_URL], KEYS)).exitCode).toBe(0)
-    expect((await run(['files', 'copy', '--from', FILES_URL], KEYS)).exitCode).toBe(0)
-    await Bun.write(join(folder, 'data', 'files', 'cache', 'left.webp'), 'over')
-    await Bun.write(join(folder, 'data', 'files', 'probe'), '')
-    const backup = await run(['backup', '--out', 'backup.tar'])
-    expect(backup.exitCode).toBe(0)
-    const verified = await run(['restore', '--verify', 'backup.tar'])
-    expect([verified.exitCode, verified.stderr]).toEqual([0, ''])
-  },
-  30_000,
-)
 
 async function allowChanges(url: string) {
   await using sql = new SQL({ url, max: 1 })

@@ -49,8 +49,12 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return { name, token }
   }
 
-  /** Removes an operator's credentials and sessions, and returns the token for a new setup link. */
-  async function reset(name: string): Promise<{ name: string; token: string }> {
+  /**
+   * Removes an operator's credentials and sessions, and returns the token for a new setup link. `by`: the operator who
+   * asks in the console, whose own session would end before the link is seen.
+   */
+  async function reset(name: string, by?: string): Promise<{ name: string; token: string }> {
+    if (name === by) throw ownReset(name)
     const token = newToken()
     await db.write(async (tx) => {
       const { id } = await findOrThrow(tx, name)
@@ -196,4 +200,11 @@ export const OPERATORS_CSV: Omit<CsvList<ListedOperator>, 'read'> = {
 /** 256 random bits for a link, a challenge or a session. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
+}
+
+function ownReset(name: string): AppError {
+  return new AppError(
+    'conflict',
+    `Another owner can reset your sign-in, or run "homeport operators reset ${name}" on the server.`,
+  )
 }

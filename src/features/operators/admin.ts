@@ -214,9 +214,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/operators/reset',
       async ({ request, body }) => {
-        // The session would end before the operator has copied the link.
-        if (body.name === operatorOf(request).name) throw ownReset(body.name)
-        const { name, token } = await accounts.reset(body.name)
+        const { name, token } = await accounts.reset(body.name, operatorOf(request).name)
         await record(request, { action: 'operators.reset', target: name })
         return data({ name, link: `${consoleUrl}#setup=${token}` })
       },
@@ -297,11 +295,4 @@ function methodOf(proof: object) {
 /** Whether the credentials were wrong, as opposed to a rate limit or a busy server. */
 function isWrongProof(error: unknown): boolean {
   return error instanceof AppError && error.code === 'invalid_credentials'
-}
-
-function ownReset(name: string): AppError {
-  return new AppError(
-    'conflict',
-    `Another owner can reset your sign-in, or run "homeport operators reset ${name}" on the server.`,
-  )
 }

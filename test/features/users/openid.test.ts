@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { checkOpenId } from '../../../src/cli/doctor/openid-check.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { signInByCode } from '../../support/email-code.ts'
 import { CLIENT_ID, startIdentityProvider } from '../../support/identity-provider.ts'
 import { createImports } from '../../support/imports.ts'
 import { startSmtp } from '../../support/smtp.ts'
@@ -278,23 +277,3 @@ async function userIdOf(app: TestApp, idToken: string, provider = 'oidc'): Promi
 function social(app: TestApp, idToken: string, provider = 'oidc') {
   return app.ask('POST', PATH, { json: { provider, idToken } })
 }
-
-describe('an operator marks the unverified address of a provider as verified', () => {
-  test('and the user then signs in with it', async () => {
-    using idp = await startIdentityProvider()
-    await using app = await createTestApp(idp.openId, idp)
-    const idToken = await idp.mint('oidc', { ...ANN, email_verified: false })
-    const id = (await social(app, idToken)).json.response.user._id
-    await app.verifyEmail(id)
-    expect((await signInByCode(app, ANN.email)).user._id).toBe(id)
-  })
-
-  test('unless another account has it', async () => {
-    using idp = await startIdentityProvider()
-    await using app = await createTestApp(idp.openId, idp)
-    await app.register(ANN.email)
-    const idToken = await idp.mint('oidc', { ...ANN, email_verified: false })
-    const { user } = (await social(app, idToken)).json.response
-    await expect(app.verifyEmail(user._id)).rejects.toMatchObject({ code: 'email_taken' })
-  })
-})

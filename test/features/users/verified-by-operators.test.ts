@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { signInByCode } from '../../support/email-code.ts'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+
+const ANN = { sub: 'o-1', email: 'ann@acme.test', email_verified: false, name: 'Ann' }
+
+describe('an operator marks the unverified address of a provider as verified', () => {
+  test('and the user then signs in with it', async () => {
+    using idp = await startIdentityProvider()
+    await using app = await createTestApp(idp.openId, idp)
+    const idToken = await idp.mint('oidc', ANN)
+    const id = (await social(app, idToken)).json.response.user._id
+    await app.verifyEmail(id)
+    expect((await signInByCode(app, ANN.email)).user._id).toBe(id)
+  })
+
+  test('unless another account has it', async () => {
+    using idp = await startIdentityProvider()
+    await using app = await createTestApp(idp.openId, idp)
+    await app.register(ANN.email)
+    const idToken = await idp.mint('oidc', ANN)
+    const { user } = (await social(app, idToken)).json.response
+    await expect(app.verifyEmail(user._id)).rejects.toMatchObject({ code: 'email_taken' })
+  })
+})
+
+function social(app: TestApp, idToken: string) {
+  return app.ask('POST', '/api/auth/social/v1', { json: { provider: 'oidc', idToken } })
+}
