@@ -75,6 +75,7 @@ export async function* addUsers(tables: Tables, insert: Insert, size: Size, data
       userId: id,
       device,
       sealed: false,
+      openedByGuest: false,
       generation: SESSION_GENERATION,
       createdAt,
       lastUsedAt,
