@@ -117,9 +117,17 @@ function eventsSincePurchase(events: LoggedEvent[]): LoggedEvent[] {
   return events.slice(events.indexOf(lastPurchaseEvent(events)))
 }
 
+/** Without those about an earlier period, which began more than an hour before the current one. */
+function eventsOfCurrentPeriod(events: LoggedEvent[]): LoggedEvent[] {
+  const start = lastPurchaseEvent(events).purchasedAt
+  return eventsSincePurchase(events).filter(
+    ({ purchasedAt }) => start === null || purchasedAt === null || purchasedAt >= start - 3_600_000,
+  )
+}
+
 function grantedEntitlements(events: LoggedEvent[]): string[] {
   let names = lastPurchaseEvent(events).entitlementIds
-  for (const event of eventsSincePurchase(events)) {
+  for (const event of eventsOfCurrentPeriod(events)) {
     if (event.type === 'REFUND_REVERSED' && event.entitlementIds.length > 0)
       names = event.entitlementIds
   }
@@ -131,19 +139,21 @@ function accessEndsAt(events: LoggedEvent[]): number {
   let date = start.expiresAt ?? Number.POSITIVE_INFINITY
   let grace = 0
   let cutoff = Number.POSITIVE_INFINITY
+  const current = eventsOfCurrentPeriod(events)
   for (const event of eventsSincePurchase(events)) {
+    const isCurrent = current.includes(event)
     const isOld =
       start.purchasedAt !== null &&
       event.purchasedAt !== null &&
       event.purchasedAt < start.purchasedAt
     const reason = event.cancelReason
-    if (event.type === 'BILLING_ISSUE') {
+    if (event.type === 'BILLING_ISSUE' && isCurrent) {
       date = Math.max(date, event.expiresAt ?? 0)
       grace = event.graceExpiresAt ?? 0
     }
     if (event.type === 'SUBSCRIPTION_EXTENDED') date = Math.max(date, event.expiresAt ?? 0)
-    if (event.type === 'REFUND_REVERSED') {
-      date = event.expiresAt ?? Number.POSITIVE_INFINITY
+    if (event.type === 'REFUND_REVERSED' && isCurrent) {
+      date = event.expiresAt ?? date
       cutoff = Number.POSITIVE_INFINITY
     }
     if (event.type === 'CANCELLATION' && !isOld) {

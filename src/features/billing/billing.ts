@@ -135,6 +135,8 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     counting,
     figures: createFigures({ ...deps, readProgress: counting.readProgress }),
     rebuildBilling: createRebuild({ db, projection, transactions, counting }),
-    reconcile: readSubscriber && createReconcile({ ...deps, readSubscriber, recordInternalEvent }),
+    reconcile:
+      readSubscriber &&
+      createReconcile({ ...deps, readSubscriber, recordInternalEvent, transactions }),
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { deliver, iso, ms, purchase } from '../../support/billing.ts'
+import { deliver, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
 
 const PATH = '/api/user/subscription/v1'
 
@@ -117,3 +117,38 @@ async function copyPurchase({ services: { db } }: TestApp, count: number) {
     }
   })
 }
+
+test.each([
+  ['in its first period', '1000'],
+  ['after a renewal', '1003'],
+])('the former product of a purchase that was upgraded %s changes nothing', async (_, formerId) => {
+  const period = { store: 'app_store', is_sandbox: false, period_type: 'normal' }
+  const reported = {
+    pro_month: {
+      ...period,
+      purchase_date: iso(0),
+      expires_date: iso(10),
+      store_transaction_id: formerId,
+    },
+    pro_year: {
+      ...period,
+      purchase_date: iso(10),
+      expires_date: iso(375),
+      store_transaction_id: '1009',
+    },
+  }
+  const entitlements = { pro: { product_identifier: 'pro_year' } }
+  const subscriber = { entitlements, subscriptions: reported }
+  using provider = serveProvider(() => Response.json({ request_date_ms: ms(40), subscriber }))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  const { user } = await app.register()
+  app.clock.now = new Date(ms(40))
+  const [month, year] = [{ product_id: 'pro_month' }, { product_id: 'pro_year' }]
+  await deliver(app, purchase(user._id, month))
+  const renewal = { ...month, transaction_id: '1003', purchased_day: 5, expiration_day: 35 }
+  if (formerId === '1003') await deliver(app, lifecycle(user._id, 'RENEWAL', 5, renewal))
+  const upgrade = { ...year, transaction_id: '1009', purchased_day: 10, expiration_day: 375 }
+  await deliver(app, lifecycle(user._id, 'RENEWAL', 10, upgrade))
+  const report = await app.services.reconcile?.reconcileUser(user._id, AbortSignal.timeout(5_000))
+  expect(report).toMatchObject({ corrected: [], failed: [] })
+})

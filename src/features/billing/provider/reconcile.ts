@@ -4,15 +4,19 @@ import type { Log } from '../../../lib/log.ts'
 import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
+import type { Transactions } from '../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { PERIOD_TOLERANCE_MS } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import { keysOf } from '../stores/purchases/purchase-key.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
 type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
   recordInternalEvent: Billing['recordInternalEvent']
+  transactions: Pick<Transactions, 'keysOf'>
   now: () => Date
   log: Log
 }
@@ -32,7 +36,7 @@ const LAST_KEY = 'PRODUCTION}'
  * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
-  const { db, readSubscriber, recordInternalEvent, now, log } = deps
+  const { db, readSubscriber, recordInternalEvent, transactions, now, log } = deps
   const { subscriptions, billingAliases } = db.tables
   const cursor = createCursor(db, CURSOR)
   const { purchaseKey } = subscriptions
@@ -113,10 +117,16 @@ export function createReconcile(deps: ReconcileDeps) {
       .from(subscriptions)
       .where(eq(subscriptions.customerId, customerId))
     for (const reported of answer.subscriptions) {
-      const known = rows.find(({ state }) =>
-        isSamePurchase(purchaseIn(state as StoredPurchase), reported),
+      const candidates = rows.filter(({ state }) =>
+        isInSameStore(purchaseIn(state as StoredPurchase), reported),
       )
-      if (known && matchesReport(purchaseIn(known.state as StoredPurchase), reported)) continue
+      // The provider also reports products from before an upgrade of the same purchase.
+      const keys = new Set(await keysWith(reported.transactionId))
+      const known =
+        candidates.find(
+          ({ state }) => purchaseIn(state as StoredPurchase).productId === reported.productId,
+        ) ?? candidates.find((row) => keys.has(row.purchaseKey))
+      if (known && isUpToDate(purchaseIn(known.state as StoredPurchase), reported)) continue
       const transactionKey =
         known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? reported.transactionId
       await recordInternalEvent(
@@ -126,6 +136,12 @@ export function createReconcile(deps: ReconcileDeps) {
       )
       report.corrected.push(`${appUserId} ${reported.productId}`)
     }
+  }
+
+  /** The keys that the purchase with a transaction may have. */
+  async function keysWith(transactionId: string | null): Promise<string[]> {
+    if (transactionId === null) return []
+    return [...keysOf(transactionId), ...(await transactions.keysOf(db.read, transactionId))]
   }
 }
 
@@ -141,15 +157,18 @@ function isOverdue(purchase: Purchase, now: number): boolean {
   return end < now - HOUR_MS && end > now - 60 * DAY_MS
 }
 
-function isSamePurchase(
-  purchase: Purchase,
-  { productId, store, environment }: ReportedSubscription,
-): boolean {
-  return (
-    purchase.productId === productId &&
-    purchase.store === store &&
-    purchase.environment === environment
-  )
+function isInSameStore(purchase: Purchase, { store, environment }: ReportedSubscription): boolean {
+  return purchase.store === store && purchase.environment === environment
+}
+
+/** Whether a purchase is as reported, or the report is about an earlier period. */
+function isUpToDate(purchase: Purchase, reported: ReportedSubscription): boolean {
+  const { purchasedAt } = reported
+  const isEarlier =
+    purchasedAt !== null &&
+    purchase.purchasedAt !== null &&
+    purchasedAt < purchase.purchasedAt - PERIOD_TOLERANCE_MS
+  return isEarlier || matchesReport(purchase, reported)
 }
 
 function matchesReport(purchase: Purchase, reported: ReportedSubscription): boolean {

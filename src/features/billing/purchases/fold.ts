@@ -1,6 +1,11 @@
 import { DAY_MS } from '../../../lib/durations.ts'
 import { ACCESS_GRANTED, ACCESS_REVOKED, compareEvents, type OrderedEvent } from './event-order.ts'
-import { isForEarlierPeriod, PERIOD_STARTS, startsLaterPeriod } from './periods.ts'
+import {
+  isDistinctEarlierPeriod,
+  isForEarlierPeriod,
+  PERIOD_STARTS,
+  startsLaterPeriod,
+} from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
 import { applyRefund, isRefund, isRememberedRefund } from './refunds.ts'
 import { applyStatement, applyToStatedPeriod } from './statement.ts'
@@ -62,12 +67,12 @@ const HANDLERS = new Map<string, EventHandler>(
       cancelReason: null,
       unsubscribeDetectedAt: null,
     }),
-    BILLING_ISSUE: (purchase, event) => ({
+    BILLING_ISSUE: unlessEarlier((purchase, event) => ({
       ...purchase,
       billingIssueDetectedAt: event.orderedAt,
       expiresAt: laterEnd(purchase.expiresAt, event.expiresAt),
       graceExpiresAt: event.graceExpiresAt,
-    }),
+    })),
     SUBSCRIPTION_PAUSED: (purchase, event) => ({ ...purchase, autoResumeAt: event.autoResumeAt }),
     EXPIRATION: applyExpiration,
     PRODUCT_CHANGE: (purchase, event) => ({
@@ -80,18 +85,24 @@ const HANDLERS = new Map<string, EventHandler>(
       ...purchase,
       expiresAt: laterEnd(purchase.expiresAt, event.expiresAt),
     }),
-    HOMEPORT_RECONCILED: applyReconciliation,
-    REFUND_REVERSED: (purchase, event) => ({
+    HOMEPORT_RECONCILED: unlessEarlier(applyReconciliation),
+    REFUND_REVERSED: unlessEarlier((purchase, event) => ({
       ...purchase,
       refundedAt: null,
       endedAt: null,
       cancelReason: null,
       entitlementIds:
         event.entitlementIds.length > 0 ? event.entitlementIds : purchase.entitlementIds,
-      expiresAt: event.expiresAt,
-    }),
+      expiresAt: event.expiresAt ?? purchase.expiresAt,
+    })),
   }),
 )
+
+/** Ignores events about an earlier period than the current one. */
+function unlessEarlier(handle: EventHandler): EventHandler {
+  return (purchase, event) =>
+    isDistinctEarlierPeriod(purchase, event) ? purchase : handle(purchase, event)
+}
 
 /** A new period clears every problem of the last one. */
 function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
@@ -141,6 +152,7 @@ function grantTemporarily(purchase: Purchase, event: OrderedEvent): Purchase {
 function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
   const { cancelReason, orderedAt } = event
   if (isRefund(event)) return applyRefund(purchase, event)
+  if (cancelReason === 'BILLING_ERROR' && isDistinctEarlierPeriod(purchase, event)) return purchase
   const cancelled = { ...purchase, willRenew: false, cancelReason }
   if (cancelReason === 'BILLING_ERROR') {
     return { ...cancelled, billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? orderedAt }

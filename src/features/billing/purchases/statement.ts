@@ -65,7 +65,10 @@ export function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Pu
   const compared = isCompared ? { ...purchase, provided: { productId, expiresAt } } : purchase
   const filled = productId === purchase.productId ? fillIn(compared, event) : compared
   if (isRefund(event)) return applyRefund(filled, event)
-  const isReversed = type === 'REFUND_REVERSED' && purchase.refundedAt !== null
+  const isReversed =
+    type === 'REFUND_REVERSED' &&
+    purchase.refundedAt !== null &&
+    !isDistinctEarlierPeriod(purchase, event)
   return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
 }
 

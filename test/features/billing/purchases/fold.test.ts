@@ -165,6 +165,35 @@ test.each<Case>([
     { entitlementIds: ['pro'] },
   ],
   [
+    'a reversed refund without an end keeps the known one',
+    [initial(), refunded, lifecycle(ANN, 'REFUND_REVERSED', 8, {})],
+    { expiresAt: ms(30), refundedAt: null },
+  ],
+  [
+    'a reversed refund of an earlier period changes nothing',
+    [
+      initial(),
+      renewal(30, 60),
+      lifecycle(ANN, 'REFUND_REVERSED', 38, { purchased_day: 0, expiration_day: 30 }),
+    ],
+    { purchasedAt: ms(30), expiresAt: ms(60), endedAt: null },
+  ],
+  [
+    'a late payment problem of an earlier period changes nothing',
+    [
+      initial(),
+      renewal(30, 60),
+      lifecycle(ANN, 'BILLING_ISSUE', 31, { purchased_day: 0, expiration_day: 30 }),
+      cancellation(31, 'BILLING_ERROR', { purchased_day: 0, expiration_day: 30 }),
+    ],
+    { billingIssueDetectedAt: null, cancelReason: null, willRenew: true },
+  ],
+  [
+    'a reconciliation about an earlier period changes nothing',
+    [initial(), renewal(30, 60), { ...reconciled(), event_timestamp_ms: ms(40) }],
+    { purchasedAt: ms(30), expiresAt: ms(60) },
+  ],
+  [
     'an expiration ends the purchase once',
     [initial(), expiration(20, 'UNKNOWN'), expiration(25, 'UNKNOWN')],
     { endedAt: ms(20), willRenew: false, pausedAt: null },
