@@ -131,10 +131,11 @@ export function createAuth(deps: AuthDeps) {
    * progress.
    */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
-    const forget = forgetSession()
+    let signIns = session.countSignIns()
     try {
       const envelope = await runCall(options, async (deadline) => {
         const kept = await session.read()
+        signIns = session.countSignIns()
         if (kept === null) return { code: 'ok', message: SIGNED_OUT }
         const sendRequest = (token: string) => call('post', LOGOUT, token, { deadline })
         return sendRequest(kept.accessToken).catch(async (error) => {
@@ -147,25 +148,22 @@ export function createAuth(deps: AuthDeps) {
       if (/^(aborted|storage_failed)$/.test((error as ApiError).code)) throw error
       return { message: SIGNED_OUT }
     } finally {
-      await forget('signed_out')
+      await forgetUnlessReplaced(signIns, 'signed_out')
     }
   }
 
-  /** Forgets the session of now, and not one that a later sign-in has put in its place. */
-  function forgetSession() {
-    const signIns = session.countSignIns()
-    return async (reason: AuthChangeReason) => {
-      if (session.countSignIns() === signIns) await session.forget(reason)
-    }
+  /** Keeps the session of a sign-in that came after the first `signIns`. */
+  async function forgetUnlessReplaced(signIns: number, reason: AuthChangeReason) {
+    if (session.countSignIns() === signIns) await session.forget(reason)
   }
 
   /** If the reply was lost and the next attempt finds no account, the first attempt deleted it. */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
-    const forget = forgetSession()
     const owner = (await session.read())?.userId ?? null
+    const signIns = session.countSignIns()
     try {
       const reply = await sendDeletion(options)
-      await forget('account_deleted')
+      await forgetUnlessReplaced(signIns, 'account_deleted')
       return reply
     } catch (error) {
       if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {

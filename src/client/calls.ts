@@ -1,5 +1,5 @@
 import type { Call, Caller, Envelope } from './caller.ts'
-import type { RunCall } from './deadline.ts'
+import { type RunCall, sleep } from './deadline.ts'
 import type { InputPlace, Method, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import { isTokenRefused, type SessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
@@ -9,6 +9,9 @@ type CallsDeps = {
   session: Pick<SessionKeeper, 'readFresh' | 'renew'>
   runCall: RunCall
 }
+
+/** A check for a required update must not wait for a refresh that fails. */
+const MAX_REFRESH_WAIT_MS = 1_000
 
 export type Calls = ReturnType<typeof createCalls>
 
@@ -28,7 +31,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       )
   }
 
-  /** For a route whose reply may depend on the user: sends a token if there is a valid one. */
+  /** For a route whose reply may depend on the user: sends a token if there is a valid one, and waits little for a new one. */
   function asUserIfAny<M extends Method, P extends string>(
     method: M,
     path: P & PathOf<M, P>,
@@ -36,7 +39,8 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   ): RouteFunction<M, P> {
     return (...args) =>
       perform(args, place, async (content) => {
-        const kept = await session.readFresh().catch(() => null)
+        const fresh = session.readFresh().catch(() => null)
+        const kept = await Promise.race([fresh, sleep(MAX_REFRESH_WAIT_MS).then(() => null)])
         return dataOf<M, P>(await call(method, path, kept?.accessToken ?? null, content))
       })
   }

@@ -55,8 +55,8 @@ export function createSessionKeeper(deps: SessionDeps) {
     const expiresAt = now() + expiresIn * 1000
     const isGuest = user.loginType === 'guest'
     const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
-    if (reason === 'signed_in') signIns++
     await slot.write(JSON.stringify(kept))
+    if (reason === 'signed_in') signIns++
     onChange({ reason, expiresAt })
     return kept
   }

@@ -21,16 +21,27 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
 const LINE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*)$/gm
 const REFERENCE = /(?<!\\)\$(?:\{(\w+)\}|(\w+))/g
 
-/** The variables of a `.env` file that refer to a variable which is not in `environment`. */
+/**
+ * The variables of a `.env` file in which Bun has replaced `$name` with nothing, because `environment` has no `name`. A
+ * variable whose value still has the text was set by something else.
+ */
 export function incompleteVariables(
   text: string,
   environment: Record<string, string | undefined>,
 ): string[] {
-  return [...text.matchAll(LINE)].flatMap(([, name = '', value = '']) => {
-    const content = /^['"`]/.test(value) ? value : value.replace(/\s#.*/, '')
-    const referred = [...content.matchAll(REFERENCE)].map(([, braced, plain]) => braced ?? plain)
-    return referred.every((other) => environment[other ?? ''] !== undefined) ? [] : [name]
-  })
+  // The last line of a name counts.
+  const values = new Map([...text.matchAll(LINE)].map(([, name = '', value = '']) => [name, value]))
+  const isLost = (name: string, value: string) =>
+    [...withoutComment(value).matchAll(REFERENCE)].some(
+      ([reference, braced, plain]) =>
+        environment[braced ?? plain ?? ''] === undefined && !environment[name]?.includes(reference),
+    )
+  return [...values].filter(([name, value]) => isLost(name, value)).map(([name]) => name)
+}
+
+function withoutComment(value: string): string {
+  const [quoted] = /^(["'`]).*?(?<!\\)\1/.exec(value) ?? []
+  return quoted ?? value.replace(/#.*/, '')
 }
 
 /** Bun has read `.env` before we start. It ignores one that it cannot read, and replaces unknown variables with nothing. */

@@ -248,7 +248,7 @@ function merge<Value>(records: (Record<string, Value> | undefined)[]): Record<st
   const entries = records.flatMap((record) => Object.entries(record ?? {}))
   const merged = Object.fromEntries(entries)
   if (Object.keys(merged).length < entries.length)
-    throw new Error('two features declare the same name')
+    throw new Error(`two features declare one of ${Object.keys(merged).join(', ')}`)
   return merged
 }
 

@@ -28,6 +28,10 @@ test.each([
   ['A=1 # costs $word', []],
   ['# A=$word', []],
   ['A=5$ B', []],
+  ['A="Shop" # was $word', []],
+  ['A=pass#$word', []],
+  ['A=$word\nA=Shop', []],
+  ['SET=pass$word', []],
 ])('finds out whether Bun loses a part of %j', (text, names) => {
-  expect(incompleteVariables(text, { HOST: 'example.com' })).toEqual(names)
+  expect(incompleteVariables(text, { HOST: 'example.com', SET: 'pass$word' })).toEqual(names)
 })

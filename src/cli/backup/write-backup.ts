@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
 import {
@@ -145,7 +145,7 @@ async function listSources(dataDir: string, database: string): Promise<Source[]>
   const prefixes = await readNames(join(dataDir, 'files'))
   const folders = ['secrets', ...prefixes.map((prefix) => `files/${prefix}`)]
   for (const folder of folders.filter((name) => KNOWN_NAME.test(`${name}/x`))) {
-    for (const file of await readNames(join(dataDir, folder))) {
+    for (const file of (await readdir(join(dataDir, folder))).toSorted()) {
       const name = `${folder}/${file}`
       if (!KNOWN_NAME.test(name) || name.endsWith('.tmp')) continue
       sources.push({ name, path: join(dataDir, name) })

@@ -37,12 +37,12 @@ export async function restartServer(
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
   const limit = endAfter === null ? TIMEOUT_MS : endAfter + FALLBACK_MS
   for (let waited = 0; waited < limit && isWaiting(); waited += RETRY_MS) {
-    if (endAfter !== null && waited >= endAfter && isAlive(pid)) process.kill(pid, 'SIGKILL')
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
       if (!isAlive(pid)) throw new CommandError(describeFallback(pid, serving.pid))
     }
+    if (endAfter !== null && waited >= endAfter) end(pid)
     await Bun.sleep(RETRY_MS)
   }
   throw new CommandError(
@@ -50,6 +50,13 @@ export async function restartServer(
       ? `Process ${pid} is not serving yet: see its log. Requests wait for it; "homeport health" shows when it is ready.`
       : `Process ${pid} exited before it was serving, and no server is running now: its log says why. Fix that and start the server.`,
   )
+}
+
+/** It may have exited in the meantime. */
+function end(pid: number) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {}
 }
 
 function describeFallback(next: number, old: number): string {

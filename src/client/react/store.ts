@@ -85,7 +85,7 @@ function createStore(client: Client): Store {
       resources.session.reset({ isSignedIn, user: null })
       for (const resource of [resources.subscription, resources.usage])
         resource.reset(isSignedIn ? undefined : null)
-      resources.settings.invalidate()
+      resources.settings.reset(resources.settings.getSnapshot().data)
     })
   }
 

@@ -5,11 +5,14 @@ import type { LimitPeriod } from '../../lib/plan-limits.ts'
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
 
 /** A renewal may be up to three days later than the day of the month suggests, because months differ in length. */
-const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
+export const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
 const TOTAL_PERIOD_START = new Date(0)
 
-/** The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. */
-export type Renewal = { startedAt: Date; endsAt: Date | null }
+/**
+ * The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. `firstStartedAt`:
+ * when the first period began.
+ */
+export type Renewal = { startedAt: Date; endsAt: Date | null; firstStartedAt: Date }
 
 /**
  * The current period at `now`. Months begin on the purchase's renewal day, without a purchase on the first day of the
@@ -22,12 +25,24 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
   if (renewal === null) return calendarMonth(now)
   const first = startOfDay(renewal.startedAt)
   const renewsAt = renewal.endsAt && startOfDay(renewal.endsAt)
-  const boundary = (months: number) =>
-    months === 0 ? first : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt)
+  const boundary = (months: number) => {
+    if (months < 0) return monthsBefore(first, -months, renewal.firstStartedAt)
+    return months === 0
+      ? first
+      : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt)
+  }
   let months = monthsBetween(first, now)
   // A renewal that was paid early begins later: until then, the month before it goes on.
   while (boundary(months) > now) months--
   return { startsAt: boundary(months), endsAt: boundary(months + 1) }
+}
+
+/** Before 28 February, the month may have begun on 31 January, if the purchase began on a 31st. */
+function monthsBefore(first: Date, months: number, firstStartedAt: Date): Date {
+  const start = startOfDay(firstStartedAt).getTime()
+  const asAtFirst = addMonths(start, monthsBetween(firstStartedAt, first) - months)
+  const isOfSameDays = addMonths(start, monthsBetween(firstStartedAt, first)) === first.getTime()
+  return new Date(isOfSameDays ? asAtFirst : addMonths(first.getTime(), -months))
 }
 
 /** The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. */

@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
+import { SKEW_WARNING_MS } from '../../lib/jobs.ts'
 import { ROLES, type Role } from '../../lib/roles.ts'
 import type { IpOf } from './client-ip.ts'
 import { deviceOf } from './request-headers.ts'
@@ -116,7 +117,8 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
 
   function requireProof({ provenAt }: Operator) {
     const age = now().getTime() - provenAt.getTime()
-    if (age >= 0 && age < PROOF_LIFETIME_MS) return
+    // Another instance's clock may be a little ahead.
+    if (age >= -SKEW_WARNING_MS && age < PROOF_LIFETIME_MS) return
     throw new AppError('forbidden', 'Confirm it’s you with your passkey or a code.', {
       details: [{ path: 'operator', message: 'step_up_required' }],
     })

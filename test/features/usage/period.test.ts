@@ -64,7 +64,8 @@ test.each([
 ])(
   'at %s a purchase from %s to %s is in the month from %s to %s',
   (now, from, to, starts, ends) => {
-    const renewal = { startedAt: new Date(from), endsAt: new Date(to) }
+    const startedAt = new Date(from)
+    const renewal = { startedAt, endsAt: new Date(to), firstStartedAt: startedAt }
     expect(periodAt('month', new Date(now), renewal)).toEqual({
       startsAt: day(starts),
       endsAt: day(ends),
@@ -86,7 +87,7 @@ test('periods follow each other without gaps, and every moment is in its period'
   fc.assert(
     fc.property(times, times, lengths, (start, at, days) => {
       const endsAt = days === null ? null : new Date(start + days * 86_400_000)
-      const renewal = { startedAt: new Date(start), endsAt }
+      const renewal = { startedAt: new Date(start), endsAt, firstStartedAt: new Date(start) }
       for (const period of ['month', 'day'] as const) {
         const { startsAt, endsAt: end } = periodAt(period, new Date(at), renewal)
         if (end === null) throw new Error('a month and a day end')
@@ -112,4 +113,26 @@ test('a month of a weekly purchase begins on the day of the month on which the p
   })
   const [first, second] = [day('2026-07-06'), day('2026-08-06')]
   expect(starts).toEqual([first, first, first, second])
+})
+
+test.each([
+  ['2026-01-31', '2026-02-28'],
+  ['2026-01-29', '2026-02-28'],
+  ['2026-05-31', '2026-06-30'],
+  ['2026-01-15', '2026-02-15'],
+])('a month that began on %s goes on until %s if the renewal is early', (start, next) => {
+  const at = (text: string) => Date.parse(`${text}T14:00:00Z`)
+  const month = { startedAt: at(start), purchasedAt: at(start), expiresAt: at(next) } as Purchase
+  const renewed = { ...month, purchasedAt: at(next), expiresAt: at(next) + 30 * 86_400_000 }
+  const now = new Date(at(next) - 20 * 3_600_000)
+  const periods = [month, renewed].map((one) => periodAt('month', now, renewalOf(one)))
+  expect(periods[1]).toEqual(periods[0])
+})
+
+test('a month that is shorter by the change of clocks is not a week', () => {
+  const purchasedAt = Date.parse('2026-02-15T08:00:00Z')
+  const expiresAt = purchasedAt + 28 * 86_400_000 - 3_600_000
+  const purchase = { startedAt: Date.parse('2025-12-08T08:00:00Z'), purchasedAt, expiresAt }
+  const { startsAt } = periodAt('month', new Date(purchasedAt), renewalOf(purchase as Purchase))
+  expect(startsAt).toEqual(day('2026-02-15'))
 })

@@ -2,7 +2,8 @@ import { DAY_MS } from '../../../lib/durations.ts'
 import type { Purchase } from './purchase.ts'
 import { endSuperseded } from './supersession.ts'
 
-const SHORTEST_MONTH_MS = 28 * DAY_MS
+/** A month may be shorter than 28 days: by the change of clocks, or because a payment was recovered late. */
+const SHORTEST_MONTH_MS = 20 * DAY_MS
 
 type Status =
   | 'trialing'
@@ -55,9 +56,11 @@ export function assessPurchases<T extends Purchase>(
  */
 export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
   const from = purchasedAt ?? startedAt
+  const firstStartedAt = new Date(startedAt)
   if (expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS)
-    return { startedAt: new Date(startedAt), endsAt: null }
-  return { startedAt: new Date(from), endsAt: expiresAt === null ? null : new Date(expiresAt) }
+    return { startedAt: firstStartedAt, endsAt: null, firstStartedAt }
+  const endsAt = expiresAt === null ? null : new Date(expiresAt)
+  return { startedAt: new Date(from), endsAt, firstStartedAt }
 }
 
 /** Each entitlement once, with the best purchase that grants it. */

@@ -152,8 +152,9 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
    * with a verified one. Throws `email_taken`.
    */
   async function setEmailVerified(account: Account, isVerified: boolean) {
-    const email = requireAddress(account)
     await db.write(async (tx) => {
+      const email = requireAddress(await accounts.find(tx, account.id))
+      if (email !== account.email) throw addressChanged()
       if (isVerified) await accounts.setVerifiedAddress(tx, account.id, email)
       else await accounts.update(tx, account.id, { emailVerifiedAt: null })
     })
@@ -164,6 +165,10 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
 export function requireAddress({ id, email }: Account): string {
   if (email === null) throw new AppError('conflict', `The user ${id} has no e-mail address.`)
   return email
+}
+
+function addressChanged(): AppError {
+  return new AppError('conflict', 'The e-mail address has just been changed.')
 }
 
 function summaryOf(account: Account) {

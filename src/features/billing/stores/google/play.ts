@@ -104,12 +104,10 @@ export function createPlay(deps: PlayDeps) {
     const urgency = isWaiting ? URGENCY.waiting : URGENCY.changed
     // Until Google has replied, a notification is more reliable than what the app submitted.
     const isConfirmed = known !== null && known.items.length > 0
-    const confirmed = isConfirmed ? known : { packageName }
-    await purchases.enqueue(
-      tx,
-      { ...changed, ...confirmed, purchaseToken: changed.purchaseToken },
-      urgency,
-    )
+    const purchase = isConfirmed
+      ? { ...known, purchaseToken: changed.purchaseToken }
+      : { packageName, ...changed }
+    await purchases.enqueue(tx, purchase, urgency)
     if (known && order) await voided.record(tx, known, order)
   }
 

@@ -141,10 +141,10 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   }
 
   /** Whether Google has replied a short time ago, and no notification has come since. */
-  function isFresh({ items, askedAt, dueAt, goneAt }: KnownPurchase): boolean {
+  function isFresh({ items, askedAt, dueAt, goneAt, purchaseToken }: KnownPurchase): boolean {
     const isRecent = askedAt !== null && askedAt.getTime() + FRESH_MS > now().getTime()
     const isDue = dueAt !== null && dueAt <= now()
-    return isRecent && items.length > 0 && !isDue && goneAt === null
+    return isRecent && items.length > 0 && !isDue && goneAt === null && purchaseToken !== ''
   }
 
   function after(ms: number): Date {

@@ -9,6 +9,8 @@ const QUIET_MS = 7 * DAY_MS
 const FORGOTTEN_AFTER_MS = 61 * DAY_MS
 /** A purchase may be unknown for a moment after it was made. */
 const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
+/** The states of a purchase that is over. */
+const OVER = new Set<string | null>(['EXPIRED', 'CANCELLED', 'PENDING_PURCHASE_CANCELED'])
 /** How often Google may not know a purchase that it has confirmed and that is not over: for some two months. */
 const MAX_MISSES = 240
 const MAX_DELAY_MS = 6 * HOUR_MS
@@ -67,7 +69,7 @@ export function planAfterFailure(
   now: Date,
 ) {
   const dueIn = (ms: number) => new Date(now.getTime() + ms)
-  const isRunning = misses < MAX_MISSES && items.some(({ state }) => state !== 'EXPIRED')
+  const isRunning = misses < MAX_MISSES && items.some(({ state }) => !OVER.has(state))
   const unknownDelay = UNKNOWN_DELAYS_MS[misses] ?? (isRunning ? MAX_DELAY_MS : undefined)
   if (reason === 'gone' || (reason === 'unknown' && unknownDelay === undefined)) {
     // Google forgets every subscription that is over.
