@@ -118,3 +118,18 @@ async function open(app: TestApp, token: string, lastEventId: string | null = nu
   await stream.next('ready')
   return stream
 }
+
+testInstances(
+  'the first app that connects to an instance after a publication is told when it can read it',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const { accessToken: token } = await here.register()
+    await there.services.settings.read()
+    await here.services.settings.set({ 'ios.latestVersion': '2.0.0' })
+    const stream = await open(there, token)
+    await stream.next('settings')
+    expect((await there.services.settings.read()).ios?.latestVersion).toBe('2.0.0')
+    await stream.close()
+  },
+)

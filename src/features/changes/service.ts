@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts'
 import { CACHE_LIFETIME_MS, type Tx } from '../../platform/db/db.ts'
 import { firstIdAt, isChangeId, timeOf } from './change-ids.ts'
 import type { ChangesDb } from './schema.ts'
-import { createStreams, KINDS, type Kind } from './streams.ts'
+import { createStreams, isKind, KINDS, type Kind } from './streams.ts'
 import { createWatch, OVERLAP_MS, SESSION_ENDED } from './watch.ts'
 
 type ChangesDeps = {
@@ -104,7 +104,7 @@ export function createChanges(deps: ChangesDeps) {
   /** Records the guest's changes for the account that takes over the guest's data. */
   async function moveAll(tx: Tx, guestId: string, userId: string) {
     const rows = await tx.select().from(userChanges).where(eq(userChanges.userId, guestId))
-    for (const { kind } of rows) await record(tx, userId, kind as Kind)
+    for (const { kind } of rows) if (isKind(kind)) await record(tx, userId, kind)
     await endStreamsOf(tx, guestId)
   }
 
@@ -135,7 +135,12 @@ export function createChanges(deps: ChangesDeps) {
       // Before the rows are read: a change that is missing from them has a greater id.
       const changeId = newId()
       const rows = await changesFor.execute({ userId: session.userId })
-      for (const row of rows) streams.catchUp(stream, row)
+      for (const row of rows) {
+        const isRecent = timeOf(row.changeId) > timeOf(changeId) - OVERLAP_MS
+        // The app may still read the former value from a cache, and needs the event after that.
+        if (db.isShared && row.userId === null && isRecent) deliverToAll(row.kind, row.changeId)
+        else streams.catchUp(stream, row)
+      }
       const missed = missedKinds(lastEventId, rows, timeOf(changeId))
       // The session may have ended between its check and the opening.
       await watch.checkSessions([session])

@@ -204,6 +204,6 @@ function encodeEvent(name: string, changeId?: string): Uint8Array {
   return encoder.encode(`${id}event: ${name}\ndata: {}\n\n`)
 }
 
-function isKind(kind: string): boolean {
+export function isKind(kind: string): kind is Kind {
   return (KINDS as readonly string[]).includes(kind)
 }

@@ -11,7 +11,7 @@ import {
   limitStateOf,
 } from './consumption.ts'
 import { type Counter, createCounters, monthOf } from './counters.ts'
-import { periodAt, type Renewal } from './period.ts'
+import { MAX_LATE_RENEWAL_MS, periodAt, type Renewal } from './period.ts'
 import type { UsageDb } from './schema.ts'
 
 /** A limit of a plan; `limit` null: unlimited. */
@@ -118,7 +118,8 @@ export function createUsage(deps: UsageDeps) {
   /** Moves counters of past periods to the history, and deletes old history and outcomes. */
   async function archiveAndDeleteOld(signal: AbortSignal) {
     const at = now()
-    const isOver = lte(usageCounters.endsAt, at)
+    // A renewal may be moved, and then the period goes on.
+    const isOver = lte(usageCounters.endsAt, new Date(at.getTime() - MAX_LATE_RENEWAL_MS))
     const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
     const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
     const isTooOld = lt(usageHistory.month, monthOf(oldest))

@@ -1,7 +1,7 @@
 import { desc, lte } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { createCharts } from './charts.ts'
-import { addValue, bucketsOf, createHistogram, quantileOf } from './histogram.ts'
+import { addBuckets, addValue, bucketsOf, createHistogram, quantileOf } from './histogram.ts'
 import { mergeConsecutive, mergeInstances } from './sample.ts'
 import type { HistoryDb, Sample } from './schema.ts'
 import { createHistoryStore } from './store.ts'
@@ -51,13 +51,17 @@ export function createRecorder(deps: RecorderDeps) {
   async function flush() {
     const values = takeSample()
     const at = new Date(startOf(now(), MINUTE_MS) - MINUTE_MS)
-    await db.write(async (tx) => {
+    const put = db.write(async (tx) => {
       await tx
         .insert(samples)
         .values({ span: 'minute', at, instance, values })
         .onConflictDoNothing()
       if (servingSince !== null && !isStartStored)
         await store.put(tx, 'start', { at: servingSince, instance, values: { version } })
+    })
+    await put.catch((error) => {
+      addBack(values)
+      throw error
     })
     isStartStored = true
     await tallies.flush()
@@ -104,6 +108,15 @@ export function createRecorder(deps: RecorderDeps) {
   async function sumLastMinutes(count: number) {
     const { requests, errors, events } = mergeConsecutive(await list(count))
     return { minutes: count, requests, errors, events }
+  }
+
+  /** So that a minute in which the database could not be written is counted in the next one. */
+  function addBack({ requests, errors, events, times: buckets = [], writes: count }: Sample) {
+    counts.requests += requests
+    counts.errors += errors
+    counts.events += events
+    writes -= count
+    addBuckets(times, buckets)
   }
 
   function takeSample(): Sample {

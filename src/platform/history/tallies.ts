@@ -51,8 +51,27 @@ export function createTallies({ store, instance, now }: TalliesDeps) {
   }
 
   async function flush() {
-    const latest = { minutes: 1, tallies: Object.fromEntries([...running].map(stored)) }
+    const taken = running
+    const latest = { minutes: 1, tallies: Object.fromEntries([...taken].map(stored)) }
     running = new Map()
+    await put(latest).catch((error) => {
+      addBack(taken)
+      throw error
+    })
+  }
+
+  /** So that a minute in which the database could not be written is counted later. */
+  function addBack(taken: Map<string, Running>) {
+    for (const [name, { count, soft, hard, times }] of taken) {
+      const tally = tallyOf(name)
+      tally.count += count
+      tally.soft += soft
+      tally.hard += hard
+      addBuckets(tally.times, bucketsOf(times))
+    }
+  }
+
+  async function put(latest: TallySet) {
     const minute = now().getTime() - MINUTE_MS
     await store.write(async (tx) => {
       for (const { span, ms } of [FINE, COARSE]) {

@@ -103,8 +103,10 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
     if (requestsPerMinute === null) return
     const at = now()
     const known = windows.get(id)
-    const isCurrent = known !== undefined && known.until > at.getTime()
-    const window = isCurrent ? known : { until: at.getTime() + MINUTE_MS, count: 0 }
+    // After a clock that was ahead is set back, the window would last for long.
+    const left = (known?.until ?? 0) - at.getTime()
+    const window =
+      known && left > 0 && left <= MINUTE_MS ? known : { until: at.getTime() + MINUTE_MS, count: 0 }
     windows.set(id, window)
     if (window.count >= requestsPerMinute) throw tooManyAttempts(new Date(window.until), at)
     window.count++

@@ -24,7 +24,9 @@ export function createFailureLimit({ hasLimits, max, now }: FailureLimitDeps) {
     if (!hasLimits) return
     const at = now()
     let window = windows.get(address)
-    if (!window || window.until <= at) {
+    const left = (window?.until.getTime() ?? 0) - at.getTime()
+    // After a clock that was ahead is set back, the window would last for long.
+    if (!window || left <= 0 || left > WINDOW_MS) {
       window = { count: 0, until: new Date(at.getTime() + WINDOW_MS) }
       windows.set(address, window)
     }

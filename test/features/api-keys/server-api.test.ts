@@ -184,3 +184,17 @@ async function describedRoutes(): Promise<{ name: string; scope: Scope }[]> {
     })),
   )
 }
+
+test('a key is not refused for long after a clock that was ahead is set back', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  const { secret: token } = await createKey(app, { requestsPerMinute: 2 })
+  const ask = () => app.ask('GET', `/api/server/users/v1/${user._id}`, { token })
+  app.clock.advance(2 * 86_400_000)
+  await ask()
+  app.clock.advance(-2 * 86_400_000)
+  for (let minute = 0; minute < 3; minute++) {
+    app.clock.advance(60_000)
+    expect((await ask()).status).toBe(200)
+  }
+})

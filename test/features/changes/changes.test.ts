@@ -215,3 +215,13 @@ async function open(app: TestApp, token: string, lastEventId: string | null = nu
   if (stream.status === 200) await stream.next('ready')
   return stream
 }
+
+test('a guest’s ended session is not reported to the account that takes over the guest', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+  await app.ask('POST', '/api/auth/logout/v1', { token: guest.accessToken })
+  const { changes, db } = app.services
+  await db.write((tx) => changes.moveAll(tx, guest.user._id, user._id))
+  expect((await changes.list(user._id)).map(({ kind }) => kind)).not.toContain('signed-out')
+})

@@ -220,3 +220,19 @@ async function nextMinute({ clock }: TestApp, recorder: Recorder) {
 function iso(time: number): string {
   return new Date(time).toISOString()
 }
+
+test('what happened while the database could not be written is counted in the next minute', async () => {
+  await using app = await startAt(NOON)
+  const { recorder } = startRecorder(app)
+  addRequests(recorder, 0.01, 503, 5)
+  const { db } = app.services
+  const { write } = db
+  db.write = () => Promise.reject(new Error('the disk is full'))
+  await expect(nextMinute(app, recorder)).rejects.toThrow('the disk is full')
+  db.write = write
+  addRequests(recorder, 0.01)
+  await nextMinute(app, recorder)
+  expect(await recorder.sumLastMinutes(10)).toMatchObject({ requests: 6, errors: 5 })
+  const { figures } = await recorder.tallies.list(1)
+  expect(figures).toMatchObject([{ count: 6, hard: 5 }])
+})

@@ -40,13 +40,17 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
     }
   }
 
-  function areVersionsFresh(): boolean {
-    return performance.now() - checkedAt < CACHE_LIFETIME_MS
+  function areVersionsFresh(at = performance.now()): boolean {
+    return at - checkedAt < CACHE_LIFETIME_MS
   }
 
-  /** Callers share one check. One that began before a change of our own does not count. */
+  /**
+   * Callers share one check. One that began before a change of our own does not count. A check counts from its
+   * beginning, but for its callers also if it has taken long.
+   */
   async function refreshVersions() {
-    while (!areVersionsFresh()) {
+    const calledAt = performance.now()
+    while (!areVersionsFresh(calledAt)) {
       checking ??= check().finally(() => {
         checking = null
       })

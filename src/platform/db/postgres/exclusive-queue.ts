@@ -12,9 +12,7 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
   function run<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     waiting.push({ work: () => work().then(resolve, reject), refuse: reject })
-    draining ??= drain().finally(() => {
-      draining = null
-    })
+    draining ??= drain()
     return promise
   }
 
@@ -22,6 +20,8 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
     while (waiting.length > 0) {
       await withLock(runBatch).catch((error) => waiting.shift()?.refuse(error))
     }
+    // At once, so that no job is added to a queue that has ended.
+    draining = null
   }
 
   async function runBatch() {
