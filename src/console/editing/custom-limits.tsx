@@ -25,6 +25,7 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
       ...(Object.keys(nextPeriods).length > 0 ? { limitPeriods: nextPeriods } : {}),
     })
   }
+  const isTaken = Object.hasOwn(limits, name.trim())
   const add = () => {
     change({ ...limits, [name.trim()]: 0 }, periods)
     setName('')
@@ -60,8 +61,14 @@ export function CustomLimits({ plan, path, onChange }: CustomLimitsProps) {
         </div>
       ))}
       <div class="fields">
-        <TextField label="New limit" placeholder="exports" value={name} onChange={setName} />
-        <button type="button" disabled={name.trim() === ''} onClick={add}>
+        <TextField
+          label="New limit"
+          placeholder="exports"
+          hint={isTaken ? 'There is a limit with this name' : undefined}
+          value={name}
+          onChange={setName}
+        />
+        <button type="button" disabled={name.trim() === '' || isTaken} onClick={add}>
           Add limit
         </button>
       </div>

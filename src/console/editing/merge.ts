@@ -14,24 +14,76 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-/** Matches items by their code or question, wherever they are in the list. */
+/** An item of each list; undefined where it was added or deleted. */
+type Row = Partial<Record<'base' | 'mine' | 'theirs', Tree>>
+
+/**
+ * Merges the items of two lists. What only one side has added is kept, and what I have deleted is deleted. What they have
+ * deleted comes back if I have edited it. The order is mine unless they have moved items.
+ */
 function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
-  const [before, edited] = [byName(base), byName(mine)]
-  const result = theirs
-    .filter((item) => edited.has(nameOf(item)) || !before.has(nameOf(item)))
-    .map((item) => {
-      const name = nameOf(item)
-      return (edited.has(name) ? merge(before.get(name), edited.get(name), item) : item) as Tree
-    })
-  const known = byName(result)
-  for (const [at, item] of mine.entries()) {
-    if (!known.has(nameOf(item)) && !before.has(nameOf(item))) result.splice(at, 0, item)
+  const rows = rowsOf(base, mine, theirs)
+  const [first, second] = isMoved(rows, theirs) ? (['theirs', 'mine'] as const) : SIDES
+  const lists = { mine, theirs }
+  const sorted = (side: 'mine' | 'theirs') => {
+    const indexOf = (row: Row) => lists[side].indexOf(row[side] as Tree)
+    return rows.filter((row) => row[side]).toSorted((a, b) => indexOf(a) - indexOf(b))
   }
-  return result
+  const result = sorted(first)
+  for (const row of sorted(second))
+    if (!row[first]) result.splice(lists[second].indexOf(row[second] as Tree), 0, row)
+  return result.map(mergeRow).filter((item) => item !== null)
 }
 
-function byName(list: Tree[]): Map<string, Tree> {
-  return new Map(list.map((item) => [nameOf(item), item]))
+const SIDES = ['mine', 'theirs'] as const
+
+function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
+  const [inMine, inTheirs] = [counterparts(base, mine), counterparts(base, theirs)]
+  const known = base.map((item): Row => withoutGaps(item, inMine.get(item), inTheirs.get(item)))
+  const isAdded = (list: Tree[], found: Map<Tree, Tree>) => {
+    const kept = new Set(found.values())
+    return list.filter((item) => !kept.has(item))
+  }
+  const addedByThem = isAdded(theirs, inTheirs)
+  const added = isAdded(mine, inMine).map((item): Row => {
+    const at = addedByThem.findIndex((other) => nameOf(other) === nameOf(item))
+    return withoutGaps(undefined, item, at === -1 ? undefined : addedByThem.splice(at, 1)[0])
+  })
+  return [...known, ...added, ...addedByThem.map((item): Row => ({ theirs: item }))]
+}
+
+function withoutGaps(base?: Tree, mine?: Tree, theirs?: Tree): Row {
+  return { ...(base && { base }), ...(mine && { mine }), ...(theirs && { theirs }) }
+}
+
+/** Items match by their code or question, else a question that was edited by its position. */
+function counterparts(base: Tree[], list: Tree[]): Map<Tree, Tree> {
+  const named = new Map(list.map((item) => [nameOf(item), item]))
+  const found = new Map<Tree, Tree>()
+  for (const item of base) {
+    const same = named.get(nameOf(item))
+    if (same) found.set(item, same)
+  }
+  const taken = new Set(found.values())
+  for (const [at, item] of base.entries()) {
+    const other = list[at]
+    if (other && !found.has(item) && !taken.has(other) && item['question']) found.set(item, other)
+  }
+  return found
+}
+
+function isMoved(rows: Row[], theirs: Tree[]): boolean {
+  const places = rows.flatMap(({ base, theirs: item }) =>
+    base && item ? theirs.indexOf(item) : [],
+  )
+  return places.some((place, at) => place < (places[at - 1] ?? 0))
+}
+
+/** Null for an item that is deleted. */
+function mergeRow({ base, mine, theirs }: Row): Tree | null {
+  if (mine && theirs) return merge(base, mine, theirs) as Tree
+  if (!base) return mine ?? theirs ?? null
+  return mine && !isSame(mine, base) ? mine : null
 }
 
 function nameOf(item: Tree): string {

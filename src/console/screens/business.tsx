@@ -45,7 +45,10 @@ function Choices({ business, filter }: ChoicesProps) {
       <SelectField
         label="Month"
         value={month}
-        options={monthsSince(firstMonth).map((each) => [each, monthName(each)])}
+        options={monthsSince([month, firstMonth].toSorted()[0] ?? month).map((each) => [
+          each,
+          monthName(each),
+        ])}
         onChange={choose('month')}
       />
       <SelectField

@@ -18,6 +18,7 @@ const TYPES: [type: string, name: string][] = [
 export function CustomSettings({ features, onChange }: FeaturesProps) {
   const [name, setName] = useState('')
   const [type, setType] = useState('boolean')
+  const isTaken = Object.hasOwn(features, name.trim())
   const add = () => {
     const value = type === 'boolean' ? false : type === 'number' ? 0 : ''
     onChange({ ...features, [name.trim()]: { value, rules: [] } })
@@ -39,9 +40,14 @@ export function CustomSettings({ features, onChange }: FeaturesProps) {
         />
       ))}
       <div class="fields">
-        <TextField label="Name" hint="For example newPaywall" value={name} onChange={setName} />
+        <TextField
+          label="Name"
+          hint={isTaken ? 'There is a setting with this name' : 'For example newPaywall'}
+          value={name}
+          onChange={setName}
+        />
         <SelectField label="Type" value={type} options={TYPES} onChange={setType} />
-        <button type="button" disabled={name.trim() === ''} onClick={add}>
+        <button type="button" disabled={name.trim() === '' || isTaken} onClick={add}>
           Add setting
         </button>
       </div>

@@ -137,12 +137,13 @@ export function createAlerts(deps: AlertsDeps) {
         ...row,
         ...(isOn === undefined ? {} : { isOn }),
         ...(threshold === undefined ? {} : { threshold }),
-        // A changed rule starts over.
+        // A changed rule starts over, and its alert is resolved.
         breachedSince: null,
         firedAt: null,
         calmSince: null,
       }
       await store(tx, next)
+      if (row.firedAt !== null) await tell(tx, rule, next)
       const settings = (one: Row) => ({
         isOn: one.isOn,
         threshold: one.threshold ?? rule.threshold,

@@ -168,3 +168,11 @@ test('every rule measures without an error', async () => {
   await it.pass(2)
   expect(it.app.lines.filter((line) => line.includes('could not be measured'))).toEqual([])
 })
+
+test('a firing alert whose rule is turned off is resolved', async () => {
+  await using it = await setUp()
+  await it.alerts.set('disk-low', { threshold: 1e12 })
+  await it.pass(11)
+  await it.alerts.set('disk-low', { isOn: false })
+  expect(await it.pass(5)).toContain('Resolved: The disk is almost full')
+})

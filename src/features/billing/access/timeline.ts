@@ -9,6 +9,7 @@ import { applyEvent, foldPurchase } from '../purchases/fold.ts'
 import { type Purchase, sourceOf } from '../purchases/purchase.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import { type BillingDb, MARKS } from '../schema.ts'
+import { transactionOf } from '../stores/purchases/purchase-key.ts'
 import { accessStatusOf } from './access-search.ts'
 import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -173,7 +174,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       (other) => other !== purchase && other.startedAt === purchase.endedAt,
     )
     return {
-      transactionId: purchaseKey.split('|')[1] ?? '',
+      transactionId: transactionOf(purchaseKey).transactionId,
       productId,
       store,
       status,

@@ -1,9 +1,12 @@
 import type { BillingEvent } from '../../inbox/event.ts'
 
-/** The environment and the original transaction id in the key of a store's purchase. */
+/**
+ * The environment and the original transaction id in the key of a purchase. Without a transaction the key has store,
+ * product and user instead, which stand for the id.
+ */
 export function transactionOf(purchaseKey: string) {
-  const [environment, transactionId = ''] = purchaseKey.split('|')
-  return { environment: environment as BillingEvent['environment'], transactionId }
+  const [environment, ...rest] = purchaseKey.split('|')
+  return { environment: environment as BillingEvent['environment'], transactionId: rest.join('|') }
 }
 
 /** The id in what an operator has typed: Google's order ids are in capitals. */

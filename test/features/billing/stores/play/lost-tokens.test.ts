@@ -41,5 +41,7 @@ async function buy(world: World) {
   const bought = world.store.buy({ userId: world.userId })
   await report(world, bought.notification)
   await world.submit([bought])
+  // A submission also starts the queue, in the background.
+  await drain(world)
   return bought
 }
