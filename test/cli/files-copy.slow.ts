@@ -1,4 +1,5 @@
 import { beforeAll, expect } from 'bun:test'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -40,6 +41,19 @@ onSqlite('on a database server the data directory holds no data')(
     expect(backup.exitCode).toBe(0)
     const verified = await run(['restore', '--verify', 'backup.tar'])
     expect([verified.exitCode, verified.stderr]).toEqual([0, ''])
+  },
+  30_000,
+)
+
+onSqlite('on a database server the data directory holds no secrets')(
+  'a backup without the secrets fails',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    await rename(join(homeport.folder, 'data', 'secrets'), join(homeport.folder, 'secrets'))
+    const { exitCode, stderr } = await homeport.run(['backup', '--out', 'backup.tar'])
+    expect(exitCode).not.toBe(0)
+    expect(stderr).toContain('secrets')
   },
   30_000,
 )

@@ -70,6 +70,15 @@ test('the next user does not wait for a request of the last one', async () => {
   stop()
 })
 
+test('the settings are read without a token while a refresh hangs', async () => {
+  const { server, client } = await openWorld({ timeout: 10_000 })
+  server.advance({ minutes: 20 })
+  server.fail('refresh', { code: 'timeout' })
+  const startedAt = performance.now()
+  expect((await client.readAppSettings()).underMaintenance).toBe(false)
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
+
 test('the settings are those of the signed-in user', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)

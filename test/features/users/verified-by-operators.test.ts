@@ -28,3 +28,13 @@ describe('an operator marks the unverified address of a provider as verified', (
 function social(app: TestApp, idToken: string) {
   return app.ask('POST', '/api/auth/social/v1', { json: { provider: 'oidc', idToken } })
 }
+
+test('a verification does not undo a change of address that came first', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register('old@example.com')
+  const { directory, accounts } = app.services.users
+  const seen = await directory.find(user._id)
+  await app.services.db.write((tx) => accounts.setVerifiedAddress(tx, user._id, 'new@example.com'))
+  await expect(directory.setEmailVerified(seen, true)).rejects.toMatchObject({ code: 'conflict' })
+  expect((await directory.find(user._id)).email).toBe('new@example.com')
+})
