@@ -1,5 +1,5 @@
 import type { Call, Caller, Envelope } from './caller.ts'
-import { type RunCall, sleep } from './deadline.ts'
+import type { RunCall } from './deadline.ts'
 import type { InputPlace, Method, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import { isTokenRefused, type SessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
@@ -39,8 +39,8 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
   ): RouteFunction<M, P> {
     return (...args) =>
       perform(args, place, async (content) => {
-        const fresh = session.readFresh().catch(() => null)
-        const kept = await Promise.race([fresh, sleep(MAX_REFRESH_WAIT_MS).then(() => null)])
+        const wait = { timeout: MAX_REFRESH_WAIT_MS }
+        const kept = await runCall(wait, () => session.readFresh()).catch(() => null)
         return dataOf<M, P>(await call(method, path, kept?.accessToken ?? null, content))
       })
   }

@@ -120,7 +120,7 @@ async function open(app: TestApp, token: string, lastEventId: string | null = nu
 }
 
 testInstances(
-  'the first app that connects to an instance after a publication is told when it can read it',
+  'an app that connects just after a publication hears of it once its instance returns the new value',
   async () => {
     await using instances = await createTestInstances()
     const { here, there } = instances

@@ -15,7 +15,7 @@ export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
 }
 
 /** An item of each list; undefined where it was added or deleted. */
-type Row = Partial<Record<'base' | 'mine' | 'theirs', Tree>>
+type Row = { base?: Tree | undefined; mine?: Tree | undefined; theirs?: Tree | undefined }
 
 /**
  * Merges the items of two lists. What only one side has added is kept, and what I have deleted is deleted. What they have
@@ -39,7 +39,9 @@ const SIDES = ['mine', 'theirs'] as const
 
 function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   const [inMine, inTheirs] = [counterparts(base, mine), counterparts(base, theirs)]
-  const known = base.map((item): Row => withoutGaps(item, inMine.get(item), inTheirs.get(item)))
+  const known = base.map(
+    (item): Row => ({ base: item, mine: inMine.get(item), theirs: inTheirs.get(item) }),
+  )
   const isAdded = (list: Tree[], found: Map<Tree, Tree>) => {
     const kept = new Set(found.values())
     return list.filter((item) => !kept.has(item))
@@ -47,13 +49,9 @@ function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   const addedByThem = isAdded(theirs, inTheirs)
   const added = isAdded(mine, inMine).map((item): Row => {
     const at = addedByThem.findIndex((other) => nameOf(other) === nameOf(item))
-    return withoutGaps(undefined, item, at === -1 ? undefined : addedByThem.splice(at, 1)[0])
+    return { mine: item, theirs: at === -1 ? undefined : addedByThem.splice(at, 1)[0] }
   })
   return [...known, ...added, ...addedByThem.map((item): Row => ({ theirs: item }))]
-}
-
-function withoutGaps(base?: Tree, mine?: Tree, theirs?: Tree): Row {
-  return { ...(base && { base }), ...(mine && { mine }), ...(theirs && { theirs }) }
 }
 
 /** Items match by their code or question, else a question that was edited by its position. */

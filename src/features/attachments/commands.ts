@@ -3,9 +3,11 @@ import { megabytes } from '../../lib/megabytes.ts'
 import type { Attachments } from './service.ts'
 import type { Usage } from './usage.ts'
 
-type UserIdOf = (email: string) => Promise<string | null>
-
-type Needs = { attachments: Attachments; fileUsage: Usage; userIdOf: UserIdOf }
+type Needs = {
+  attachments: Attachments
+  fileUsage: Usage
+  userIdOf: (email: string) => Promise<string | null>
+}
 
 const filesUsage = dataCommand({
   name: 'files usage',

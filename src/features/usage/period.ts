@@ -40,9 +40,11 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
 /** Before 28 February, the month may have begun on 31 January, if the purchase began on a 31st. */
 function monthsBefore(first: Date, months: number, firstStartedAt: Date): Date {
   const start = startOfDay(firstStartedAt).getTime()
-  const asAtFirst = addMonths(start, monthsBetween(firstStartedAt, first) - months)
-  const isOfSameDays = addMonths(start, monthsBetween(firstStartedAt, first)) === first.getTime()
-  return new Date(isOfSameDays ? asAtFirst : addMonths(first.getTime(), -months))
+  const age = monthsBetween(firstStartedAt, first)
+  const isOfSameDays = addMonths(start, age) === first.getTime()
+  return new Date(
+    isOfSameDays ? addMonths(start, age - months) : addMonths(first.getTime(), -months),
+  )
 }
 
 /** The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. */

@@ -4,7 +4,7 @@ import { isApiKey } from '../../lib/api-key.ts'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError, type DenialReason } from '../../lib/errors.ts'
 import type { Scope } from '../../lib/scopes.ts'
-import { tooManyAttempts } from '../limits/limits.ts'
+import { lastsUntil, tooManyAttempts } from '../limits/limits.ts'
 import { tokenIn } from './authenticate.ts'
 import type { IpOf, RequestCheck } from './client-ip.ts'
 import { closedObject } from './envelope.ts'
@@ -62,7 +62,7 @@ export type ScopeGuard = ReturnType<typeof requireKey>
 /** Adds the route option `scope`, which requires an API key that has it. */
 export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) {
   const checks = new Map<string, RequestCheck>()
-  const windows = new Map<string, { until: number; count: number }>()
+  const windows = new Map<string, { until: Date; count: number }>()
   return new Elysia({ name: 'api-key', seed: findKey }).macro({
     scope: (scope: Scope) => ({
       detail: { security: [{ apiKey: [] }], 'x-scope': scope },
@@ -103,12 +103,10 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
     if (requestsPerMinute === null) return
     const at = now()
     const known = windows.get(id)
-    // After a clock that was ahead is set back, the window would last for long.
-    const left = (known?.until ?? 0) - at.getTime()
-    const window =
-      known && left > 0 && left <= MINUTE_MS ? known : { until: at.getTime() + MINUTE_MS, count: 0 }
+    const isCurrent = known !== undefined && lastsUntil(known.until, at, MINUTE_MS / 1000)
+    const window = isCurrent ? known : { until: new Date(at.getTime() + MINUTE_MS), count: 0 }
     windows.set(id, window)
-    if (window.count >= requestsPerMinute) throw tooManyAttempts(new Date(window.until), at)
+    if (window.count >= requestsPerMinute) throw tooManyAttempts(window.until, at)
     window.count++
   }
 }

@@ -1,5 +1,5 @@
 import { createRecentMap } from '../../lib/recent-map.ts'
-import { tooManyAttempts } from './limits.ts'
+import { lastsUntil, tooManyAttempts } from './limits.ts'
 
 type Window = { count: number; until: Date }
 
@@ -24,9 +24,7 @@ export function createFailureLimit({ hasLimits, max, now }: FailureLimitDeps) {
     if (!hasLimits) return
     const at = now()
     let window = windows.get(address)
-    const left = (window?.until.getTime() ?? 0) - at.getTime()
-    // After a clock that was ahead is set back, the window would last for long.
-    if (!window || left <= 0 || left > WINDOW_MS) {
+    if (!window || !lastsUntil(window.until, at, WINDOW_MS / 1000)) {
       window = { count: 0, until: new Date(at.getTime() + WINDOW_MS) }
       windows.set(address, window)
     }

@@ -153,10 +153,14 @@ function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
   return { count, until: after(at, delay) }
 }
 
-/** Ignores an end later than the rule allows, which was set while the clock was wrong. */
 function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): boolean {
   const longest = 'max' in rule ? rule.seconds : rule.maxDelay
-  return until > at && until <= after(at, longest + CLOCK_SLACK_SECONDS)
+  return lastsUntil(until, at, longest + CLOCK_SLACK_SECONDS)
+}
+
+/** Whether `until` is ahead, by at most `seconds`: a later end was set while the clock was wrong. */
+export function lastsUntil(until: Date, at: Date, seconds: number): boolean {
+  return until > at && until <= after(at, seconds)
 }
 
 function after(at: Date, seconds: number): Date {

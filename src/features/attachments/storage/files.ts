@@ -17,7 +17,10 @@ export type Files = {
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
-  /** Deletes cached copies whose keys `filterStored` leaves out: another instance removed the files. All without a store. */
+  /**
+   * Deletes cached copies whose keys `filterStored` leaves out: another instance removed the files. On the local disk,
+   * deletes all of them.
+   */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
   /** Throws `unavailable` unless files can be read and stored. */
   probe: () => Promise<void>

@@ -1,10 +1,10 @@
 import { asc, eq, gt, sql } from 'drizzle-orm'
-import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { backfill } from '../../../platform/db/repeat-in-batches.ts'
 import { createCursor } from '../cursor.ts'
 import type { BillingDb } from '../schema.ts'
-import { transactionIdIn } from '../stores/purchases/purchase-key.ts'
+import { keysOf, transactionIdIn } from '../stores/purchases/purchase-key.ts'
 import { readStoredEvent } from './stored-event.ts'
 
 export type Transactions = ReturnType<typeof createTransactions>
@@ -28,7 +28,7 @@ export function createTransactions(db: BillingDb) {
       })
       .onConflictDoNothing(),
   )
-  return { add, addAll, keysOf, keysBeginningWith, backfill: backfillAll }
+  return { add, addAll, possibleKeysOf, keysBeginningWith, backfill: backfillAll }
 
   /** Stores the transaction of an event, unless the key of the purchase has the same id. */
   async function add(tx: Tx, { transactionId, purchaseKey }: Entry) {
@@ -48,14 +48,14 @@ export function createTransactions(db: BillingDb) {
     await tx.insert(purchaseTransactions).values(entries).onConflictDoNothing()
   }
 
-  /** The keys of the purchases that have a renewal with this id. */
-  async function keysOf(from: Reader, text: string): Promise<string[]> {
-    const rows = await from
+  /** The keys that the purchase with this id may have, and those of the purchases that have a renewal with it. */
+  async function possibleKeysOf(text: string): Promise<string[]> {
+    const rows = await db.read
       .select()
       .from(purchaseTransactions)
       .where(eq(purchaseTransactions.transactionId, transactionIdIn(text)))
       .limit(MAX_FOUND)
-    return rows.map(({ purchaseKey }) => purchaseKey)
+    return [...keysOf(text), ...rows.map(({ purchaseKey }) => purchaseKey)]
   }
 
   /** The keys of the purchases that have a renewal whose id begins with a text. */

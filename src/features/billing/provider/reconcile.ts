@@ -6,17 +6,16 @@ import { isPseudonym } from '../inbox/erasure.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
-import { PERIOD_TOLERANCE_MS } from '../purchases/periods.ts'
+import { isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
-import { keysOf } from '../stores/purchases/purchase-key.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
 type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
   recordInternalEvent: Billing['recordInternalEvent']
-  transactions: Pick<Transactions, 'keysOf'>
+  transactions: Pick<Transactions, 'possibleKeysOf'>
   now: () => Date
   log: Log
 }
@@ -121,14 +120,15 @@ export function createReconcile(deps: ReconcileDeps) {
         isInSameStore(purchaseIn(state as StoredPurchase), reported),
       )
       // The provider also reports products from before an upgrade of the same purchase.
-      const keys = new Set(await keysWith(reported.transactionId))
+      const { transactionId } = reported
+      const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
       const known =
         candidates.find(
           ({ state }) => purchaseIn(state as StoredPurchase).productId === reported.productId,
-        ) ?? candidates.find((row) => keys.has(row.purchaseKey))
+        ) ?? candidates.find((row) => keys.includes(row.purchaseKey))
       if (known && isUpToDate(purchaseIn(known.state as StoredPurchase), reported)) continue
       const transactionKey =
-        known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? reported.transactionId
+        known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? transactionId
       await recordInternalEvent(
         'HOMEPORT_RECONCILED',
         answer.at,
@@ -136,12 +136,6 @@ export function createReconcile(deps: ReconcileDeps) {
       )
       report.corrected.push(`${appUserId} ${reported.productId}`)
     }
-  }
-
-  /** The keys that the purchase with a transaction may have. */
-  async function keysWith(transactionId: string | null): Promise<string[]> {
-    if (transactionId === null) return []
-    return [...keysOf(transactionId), ...(await transactions.keysOf(db.read, transactionId))]
   }
 }
 
@@ -163,11 +157,7 @@ function isInSameStore(purchase: Purchase, { store, environment }: ReportedSubsc
 
 /** Whether a purchase is as reported, or the report is about an earlier period. */
 function isUpToDate(purchase: Purchase, reported: ReportedSubscription): boolean {
-  const { purchasedAt } = reported
-  const isEarlier =
-    purchasedAt !== null &&
-    purchase.purchasedAt !== null &&
-    purchasedAt < purchase.purchasedAt - PERIOD_TOLERANCE_MS
+  const isEarlier = isDistinctEarlierPeriod(purchase, { ...reported, stated: null })
   return isEarlier || matchesReport(purchase, reported)
 }
 

@@ -56,11 +56,12 @@ export function assessPurchases<T extends Purchase>(
  */
 export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
   const from = purchasedAt ?? startedAt
-  const firstStartedAt = new Date(startedAt)
-  if (expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS)
-    return { startedAt: firstStartedAt, endsAt: null, firstStartedAt }
-  const endsAt = expiresAt === null ? null : new Date(expiresAt)
-  return { startedAt: new Date(from), endsAt, firstStartedAt }
+  const isShort = expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS
+  return {
+    startedAt: new Date(isShort ? startedAt : from),
+    endsAt: isShort || expiresAt === null ? null : new Date(expiresAt),
+    firstStartedAt: new Date(startedAt),
+  }
 }
 
 /** Each entitlement once, with the best purchase that grants it. */

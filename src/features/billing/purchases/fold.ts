@@ -152,9 +152,9 @@ function grantTemporarily(purchase: Purchase, event: OrderedEvent): Purchase {
 function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
   const { cancelReason, orderedAt } = event
   if (isRefund(event)) return applyRefund(purchase, event)
-  if (cancelReason === 'BILLING_ERROR' && isDistinctEarlierPeriod(purchase, event)) return purchase
   const cancelled = { ...purchase, willRenew: false, cancelReason }
   if (cancelReason === 'BILLING_ERROR') {
+    if (isDistinctEarlierPeriod(purchase, event)) return purchase
     return { ...cancelled, billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? orderedAt }
   }
   // Revoking a promotional grant moves the end of its period to now.

@@ -14,8 +14,11 @@ export function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): bool
   return isStart && !isOfSamePeriod(purchase, event) && !isForEarlierPeriod(purchase, event)
 }
 
+/** What tells the period of an event, or of a report. */
+type PeriodOfEvent = Pick<OrderedEvent, 'purchasedAt' | 'transactionId' | 'stated'>
+
 /** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */
-export function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: OrderedEvent): boolean {
+export function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: PeriodOfEvent): boolean {
   const known = stated?.transactionId
   if (known && known === event.transactionId) return true
   // A store's ids are certain: an upgrade or a sandbox renewal may start within the tolerance.
@@ -24,11 +27,11 @@ export function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: Ordered
   return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
 }
 
-export function isDistinctEarlierPeriod(purchase: Purchase, event: OrderedEvent): boolean {
+export function isDistinctEarlierPeriod(purchase: Purchase, event: PeriodOfEvent): boolean {
   return isForEarlierPeriod(purchase, event) && !isOfSamePeriod(purchase, event)
 }
 
 /** Whether an event is about an earlier period. Such an event ends nothing. */
-export function isForEarlierPeriod({ purchasedAt }: Purchase, event: OrderedEvent): boolean {
+export function isForEarlierPeriod({ purchasedAt }: Purchase, event: PeriodOfEvent): boolean {
   return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
 }

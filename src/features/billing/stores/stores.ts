@@ -30,7 +30,7 @@ type StoresDeps = {
   ignoresSandbox: boolean
   publicUrl: string | null
   checks: StoreChecks
-  transactions: Pick<Transactions, 'keysOf'>
+  transactions: Pick<Transactions, 'possibleKeysOf'>
   billing: Pick<Billing, 'recordIn' | 'recordOwnEvent'>
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
   /** The `ids` that belong to users. */

@@ -85,7 +85,7 @@ export function createPasswordProof(deps: PasswordProofDeps) {
 
   /**
    * Replaces an outdated hash of a correct password, so that no other request replaces it between the check and the
-   * change that follows. Returns the stored hash. Throws if the password was changed meanwhile.
+   * change that follows. Returns the stored hash. Throws if the password has changed in between.
    */
   async function renewOutdatedHash(
     { id, passwordHash }: Pick<Account, 'id' | 'passwordHash'>,

@@ -276,7 +276,7 @@ async function addRenewals({ services }: TestApp, from: number, to: number) {
   })
 }
 
-test('purchases without a transaction are told apart, and found by what support sees', async () => {
+test('support can find each purchase without a transaction by the id that the console shows', async () => {
   await using app = await createTestApp()
   const { user } = await app.register()
   const none = { transaction_id: null, original_transaction_id: null }

@@ -19,7 +19,7 @@ import { isGoogleId, keysOf, transactionOf } from './purchase-key.ts'
 
 type PurchaseSearchDeps = {
   db: BillingDb
-  transactions: Pick<Transactions, 'keysOf'>
+  transactions: Pick<Transactions, 'possibleKeysOf'>
   claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
@@ -116,7 +116,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
   async function findKnown(id: string) {
     const hashed = /^[0-9a-f]{64}$/.test(id) ? await play?.purchases.find(db.read, id) : null
     if (hashed) return withTransactions(hashed.items.map(({ line }) => line))
-    return withKeys([...keysOf(id), ...(await transactions.keysOf(db.read, id))])
+    return withKeys(await transactions.possibleKeysOf(id))
   }
 
   function withTransactions(ids: string[]) {
