@@ -1,4 +1,5 @@
 import { and, eq } from 'drizzle-orm'
+import { RETRY_OF_FAILED_EVENTS } from '../features/billing/jobs.ts'
 import { beforeAndAfterOf, differencesBetween } from '../lib/differences.ts'
 import { DAY_MS } from '../lib/durations.ts'
 import type { Log } from '../lib/log.ts'
@@ -7,6 +8,7 @@ import type { Services } from '../server/services.ts'
 
 const PASSWORD = 'correct horse battery'
 const DEVICE = { name: 'Demo phone', sealed: false, platform: 'ios', country: null } as const
+const SIMULATED_FAILURE = 'Error: a simulated failure for the demo'
 const ORIGIN = { ip: '127.0.0.1', device: DEVICE, baseUrl: '' }
 
 /** The demo users. `laterEvents` lists the events after the purchase. */
@@ -35,6 +37,14 @@ export async function addDemoData(services: Services, log: Log) {
     { users: DEMO_USERS.length },
     `demo data added: sign in as ann@example.com with the password "${PASSWORD}"`,
   )
+}
+
+/** The jobs without the one that would replay the event whose failure is simulated. */
+export async function jobsOfDemo({ db, jobs }: Services) {
+  const { billingEvents } = db.tables
+  const isSimulated = eq(billingEvents.error, SIMULATED_FAILURE)
+  const hasFailure = (await db.read.$count(billingEvents, isSimulated)) > 0
+  return hasFailure ? jobs.filter(({ name }) => name !== RETRY_OF_FAILED_EVENTS) : jobs
 }
 
 async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number], index: number) {
@@ -101,7 +111,7 @@ async function addFailedEvent(services: Services) {
     eq(billingEvents.appUserId, ann.id),
     eq(billingEvents.type, 'CANCELLATION'),
   )
-  const failure = { outcome: 'failed', error: 'Error: a simulated failure for the demo' }
+  const failure = { outcome: 'failed', error: SIMULATED_FAILURE }
   await db.write(async (tx) => {
     await tx.update(subscriptions).set({ state: purchase.state }).where(isAnnsPurchase)
     await tx.update(billingEvents).set(failure).where(isCancellation)

@@ -10,7 +10,7 @@ import { createConsoleBackups } from './backup/console-backups.ts'
 import { backupJobs, warnIfTargetUnwritable } from './backup/jobs.ts'
 import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
-import { addDemoData } from './demo.ts'
+import { addDemoData, jobsOfDemo } from './demo.ts'
 import { serverStateCommand } from './doctor/server-state.ts'
 import { configCommand } from './effective-config.ts'
 import { readinessCommand } from './info.ts'
@@ -113,8 +113,9 @@ export async function runServer(
   )
   // A network disk may take a long time to respond.
   void warnIfTargetUnwritable(config, log)
+  const serviceJobs = demo ? await jobsOfDemo(services) : services.jobs
   const stopJobs = startJobs(
-    [...services.jobs, ...backupJobs(config, log), ...snapshotJobs(config)],
+    [...serviceJobs, ...backupJobs(config, log), ...snapshotJobs(config)],
     {
       log,
       claim: services.db.claimJob,

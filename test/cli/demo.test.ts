@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { addDemoData } from '../../src/cli/demo.ts'
+import { addDemoData, jobsOfDemo } from '../../src/cli/demo.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('demo data is created through the services, and only in an empty database', async () => {
@@ -28,7 +28,11 @@ test('demo data is created through the services, and only in an empty database',
   )
   expect(app.lines.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
 
-  // One demo event has failed; replaying it applies it.
+  // One demo event has failed, and no job replays it; replaying it by hand applies it.
+  const retry = 'failed billing events'
+  const jobNames = async () => (await jobsOfDemo(app.services)).map(({ name }) => name)
+  expect(app.services.jobs.map(({ name }) => name)).toContain(retry)
+  expect(await jobNames()).not.toContain(retry)
   const [failed] = await db.read
     .select()
     .from(billingEvents)
@@ -36,6 +40,7 @@ test('demo data is created through the services, and only in an empty database',
   expect(failed).toMatchObject({ type: 'CANCELLATION', error: expect.any(String) })
   await app.services.billing.replay(failed?.eventId ?? '')
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', active: true, willRenew: false }])
+  expect(await jobNames()).toContain(retry)
   await using nonEmpty = await createTestApp()
   await nonEmpty.register()
   await addDemoData(nonEmpty.services, nonEmpty.services.log)

@@ -8,6 +8,7 @@ import type { Reconcile } from './provider/reconcile.ts'
 import type { Evidence } from './stores/evidence.ts'
 import type { Stores } from './stores/stores.ts'
 
+export const RETRY_OF_FAILED_EVENTS = 'failed billing events'
 /** The job runs hourly, so every purchase is checked once a day. */
 const SHARE_PER_RUN = 1 / 24
 
@@ -32,7 +33,7 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
     ...storeJobs(stores),
     ...playJobs(stores),
     {
-      name: 'failed billing events',
+      name: RETRY_OF_FAILED_EVENTS,
       schedule: ['*/10 * * * *'],
       run: async (signal) => void (await billing.retryFailed(signal)),
     },
