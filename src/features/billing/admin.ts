@@ -9,6 +9,7 @@ import { slicesOf, withoutSearchTexts } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import { planTitle, planTitleOf } from './access/access-sentence.ts'
+import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import { eventFacts } from './inbox/event-facts.ts'
@@ -27,7 +28,7 @@ type BillingAdminDeps = {
   timeline: Timeline
   reconcile: Reconcile | null
   stores: Pick<Stores, 'overdue' | 'play'>
-  listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[] }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   record: RecordAction
@@ -154,11 +155,11 @@ export function billingAdmin(deps: BillingAdminDeps) {
   /** A page of events. The first page has the total. */
   async function listEvents(filter: EventFilter) {
     const { events, ...page } = await eventSearch.find(filter)
-    const { plans } = await listPlans([])
+    const catalogue = await listPlans([])
     const withFacts = await eventSearch.withFacts(events)
     return {
       ...page,
-      events: withFacts.map((one) => ({ ...one, plan: planTitleOf(one, plans) })),
+      events: withFacts.map((one) => ({ ...one, plan: planTitleOf(one, catalogue) })),
       total: filter.after === undefined ? await eventSearch.count(filter) : null,
       names: await namesOf(events.map(({ appUserId }) => appUserId)),
     }
@@ -182,14 +183,16 @@ export function billingAdmin(deps: BillingAdminDeps) {
   }
 
   async function readSupportFacts(): Promise<SupportFacts> {
-    const { plans } = await listPlans([])
+    const { plans, archived } = await listPlans([])
     const ids = plans.flatMap(({ code, entitlementIds }) => entitlementIds ?? [code])
     return {
       refresh: reconcile === null ? NO_PROVIDER_KEY : null,
       askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
       askGooglePlay: stores.play === null ? NO_PLAY : null,
       plans: plans.map(({ code }) => code).filter((code) => code !== 'free'),
-      planNames: Object.fromEntries(plans.map((plan) => [plan.code, planTitle(plan)])),
+      planNames: Object.fromEntries(
+        [...archived, ...plans].map((plan) => [plan.code, planTitle(plan)]),
+      ),
       entitlements: [...new Set(ids)].filter((id) => id !== 'free').toSorted(),
     }
   }

@@ -5,7 +5,11 @@ import type { Reader, Tx } from '../../platform/db/db.ts'
 import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
 import { createHolders } from './access/holders.ts'
-import { createUnmatchedList, createUnmatchedReport } from './access/plan-matching.ts'
+import {
+  type Catalogue,
+  createUnmatchedList,
+  createUnmatchedReport,
+} from './access/plan-matching.ts'
 import { createSubscription, type PlanLike } from './access/subscription.ts'
 import { createTimeline } from './access/timeline.ts'
 import type { ReadRates } from './business/conversion.ts'
@@ -42,7 +46,7 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   /** The server's public URL; null if it is not set. */
   publicUrl: string | null
   /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Tells a user that a purchase has moved to another account. */

@@ -9,6 +9,7 @@ import type {
 } from '../../platform/feature.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { AccessChange } from './access/access-states.ts'
+import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingAdmin } from './admin.ts'
 import { createBillingParts } from './billing.ts'
@@ -36,7 +37,7 @@ import { storeRoutes } from './stores/routes.ts'
 
 type Needs<Plan extends PlanLike> = {
   /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   planSchema: TSchema
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>

@@ -28,8 +28,6 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   const publications = createPublications({ db, now }, 'plans')
   const { plans } = db.tables
   const current = db.cached('plans', load)
-  /** The plans on sale with texts in all languages; the same array until they change. */
-  const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   const { list: history, find } = publications
   return {
@@ -46,16 +44,26 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     seed,
   }
 
-  /** The plans on sale in the best matching language, and that language. */
-  async function listIn(wanted: string[]) {
-    const catalogue = await list()
-    const language = negotiatePlans(catalogue, wanted)
-    return { language, plans: translate(catalogue, language) }
+  /** The plans on sale with texts in all languages; the same array until they change. */
+  async function list() {
+    return (await current.read()).plans
   }
 
-  /** The limits of all plans on sale, with their periods. */
+  /** The plans in the best matching language of those on sale, and that language. */
+  async function listIn(wanted: string[]) {
+    const catalogue = await current.read()
+    const language = negotiatePlans(catalogue.plans, wanted)
+    return {
+      language,
+      plans: translate(catalogue.plans, language),
+      archived: translate(catalogue.archived, language),
+    }
+  }
+
+  /** The limits of all plans, with their periods. */
   async function knownLimits(): Promise<Map<string, LimitPeriod>> {
-    return new Map((await list()).flatMap((plan) => Object.entries(periodsByName(plan))))
+    const { plans, archived } = await current.read()
+    return new Map([...archived, ...plans].flatMap((plan) => Object.entries(periodsByName(plan))))
   }
 
   /** Translations are cached per catalogue and language. */
@@ -86,7 +94,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 
   /** The catalogue with its version, for editing. Not from the cache, which may be older than the version. */
   async function readLive() {
-    return { version: await publications.current(), plans: await load(db.read) }
+    return { version: await publications.current(), plans: (await load(db.read)).plans }
   }
 
   /** The codes of the plans that an import would archive. */
@@ -132,28 +140,35 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return missing
   }
 
-  async function load(from: Reader): Promise<Plan[]> {
-    const rows = await from
-      .select()
-      .from(plans)
-      .where(isNull(plans.archivedAt))
-      .orderBy(asc(plans.position))
-    return rows.map(({ id, code, fields }) => ({ ...withNumbers(fields), code, _id: id }) as Plan)
+  async function load(from: Reader) {
+    const rows = await from.select().from(plans).orderBy(asc(plans.position), asc(plans.id))
+    const archived = rows.filter(({ archivedAt }) => archivedAt !== null)
+    return {
+      plans: rows.filter(({ archivedAt }) => archivedAt === null).map(planIn),
+      /** The latest first. */
+      archived: archived
+        .toSorted((a, b) => Number(b.archivedAt) - Number(a.archivedAt))
+        .map(planIn),
+    }
   }
 
   function publishChange<T>(by: Publishing, work: (tx: Tx) => Promise<T>): Promise<T> {
     return db.write(async (tx) => {
       await current.invalidate(tx)
-      const before = await load(tx)
+      const { plans: before } = await load(tx)
       const outcome = await work(tx)
-      await publications.publish(tx, before, await load(tx), by)
+      await publications.publish(tx, before, (await load(tx)).plans, by)
       return outcome
     })
   }
 }
 
+function planIn({ id, code, fields }: { id: string; code: string; fields: object }) {
+  return { ...withNumbers(fields), code, _id: id } as Plan
+}
+
 /** Earlier versions stored numbers as text. */
-function withNumbers(fields: Record<string, unknown>) {
+function withNumbers(fields: object) {
   const isNumber = (name: string) => /Limit(PerApp)?$|^trialDays$|^price$/.test(name)
   const entries = Object.entries(fields)
   return Object.fromEntries(

@@ -141,7 +141,7 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     const all = assess(user, environment)
     const plan = planGivenBy(all)
     const named = new Map<string, Access>()
-    for (const access of all)
+    for (const access of all.toSorted(byAccess))
       if (!named.has(access.purchase.entitlement)) named.set(access.purchase.entitlement, access)
     return {
       environment,
@@ -164,38 +164,39 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     }
   }
 
-  /** The user's purchases in an environment: active ones first, then by the later end. */
+  /** The user's purchases in an environment: active ones first, those with a plan before others, then by the later end. */
   function assess(user: User, environment: string): Access[] {
+    const hasPlan = ({ purchase }: Access) => planWith(purchase) !== undefined
     return user.purchases
       .filter((purchase) => purchase.environment === environment)
       .map((purchase) => accessOf(purchase, clock.now))
       .sort(
         (a, b) =>
-          Number(b.active) - Number(a.active) ||
-          (b.end ?? Number.MAX_VALUE) - (a.end ?? Number.MAX_VALUE),
+          (a.active && b.active ? Number(hasPlan(b)) - Number(hasPlan(a)) : 0) || byAccess(a, b),
       )
   }
 
   function planGivenBy(all: Access[]): PricingPlan | null {
+    const best = all.find(({ active }) => active)
+    const free = readPlans().find(({ code }) => code === 'free')
+    return (best && planWith(best.purchase)) ?? free ?? null
+  }
+
+  function planWith({ productId, entitlement }: Purchase): PricingPlan | undefined {
     const plans = readPlans()
-    const best = all.find(({ active }) => active)?.purchase
     const sells = ({ paymentProductId, otherProductIds = [] }: PricingPlan) =>
-      [paymentProductId, ...otherProductIds].some((id) => id !== '' && id === best?.productId)
-    return (
-      plans.find(sells) ??
-      plans.find(({ code }) => code === best?.entitlement) ??
-      plans.find(({ code }) => code === 'free') ??
-      null
-    )
+      [paymentProductId, ...otherProductIds].some((id) => id !== '' && id === productId)
+    return plans.find(sells) ?? plans.find(({ code }) => code === entitlement)
   }
 
   function planOf(user: User): PricingPlan | null {
     return planGivenBy(assess(user, 'production'))
   }
 
-  /** The best active purchase. */
+  /** The purchase that gives the plan. */
   function currentPurchase(user: User): Purchase | undefined {
-    return assess(user, 'production').find(({ active }) => active)?.purchase
+    const best = assess(user, 'production').find(({ active }) => active)?.purchase
+    return best && planWith(best) ? best : undefined
   }
 
   /** Runs `work`, which moves the clock, and tells the apps whose access it has changed. */
@@ -210,6 +211,13 @@ export function createPurchases(state: State, readPlans: () => PricingPlan[]) {
     for (const [at, { user, text }] of states().entries())
       if (before[at]?.text !== text) recordChange(user.id, 'subscription')
   }
+}
+
+/** Active ones first, then by the later end. */
+function byAccess(a: Access, b: Access): number {
+  return (
+    Number(b.active) - Number(a.active) || (b.end ?? Number.MAX_VALUE) - (a.end ?? Number.MAX_VALUE)
+  )
 }
 
 /** What a purchase gives at `now`, as the real server decides it. */

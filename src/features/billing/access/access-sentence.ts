@@ -1,5 +1,5 @@
 import type { PurchaseAccess } from '../purchases/access.ts'
-import { type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
+import { type Catalogue, type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** What is known about a user in one environment. */
 type AccessFacts = {
@@ -77,9 +77,9 @@ export function describeFailure(receivedAt: Date): string {
 /** The title of the plan that a purchase gives; null if its product belongs to none. */
 export function planTitleOf(
   purchase: Offer,
-  plans: (PurchasablePlan & NamedPlan)[],
+  catalogue: Catalogue<PurchasablePlan & NamedPlan>,
 ): string | null {
-  const plan = planOf(purchase, plans)
+  const plan = planOf(purchase, catalogue)
   return plan ? describePlan(plan, purchase) : null
 }
 

@@ -12,7 +12,7 @@ import { explainAccess } from './access-sentence.ts'
 import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { matchingFieldsOf, type PurchasablePlan, planGivenBy, planOf } from './plan-matching.ts'
+import { type Catalogue, matchingFieldsOf, planGivenBy, planOf } from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
 /** A change of what a user has access to. `explain` says why, in one sentence. */
@@ -28,13 +28,13 @@ type AccessStatesDeps = {
   db: BillingDb
   holders: Pick<Holders, 'holderAmong'>
   /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[]; language: string }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   accessSettings: AccessSettings
   showsSandbox: boolean
   onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
-  reportUnmatched: (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => void
+  reportUnmatched: (purchases: PurchaseAccess[], catalogue: Catalogue) => void
   now: () => Date
 }
 
@@ -157,8 +157,9 @@ export function createAccessStates(deps: AccessStatesDeps) {
    * announces nothing: then it stores the access from before this table or its newest columns existed.
    */
   async function followPlans(signal: AbortSignal) {
-    const { plans } = await listPlans([])
-    const version = sha256(JSON.stringify(plans.map(matchingFieldsOf)), 'hex')
+    const { plans, archived } = await listPlans([])
+    const fields = [plans, archived].map((list) => list.map(matchingFieldsOf))
+    const version = sha256(JSON.stringify(fields), 'hex')
     const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
     const isFirst = stored?.isFirst ?? true
@@ -220,18 +221,18 @@ export function createAccessStates(deps: AccessStatesDeps) {
     all: Purchase[],
     heldBy: string | null,
   ): Promise<AccessChange | null> {
-    const { plans } = await listPlans([])
+    const catalogue = await listPlans([])
     const at = now().getTime()
     const counted = environmentsFor(userId, environment, accessSettings)
     const isCounted = (purchase: Purchase) => counted.includes(purchase.environment)
     const own = heldBy === null ? all.filter(isCounted) : []
-    const purchases = assessWithPlans(own, plans, at, accessSettings)
-    reportUnmatched(purchases, plans)
+    const purchases = assessWithPlans(own, catalogue, at, accessSettings)
+    reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
-      accessStateOf(list, planGivenBy(list, plans)?.code ?? null)
+      accessStateOf(list, planGivenBy(list, catalogue)?.code ?? null)
     const current = summarize(purchases)
     const changesAt = nextChangeOf(purchases, at)
-    const { status, plan } = environment === 'production' ? factsOf(purchases, plans) : NO_FACTS
+    const { status, plan } = environment === 'production' ? factsOf(purchases, catalogue) : NO_FACTS
     const [row] = await findState(tx).execute({ userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
@@ -249,15 +250,15 @@ export function createAccessStates(deps: AccessStatesDeps) {
         heldBy,
         purchases,
         hasOtherPurchases: own.length < all.length,
-        planOf: (purchase) => planOf(purchase, plans) ?? null,
+        planOf: (purchase) => planOf(purchase, catalogue) ?? null,
       })
     return { userId, environment, previous, current, explain }
   }
 }
 
 /** What the search finds a user by. */
-function factsOf(purchases: PurchaseAccess[], plans: PlanLike[]) {
+function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
   const best = purchases.find(({ active }) => active)
-  const plan = best && planOf(best, plans)
+  const plan = best && planOf(best, catalogue)
   return { status: accessStatusOf(purchases), plan: plan?.code ?? null }
 }

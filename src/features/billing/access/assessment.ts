@@ -1,7 +1,7 @@
 import { addMonths, DAY_MS } from '../../../lib/durations.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
-import { type PurchasablePlan, planOf } from './plan-matching.ts'
+import { type Catalogue, type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** The operator's settings that decide about access. */
 export type AccessSettings = {
@@ -13,17 +13,24 @@ export type AccessSettings = {
 
 type PricedPlan = PurchasablePlan & { price: number; duration: string }
 
-/** The access that purchases and their plans give at `now` (ms), best first. */
+/**
+ * The access that purchases and their plans give at `now` (ms), best first. Active purchases that belong to no plan, such
+ * as coins, come after those that do.
+ */
 export function assessWithPlans<T extends Purchase>(
   purchases: T[],
-  plans: PricedPlan[],
+  catalogue: Catalogue<PricedPlan>,
   now: number,
   { lenienceMs }: AccessSettings,
 ): PurchaseAccess<T>[] {
-  const completed = purchases.map((purchase) => withPlan(purchase, planOf(purchase, plans)))
-  const priceOf = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
-  const sorted = assessPurchases(completed, now, { priceOf, lenienceMs })
-  return placeGrants(sorted, (purchase) => ratePerDay(planOf(purchase, plans)))
+  const findPlan = (purchase: Purchase) => planOf(purchase, catalogue)
+  const completed = purchases.map((purchase) => withPlan(purchase, findPlan(purchase)))
+  const priceOf = (purchase: Purchase) => findPlan(purchase)?.price ?? purchase.price ?? 0
+  const assessed = assessPurchases(completed, now, { priceOf, lenienceMs })
+  const hasPlan = (purchase: PurchaseAccess<T>) =>
+    purchase.active && findPlan(purchase) !== undefined
+  const sorted = assessed.toSorted((a, b) => Number(hasPlan(b)) - Number(hasPlan(a)))
+  return placeGrants(sorted, (purchase) => ratePerDay(findPlan(purchase)))
 }
 
 /**

@@ -14,6 +14,12 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
+/** `archived`: no longer on sale, but those who have bought them keep them. */
+export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
+  plans: Plan[]
+  archived: Plan[]
+}
+
 /** The fields of a purchase that match it to a plan. */
 export type Offer = Pick<Purchase, 'priceId' | 'productId' | 'entitlementIds' | 'grant'>
 
@@ -32,13 +38,21 @@ export type UnmatchedProduct = {
 const PAGE_SIZE = 500
 const MAX_REPORTED = 1_000
 
+/** The plan of a purchase, which may be archived. */
+export function planOf<Plan extends PurchasablePlan>(
+  offer: Offer,
+  { plans, archived }: Catalogue<Plan>,
+): Plan | undefined {
+  return planAmong(plans, offer) ?? planAmong(archived, offer)
+}
+
 /**
  * Finds a plan by price, else by product (Google's also without the base plan), else by an
  * entitlement whose id is the plan's code.
  */
-export function planOf<Plan extends PurchasablePlan>(
-  { priceId, productId, entitlementIds, grant }: Offer,
+function planAmong<Plan extends PurchasablePlan>(
   plans: Plan[],
+  { priceId, productId, entitlementIds, grant }: Offer,
 ): Plan | undefined {
   const products = [productId, productId?.split(':')[0]]
   const sellsProduct = ({ paymentProductId, otherProductIds = [] }: Plan) =>
@@ -69,23 +83,25 @@ function smallestPlanWith<Plan extends PurchasablePlan>(entitlementIds: string[]
 /** The plan of the best active purchase, else the plan `free`, else null. `purchases`: best first. */
 export function planGivenBy<Plan extends PurchasablePlan>(
   purchases: PurchaseAccess[],
-  plans: Plan[],
+  catalogue: Catalogue<Plan>,
 ): Plan | null {
   const best = purchases.find(({ active }) => active)
-  return (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
+  return (
+    (best && planOf(best, catalogue)) ?? catalogue.plans.find(({ code }) => code === 'free') ?? null
+  )
 }
 
 /** Whether a purchase gives access but belongs to no plan. */
-function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
+function isUnmatched(purchase: PurchaseAccess, catalogue: Catalogue): boolean {
   return (
     purchase.active &&
     purchase.grant === null &&
     (purchase.entitlementIds.length > 0 || purchase.stated !== null) &&
-    planOf(purchase, plans) === undefined
+    planOf(purchase, catalogue) === undefined
   )
 }
 
-type ListPlans = (wanted: string[]) => Promise<{ plans: PurchasablePlan[] }>
+type ListPlans = (wanted: string[]) => Promise<Catalogue>
 
 /** Notices, in this process, when a user has paid for a product that belongs to no plan. */
 export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
@@ -93,11 +109,11 @@ export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
   return { report, stillUnmatched }
 
   /** Logs a warning once per product. */
-  function report(purchases: PurchaseAccess[], plans: PurchasablePlan[]) {
+  function report(purchases: PurchaseAccess[], catalogue: Catalogue) {
     for (const purchase of purchases) {
       const product = `${purchase.productId} ${purchase.priceId}`
       if (reported.has(product) || reported.size >= MAX_REPORTED) continue
-      if (!isUnmatched(purchase, plans)) continue
+      if (!isUnmatched(purchase, catalogue)) continue
       const { productId, priceId, entitlementIds, grant } = purchase
       reported.set(product, { productId, priceId, entitlementIds, grant })
       log.warn({ productId, priceId, entitlementIds }, 'a paid product does not belong to any plan')
@@ -106,8 +122,8 @@ export function createUnmatchedReport(log: Log, listPlans: ListPlans) {
 
   /** The reported products that no plan includes yet. */
   async function stillUnmatched(): Promise<string[]> {
-    const { plans } = await listPlans([])
-    const offers = [...reported.values()].filter((offer) => planOf(offer, plans) === undefined)
+    const catalogue = await listPlans([])
+    const offers = [...reported.values()].filter((offer) => planOf(offer, catalogue) === undefined)
     return [...new Set(offers.flatMap(({ productId }) => productId ?? []))]
   }
 }
@@ -122,7 +138,7 @@ type PlanMatchingDeps = {
 export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
   const { subscriptions } = db.tables
   return async (): Promise<UnmatchedProduct[]> => {
-    const { plans } = await listPlans([])
+    const catalogue = await listPlans([])
     const found = new Map<string, UnmatchedProduct>()
     for (let after = ''; ; ) {
       const rows = await db.read
@@ -133,7 +149,7 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
         .limit(PAGE_SIZE)
       for (const { state, customerId } of rows) {
         const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
-        if (purchase && isUnmatched(purchase, plans)) addToCount(found, purchase, customerId)
+        if (purchase && isUnmatched(purchase, catalogue)) addToCount(found, purchase, customerId)
       }
       const last = rows.at(-1)
       if (!last) return [...found.values()].toSorted((a, b) => b.lines - a.lines)

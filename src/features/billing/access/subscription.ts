@@ -8,7 +8,7 @@ import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { type PurchasablePlan, planGivenBy } from './plan-matching.ts'
+import { type Catalogue, type PurchasablePlan, planGivenBy, planOf } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
 export type PlanLike = PurchasablePlan & {
@@ -22,11 +22,11 @@ type SubscriptionDeps<Plan extends PlanLike> = {
   projection: Projection
   holders: Pick<Holders, 'latestOf'>
   /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   /** The `ids` that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   accessSettings: AccessSettings
-  reportUnmatched: (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => void
+  reportUnmatched: (purchases: PurchaseAccess[], catalogue: Catalogue) => void
   now: () => Date
 }
 
@@ -80,19 +80,20 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return { subscription, language }
   }
 
-  /** A user's plan in production, and the best active purchase; null for none. */
+  /** A user's plan in production, and the purchase that gives it; null for none. */
   async function readPlan(userId: string) {
-    const { plan, purchases } = await assess(userId, 'production', [])
-    return { plan, purchase: purchases.find(({ active }) => active) ?? null }
+    const { plan, purchases, catalogue } = await assess(userId, 'production', [])
+    const best = purchases.find(({ active }) => active)
+    return { plan, purchase: best && planOf(best, catalogue) ? best : null }
   }
 
   /** A user's purchases, best first, and the plan that they give. */
   async function assess(userId: string, environment: Environment, wanted: string[]) {
-    const { plans, language } = await listPlans(wanted)
+    const { language, ...catalogue } = await listPlans(wanted)
     const found = await purchasesOf(userId, environmentsFor(userId, environment, accessSettings))
-    const purchases = assessWithPlans(found, plans, now().getTime(), accessSettings)
-    reportUnmatched(purchases, plans)
-    return { purchases, plan: planGivenBy(purchases, plans), language }
+    const purchases = assessWithPlans(found, catalogue, now().getTime(), accessSettings)
+    reportUnmatched(purchases, catalogue)
+    return { purchases, catalogue, plan: planGivenBy(purchases, catalogue), language }
   }
 
   /** In English, for the data export. */

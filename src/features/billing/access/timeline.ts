@@ -13,14 +13,14 @@ import { transactionOf } from '../stores/purchases/purchase-key.ts'
 import { accessStatusOf } from './access-search.ts'
 import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
-import { planOf } from './plan-matching.ts'
+import { type Catalogue, planOf } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
   subscription: Pick<Subscription<Plan>, 'customerOf'>
   /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<Plan>>
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
   claimantOf: (purchaseKey: string) => Promise<string | null>
@@ -76,14 +76,14 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
-    const { sentence, purchases, plans, heldBy, failure } = await assess(userId, 'production')
+    const { sentence, purchases, catalogue, heldBy, failure } = await assess(userId, 'production')
     const held = heldBy === null ? purchases : []
     const [best] = held
     const end = best?.effectiveEnd ?? null
     return {
       sentence,
       status: accessStatusOf(best ? purchases : []) ?? 'none',
-      plan: (best?.active && planOf(best, plans)?.code) || null,
+      plan: (best?.active && planOf(best, catalogue)?.code) || null,
       store: best?.store ?? null,
       isActive: best?.active ?? false,
       /** The ids of the entitlements that the user has now. */
@@ -96,10 +96,10 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   async function read(userId: string, environment: Environment) {
-    const { explanation, purchases, plans, ids, heldBy } = await assess(userId, environment)
+    const { explanation, purchases, catalogue, ids, heldBy } = await assess(userId, environment)
     const shown = []
     for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
-      const plan = planTitleOf(purchase, plans)
+      const plan = planTitleOf(purchase, catalogue)
       shown.push({ ...(await describe(purchase, purchases, ids)), plan })
     }
     return {
@@ -114,12 +114,12 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   async function assess(userId: string, environment: Environment) {
-    const { plans } = await listPlans([])
+    const catalogue = await listPlans([])
     const customer = await subscription.customerOf(userId)
     const all = customer ? await purchasesOf(customer.customerId) : []
     const environments = environmentsFor(userId, environment, accessSettings)
     const stored = all.filter((purchase) => environments.includes(purchase.environment))
-    const purchases = assessWithPlans(stored, plans, now().getTime(), accessSettings)
+    const purchases = assessWithPlans(stored, catalogue, now().getTime(), accessSettings)
     const { ids = [], heldBy = null } = customer ?? {}
     const failure = await latestFailure(ids.length === 0 ? [userId] : ids, environment)
     const sentence = explainAccess({
@@ -128,10 +128,10 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       heldBy,
       purchases,
       hasOtherPurchases: all.length > stored.length,
-      planOf: (purchase) => planOf(purchase, plans) ?? null,
+      planOf: (purchase) => planOf(purchase, catalogue) ?? null,
     })
     const explanation = failure ? `${sentence} ${describeFailure(failure.receivedAt)}` : sentence
-    return { sentence, explanation, purchases, plans, ids, heldBy, failure }
+    return { sentence, explanation, purchases, catalogue, ids, heldBy, failure }
   }
 
   /** The latest event of these users that could not be applied. */

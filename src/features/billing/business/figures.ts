@@ -1,5 +1,5 @@
 import { and, asc, between, eq, inArray, sum } from 'drizzle-orm'
-import { type PurchasablePlan, planOf } from '../access/plan-matching.ts'
+import { type Catalogue, type PurchasablePlan, planOf } from '../access/plan-matching.ts'
 import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { createConversion, type ReadRates } from './conversion.ts'
@@ -9,7 +9,7 @@ import { BALANCES, BREAKDOWNS, FLOWS } from './sums.ts'
 
 type FiguresDeps = {
   db: BillingDb
-  listPlans: (wanted: string[]) => Promise<{ plans: (PurchasablePlan & { name?: string })[] }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<PurchasablePlan & { name?: string }>>
   readRates: ReadRates
   /** The currency of the figures unless another one is chosen. */
   ratesBase: string
@@ -158,13 +158,13 @@ export function createFigures(deps: FiguresDeps) {
         ...(await totals(withBreakdown(['new', 'churned'], unit), from, until)),
         ...(await totals(withBreakdown(['paid', 'refunded'], 'month'), month, month)),
       ]
-      const { plans } = await listPlans([])
+      const catalogue = await listPlans([])
       const tables: Record<Breakdown, BreakdownRow[]> = { plan: [], store: [], country: [] }
       for (const row of rows) {
         const [figure, breakdown = 'plan'] = row.series.split('.') as [string, Breakdown]
         const isAmount = figure === 'paid' || figure === 'refunded'
         const value = isAmount ? row.item.slice(row.item.indexOf(' ') + 1) : row.item
-        const name = breakdown === 'plan' ? planName(value, plans) : value
+        const name = breakdown === 'plan' ? planName(value, catalogue) : value
         const entry =
           tables[breakdown].find((one) => one.name === name) ?? newRow(tables[breakdown], name)
         if (isAmount) {
@@ -259,13 +259,16 @@ function newRow(rows: BreakdownRow[], name: string): BreakdownRow {
 }
 
 /** The name of the plan with an offer, or else its product. */
-function planName(offer: string, plans: (PurchasablePlan & { name?: string })[]): string {
+function planName(
+  offer: string,
+  catalogue: Catalogue<PurchasablePlan & { name?: string }>,
+): string {
   const [productId, priceId, entitlementIds] = JSON.parse(offer) as [
     string | null,
     string | null,
     string[],
   ]
-  const plan = planOf({ ...EMPTY_PURCHASE, productId, priceId, entitlementIds }, plans)
+  const plan = planOf({ ...EMPTY_PURCHASE, productId, priceId, entitlementIds }, catalogue)
   return plan?.name ?? plan?.code ?? productId ?? ''
 }
 

@@ -64,10 +64,10 @@ export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
   }
 }
 
-/** Each entitlement once, with the best purchase that grants it. */
+/** Each entitlement once, with the purchase that grants it for longest. */
 export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()
-  for (const purchase of purchases) {
+  for (const purchase of purchases.toSorted(compareAccess)) {
     for (const id of purchase.entitlementIds) {
       if (!found.has(id)) found.set(id, { id, active: purchase.active, purchase })
     }

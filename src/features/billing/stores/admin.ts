@@ -7,6 +7,7 @@ import { allow, CONSOLE_API, operatorOf } from '../../../platform/http/console-g
 import { slicesOf } from '../../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
 import { planTitleOf } from '../access/access-sentence.ts'
+import type { Catalogue } from '../access/plan-matching.ts'
 import type { PlanLike } from '../access/subscription.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import { type FoundPurchase, PURCHASE_FILTERS, PURCHASE_ORDERS } from './purchases/search.ts'
@@ -18,7 +19,7 @@ type StoreAdminDeps = {
   findUser: (userId: string) => Promise<unknown>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
-  listPlans: (wanted: string[]) => Promise<{ plans: PlanLike[] }>
+  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
 } & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
 
 const ENVIRONMENTS = ['production', 'sandbox'] as const
@@ -157,11 +158,11 @@ export function storeAdmin(deps: StoreAdminDeps) {
   }
 
   async function withOwners(purchases: FoundPurchase[]) {
-    const { plans } = await listPlans([])
+    const catalogue = await listPlans([])
     return Promise.all(
       purchases.map(async (purchase) => ({
         ...purchase,
-        plan: planTitleOf(purchase.state, plans),
+        plan: planTitleOf(purchase.state, catalogue),
         owner: purchase.userId === null ? null : await findUser(purchase.userId),
       })),
     )

@@ -18,7 +18,8 @@ test('a month that is paid once on 31 January ends on the last day of February',
     price: 10,
     duration: 'month',
   }
+  const catalogue = { plans: [plan], archived: [] }
   const settings = { lenienceMs: 0, sandboxTesters: new Set<string>() }
-  const [assessed] = assessWithPlans([purchase], [plan], purchasedAt, settings)
+  const [assessed] = assessWithPlans([purchase], catalogue, purchasedAt, settings)
   expect(new Date(assessed?.expiresAt ?? 0).toISOString()).toBe('2026-02-28T10:00:00.000Z')
 })

@@ -124,7 +124,7 @@ function accessOn(day: number, spoken: Spoken[]) {
   const now = ms(day)
   const purchases = purchasesIn(spoken.filter(({ event }) => event.orderedAt <= now))
   const settings = { lenienceMs: 3 * HOUR, sandboxTesters: new Set<string>() }
-  const assessed = assessWithPlans(purchases, PLANS, now, settings)
+  const assessed = assessWithPlans(purchases, { plans: PLANS, archived: [] }, now, settings)
   const active = entitlementsOf(assessed).filter((entitlement) => entitlement.active)
   const [best] = assessed
   return {

@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test'
+import { serverClient } from '../../../support/api-keys.ts'
+import { createTestApp, type TestApp } from '../../../support/app.ts'
+import { deliver, iso, lifecycle, ms, purchase } from '../../../support/billing.ts'
+import { publishPlans } from '../../../support/plans.ts'
+
+const PRO = {
+  code: 'pro',
+  paymentProductId: 'prod_example_pro',
+  entitlementIds: ['pro'],
+  price: 9.99,
+  limits: { exports: 100 },
+}
+
+test.each([
+  ['coins', { entitlement_ids: [], expiration_day: null }],
+  ['a one-time product', { entitlement_ids: ['no_ads'], expiration_day: null }],
+  ['an add-on that lasts longer', { entitlement_ids: ['stickers'], expiration_day: 366 }],
+])('buying %s without a plan does not take the paid plan away', async (_name, fields) => {
+  await using app = await createTestApp()
+  const { read, use, buy } = await setUp(app)
+  const { resetsAt } = await use(60)
+  await buy(fields)
+  const { plan, entitlements } = await read()
+  expect(plan.code).toBe('pro')
+  expect(entitlements.find(({ id }: { id: string }) => id === 'pro').active).toBe(true)
+  expect(await use(1)).toMatchObject({ allowed: true, used: 61, limit: 100, resetsAt })
+})
+
+test('a purchase without a plan does not move the month of a free user', async () => {
+  await using app = await createTestApp()
+  const { use, buy } = await setUp(app, { isFree: true })
+  const { resetsAt } = await use(2)
+  await buy({ entitlement_ids: [], expiration_day: null })
+  expect(await use(1)).toMatchObject({ used: 3, resetsAt })
+})
+
+test('an entitlement ends with the purchase that gives it for longest', async () => {
+  await using app = await createTestApp()
+  const { read, buy } = await setUp(app)
+  await buy({ entitlement_ids: ['pro'], expiration_day: 366 })
+  const { plan, entitlements } = await read()
+  expect([plan.code, entitlements[0].expiresAt]).toEqual(['pro', iso(366)])
+})
+
+test('those who have bought an archived plan keep it, unless a plan on sale has the product', async () => {
+  await using app = await createTestApp()
+  const { read, use } = await setUp(app)
+  app.clock.advance(1000)
+  await app.services.plans.archive('pro')
+  expect((await read()).plan.code).toBe('pro')
+  expect(await use(1)).toMatchObject({ allowed: true, limit: 100 })
+  expect((await app.ask('GET', '/api/user/pricing_plans/v1')).json.response.map(codeOf)).toEqual([
+    'free',
+  ])
+  await publishPlans(app, [{ code: 'free' }, { ...PRO, code: 'pro_2', limits: { exports: 7 } }])
+  expect((await read()).plan.code).toBe('pro_2')
+  expect((await use(1)).limit).toBe(7)
+})
+
+/** A user with the plan `pro` until day 30. */
+async function setUp(app: TestApp, { isFree = false } = {}) {
+  app.clock.now = new Date(ms(11))
+  await publishPlans(app, [{ code: 'free', limits: { exports: 10 } }, PRO])
+  const { user, accessToken: token } = await app.register()
+  const ask = await serverClient(app)
+  const use = async (amount: number) => {
+    const json = { userId: user._id, limit: 'exports', amount }
+    return (await ask('POST', 'usage/v1', { json })).json.response
+  }
+  const read = async () =>
+    (await app.ask('GET', '/api/user/subscription/v1', { token })).json.response
+  const buy = (fields: object) =>
+    deliver(
+      app,
+      lifecycle(user._id, 'NON_RENEWING_PURCHASE', 10, {
+        ...{ product_id: 'other', transaction_id: '2000', original_transaction_id: '2000' },
+        purchased_day: 10,
+        ...fields,
+      }),
+    )
+  if (!isFree) await deliver(app, purchase(user._id, {}))
+  return { read, use, buy }
+}
+
+function codeOf({ code }: { code: string }) {
+  return code
+}
