@@ -72,6 +72,7 @@ export const attachmentsFeature = {
       idempotency,
       urls,
     })
+    const isRemote = config.filesUrl !== null
     const services = {
       attachments,
       listing,
@@ -86,7 +87,7 @@ export const attachmentsFeature = {
     }
     return {
       services,
-      routes: (context: RouteContext) => attachmentRoutes({ ...services, ...context }),
+      routes: (context: RouteContext) => attachmentRoutes({ ...services, ...context, isRemote }),
       consoleRoutes: (context: ConsoleContext) => attachmentsAdmin({ ...services, ...context }),
       jobs: attachmentJobs(services),
       userData: {

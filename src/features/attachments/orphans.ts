@@ -8,6 +8,7 @@ import type { Files } from './storage/files.ts'
 export type Orphans = ReturnType<typeof createOrphans>
 
 const PAGE_SIZE = 1_000
+const VARIANTS_PER_QUERY = 500
 
 /** Deletes files and cached copies without a row, and logs rows without a file as errors. */
 export function createOrphans(deps: {
@@ -18,7 +19,7 @@ export function createOrphans(deps: {
   log: Log
 }) {
   const { db, files, isBeingStored, now, log } = deps
-  const { attachments } = db.tables
+  const { attachments, variants } = db.tables
   return { collect, collectCopies }
 
   /** Walks through the files and the rows side by side; both are sorted by key. */
@@ -26,6 +27,7 @@ export function createOrphans(deps: {
     const keys = sortedKeys()
     let row = await keys.next()
     let foundKey: string | null = null
+    let foundVariants: string[] = []
     for await (const { key, storedAt } of files.list()) {
       if (signal.aborted) return
       const original = originalOf(key)
@@ -33,9 +35,17 @@ export function createOrphans(deps: {
         if (row.value !== foundKey) await reportMissing(row.value)
         row = await keys.next()
       }
-      if (row.value === original) foundKey = original
-      else if (now().getTime() - storedAt.getTime() > HOUR_MS) await removeOrphan(key)
+      const isOld = now().getTime() - storedAt.getTime() > HOUR_MS
+      if (row.value === original) {
+        foundKey = original
+        if (isOld && key !== original) foundVariants.push(key)
+      } else if (isOld) await removeOrphan(key)
+      if (foundVariants.length >= VARIANTS_PER_QUERY) {
+        await removeUnlistedVariants(foundVariants)
+        foundVariants = []
+      }
     }
+    await removeUnlistedVariants(foundVariants)
     for (; row.value !== undefined; row = await keys.next()) {
       if (signal.aborted) return
       if (row.value !== foundKey) await reportMissing(row.value)
@@ -47,6 +57,16 @@ export function createOrphans(deps: {
     const original = originalOf(key)
     if (isBeingStored(original) || (await keysWithRow([original])).size > 0) return
     await files.remove(key)
+  }
+
+  /** Of pictures that still exist. A variant that is needed is made again. */
+  async function removeUnlistedVariants(keys: string[]) {
+    const rows = await db.read
+      .select({ key: variants.key })
+      .from(variants)
+      .where(inArray(variants.key, keys))
+    const listed = new Set(rows.map(({ key }) => key))
+    for (const key of keys) if (!listed.has(key)) await files.remove(key)
   }
 
   /** Deletes cached copies of files that another instance has deleted. */
@@ -65,9 +85,10 @@ export function createOrphans(deps: {
     return new Set(rows.map(({ key }) => key))
   }
 
-  /** Checks again, because the file may have been stored after the files were listed. */
+  /** Checks again, because the file may have been stored after the files were listed, or its row deleted. */
   async function reportMissing(key: string) {
-    if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
+    if ((await files.open(key)) || (await keysWithRow([key])).size === 0) return
+    log.error({ key }, 'the file of an attachment is missing')
   }
 
   async function* sortedKeys(): AsyncGenerator<string, undefined> {

@@ -36,6 +36,8 @@ type AttachmentRoutesDeps = {
   listing: Listing
   staging: Staging
   admitUpload: AdmitUpload
+  /** Whether files may have to be fetched first. */
+  isRemote: boolean
   /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   ipOf: IpOf
@@ -47,6 +49,7 @@ export function attachmentRoutes({
   listing,
   staging,
   admitUpload,
+  isRemote,
   baseUrlOf,
   ipOf,
   signedIn,
@@ -163,6 +166,7 @@ export function attachmentRoutes({
       '/files/:key',
       async ({ params, query, request, server, set }) => {
         const { expires, signature, width, format } = query
+        if (isRemote) server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
         if (width === undefined && format === undefined) {
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }

@@ -6,6 +6,7 @@ import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
+import { finishRemovals } from './storage/removal.ts'
 import type { IdempotencyStore, RecordReply } from './upload/idempotency.ts'
 import type { createPreparer, PreparedUpload, Row, UploadOptions } from './upload/prepare-upload.ts'
 import type { Quota } from './upload/quota.ts'
@@ -123,11 +124,11 @@ export function createAttachments(deps: AttachmentsDeps) {
           mayBeStored = error instanceof AppError && error.code === 'unavailable'
           throw error
         })
-      for (const key of evictedKeys) await variants.drop(key)
+      await finishRemovals(evictedKeys.map(variants.drop))
       return rows
     } catch (error) {
       // If the outcome is unknown, files without a row are deleted later as orphans.
-      if (!mayBeStored) for (const key of kept) await files.remove(key)
+      if (!mayBeStored) await finishRemovals(kept.map(files.remove))
       throw error
     } finally {
       for (const key of kept) beingStored.delete(key)
@@ -174,8 +175,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     })
     if (removedVariants === null) throw notFound()
     cachedRows.delete(key)
-    for (const variantKey of removedVariants) await variants.drop(variantKey)
-    await files.remove(key)
+    await finishRemovals([...removedVariants.map(variants.drop), files.remove(key)])
   }
 
   /** Deletes a user's rows in the caller's transaction. Returns a function that deletes the files afterwards. */
@@ -185,14 +185,12 @@ export function createAttachments(deps: AttachmentsDeps) {
       .delete(attachments)
       .where(eq(attachments.userId, userId))
       .returning({ key: attachments.key })
-    // A file that cannot be deleted now is deleted later as an orphan; the account is gone either
-    // way.
     return async () => {
       const keys = removed.map(({ key }) => key)
       for (const key of keys) cachedRows.delete(key)
-      await Promise.allSettled([
+      await finishRemovals([
         ...userVariants.map(({ key }) => variants.drop(key)),
-        ...keys.map((key) => files.remove(key)),
+        ...keys.map(files.remove),
       ])
     }
   }

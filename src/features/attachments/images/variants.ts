@@ -5,6 +5,7 @@ import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'
+import { finishRemovals } from '../storage/removal.ts'
 import { isImage } from '../upload/media-types.ts'
 import { imageRefusal, type Row } from '../upload/prepare-upload.ts'
 import type { Quota } from '../upload/quota.ts'
@@ -149,9 +150,9 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
         const rows = await tx.select().from(attachments).where(eq(attachments.key, row.key))
         return rows.length === 0 ? [variant.key] : await quota.storeVariant(tx, row, variant)
       })
-      for (const key of droppedKeys) await drop(key)
+      await finishRemovals(droppedKeys.map(drop))
     } catch (error) {
-      await drop(variant.key)
+      await finishRemovals([drop(variant.key)])
       throw error
     }
   }

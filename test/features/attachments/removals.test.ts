@@ -1,0 +1,44 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { createTestApp } from '../../support/app.ts'
+import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
+import { phonePhoto } from '../../support/pictures.ts'
+
+test('a variant without a row is deleted after an hour, and others stay', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const photo = await phonePhoto(300, 200)
+  const { json } = await uploadBody(app, token, photo, 'image/jpeg', 'publicAsset')
+  const { url, key } = json.response[0]
+  for (const width of [64, 128]) await fetchFile(app, `${url}?width=${width}&format=png`)
+  const { db, orphans } = app.services
+  const { variants } = db.tables
+  const lost = eq(variants.key, `${key}.w64.png`)
+  await db.write(async (tx) => void (await tx.delete(variants).where(lost)))
+  await orphans.collect(AbortSignal.timeout(5_000))
+  expect(await filesOf(app)).toHaveLength(3)
+  app.clock.advance(61 * 60_000)
+  await orphans.collect(AbortSignal.timeout(5_000))
+  expect((await filesOf(app)).toSorted()).toEqual([key, `${key}.w128.png`])
+})
+
+test('a file that is deleted during the search for missing files is not reported', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const keys: string[] = []
+  for (const text of ['a', 'b', 'c']) {
+    const { json } = await uploadBody(app, token, text, 'text/plain', 'supportTicket')
+    keys.push(json.response[0].key)
+  }
+  const last = keys.toSorted().at(-1)
+  const { files, orphans } = app.services
+  const { list } = files
+  files.list = async function* () {
+    for await (const file of list()) {
+      await app.ask('DELETE', `${PATH}?key=${last}`, { token })
+      yield file
+    }
+  }
+  await orphans.collect(AbortSignal.timeout(5_000))
+  expect(app.lines.filter((line) => line.includes('missing'))).toEqual([])
+})
