@@ -30,7 +30,7 @@ const FOR_DEVELOPERS = [
   'Sign-in with … is not set up on this server.',
   'The … are invalid.',
   'The Host header is not valid.',
-  'The body contains text that cannot be stored.',
+  'The body contains a value that cannot be stored.',
   'The form has no file.',
   'There are no currency rates yet.',
   'There are no rates for ….',

@@ -1,7 +1,7 @@
 import type { Context } from 'elysia'
 import { Elysia } from 'elysia'
 import type { authenticate } from '../../platform/http/authenticate.ts'
-import { json } from '../../platform/http/body.ts'
+import { json, LARGE_JSON_LIMIT } from '../../platform/http/body.ts'
 import { DataOf, data, responses } from '../../platform/http/envelope.ts'
 import { sendPublic } from '../../platform/http/public-reply.ts'
 import { optionalHeader } from '../../platform/http/request-headers.ts'
@@ -16,7 +16,7 @@ type DataRoutesDeps = {
 
 const PATH = '/api/user/data/v1'
 /** White space and escapes make a body up to four times as long as the document. */
-export const BODY_LIMIT = 256 * 1024
+export const BODY_LIMIT = LARGE_JSON_LIMIT
 const tags = ['Data']
 
 /** What both changes of the document have in common. */

@@ -3,7 +3,7 @@ import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { tokenIn } from '../http/authenticate.ts'
-import { contentLengthOf, hasBody, JSON_LIMIT, readBody } from '../http/body.ts'
+import { contentLengthOf, hasBody, LARGE_JSON_LIMIT, readBody } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
@@ -103,7 +103,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
       if (header !== null) throw invalidMessage()
       const reading = isUpload(request)
         ? readWithMinimumRate(request, contentLengthOf(request) ?? 0)
-        : readBody(request, sealedLimit(JSON_LIMIT))
+        : readBody(request, sealedLimit(LARGE_JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }
     // A body alongside a message in the header would be neither secret nor bound to it.

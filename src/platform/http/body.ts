@@ -6,6 +6,8 @@ import { openedBody } from './opened-request.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 export const JSON_LIMIT = 64 * 1024
+/** The same for routes that take documents or purchases. */
+export const LARGE_JSON_LIMIT = 256 * 1024
 const DEPTH_LIMIT = 32
 /** A connection is closed after this many seconds without a byte. */
 export const IDLE_TIMEOUT_SECONDS = 15
@@ -44,8 +46,14 @@ async function parseJson(request: Request, limit: number): Promise<unknown> {
   const value = readJson(await readBody(request, limit))
   // A lone surrogate would be stored as another character, which would make different passwords equal.
   if (!isStorable(value)) {
-    throw new AppError('validation_failed', 'The body contains text that cannot be stored.', {
-      details: [{ path: 'body', message: 'must be well-formed Unicode without U+0000' }],
+    throw new AppError('validation_failed', 'The body contains a value that cannot be stored.', {
+      details: [
+        {
+          path: 'body',
+          message:
+            'must be well-formed Unicode without U+0000, and its numbers must fit into a double',
+        },
+      ],
     })
   }
   return value
@@ -53,6 +61,8 @@ async function parseJson(request: Request, limit: number): Promise<unknown> {
 
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return isStorableText(value)
+  // Too large for a double: it would be stored as null.
+  if (typeof value === 'number') return Number.isFinite(value)
   if (value === null || typeof value !== 'object') return true
   return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner))
 }

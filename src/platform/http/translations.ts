@@ -27,7 +27,8 @@ export const httpGerman: Sentences = {
   'must be an array': 'muss eine Liste sein',
   'must have # characters or more': 'braucht mindestens # Zeichen',
   'must have # characters or fewer': 'darf höchstens # Zeichen haben',
-  'must be well-formed Unicode without U+#': 'muss gültiges Unicode ohne U+# sein',
+  'must be well-formed Unicode without U+#, and its numbers must fit into a double':
+    'muss gültiges Unicode ohne U+# sein, und seine Zahlen müssen in ein Double passen',
   'is required': 'wird benötigt',
   'is not a known field': 'ist hier unbekannt',
 }

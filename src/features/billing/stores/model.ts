@@ -1,4 +1,5 @@
 import { type Static, type TSchema, t } from 'elysia'
+import { LARGE_JSON_LIMIT } from '../../../platform/http/body.ts'
 import {
   closedObject,
   nullable,
@@ -56,7 +57,7 @@ export const PLAY_PATH = '/api/webhooks/play/v1'
 
 export const PURCHASES_PATH = '/api/user/purchases/v1'
 /** Signed transactions have about 6 kB each. */
-export const PURCHASES_LIMIT = 256 * 1024
+export const PURCHASES_LIMIT = LARGE_JSON_LIMIT
 
 const signedTransaction = t.String({
   maxLength: 32 * 1024,
