@@ -25,8 +25,9 @@ type CurrentLimit = { limit: number | null; bounds: PeriodBounds }
 
 export type LimitReached = { limit: string; used: number; max: number; resetsAt: string | null }
 
-/** The answer to a request to use a limit. */
-export type Outcome = { allowed: boolean } & LimitState
+type Decision = { allowed: boolean } & LimitState
+/** The answer to a request to use a limit. `repeated`: the first outcome of a request that was sent before. */
+export type Outcome = Decision & { repeated: boolean }
 type LimitState = ReturnType<typeof limitStateOf>
 
 type ConsumptionDeps = {
@@ -111,14 +112,15 @@ export function createConsumption(deps: ConsumptionDeps) {
     const { bounds } = current
     const hash = key === undefined ? '' : sha256(JSON.stringify([name, amount]))
     const earlier = key === undefined ? null : await findEarlierOutcome(tx, userId, key, hash)
-    if (earlier) return earlier
+    if (earlier) return { ...earlier, repeated: true }
     const counter = await counters.find(tx, { userId, name, startsAt: bounds.startsAt })
     // A counter is deleted with its user.
     if (!counter && !(await isUserIn(tx, userId))) throw notFound()
-    const outcome = decide(counter?.used ?? 0, amount, current)
+    const decision = decide(counter?.used ?? 0, amount, current)
+    const outcome = { ...decision, repeated: false }
     if (dryRun) return outcome
     const reported = counter?.reachedLimit ?? null
-    const reached = reachedBy(outcome, amount)
+    const reached = reachedBy(decision, amount)
     const isUnreported = reached !== null && reached !== reported
     if (!outcome.allowed && !isUnreported) return outcome
     const { used, resetsAt } = outcome
@@ -126,14 +128,14 @@ export function createConsumption(deps: ConsumptionDeps) {
     if (isUnreported)
       await onLimitReached(tx, userId, { limit: name, used, max: reached, resetsAt })
     if (outcome.allowed && key !== undefined)
-      await storeRequest(tx).execute({ userId, key, hash, outcome, at: now() })
+      await storeRequest(tx).execute({ userId, key, hash, outcome: decision, at: now() })
     return outcome
   }
 
   async function findEarlierOutcome(tx: Tx, userId: string, key: string, hash: string) {
     const [earlier] = await findRequest(tx).execute({ userId, key })
     if (!earlier || earlier.at.getTime() + IDEMPOTENCY_MS <= now().getTime()) return null
-    if (earlier.hash === hash) return earlier.outcome as Outcome
+    if (earlier.hash === hash) return earlier.outcome as Decision
     throw new AppError('validation_failed', 'This idempotency key belongs to another use.', {
       details: [
         { path: 'idempotencyKey', message: 'was used with another amount or limit: use a new one' },
@@ -142,7 +144,7 @@ export function createConsumption(deps: ConsumptionDeps) {
   }
 }
 
-function decide(before: number, amount: number, current: CurrentLimit): Outcome {
+function decide(before: number, amount: number, current: CurrentLimit): Decision {
   const { limit } = current
   const after = Math.max(0, before + amount)
   const allowed = limit === null || amount <= 0 || after <= limit
@@ -150,7 +152,7 @@ function decide(before: number, amount: number, current: CurrentLimit): Outcome 
 }
 
 /** The limit that a request has reached or would exceed; null for none. */
-function reachedBy({ allowed, used, limit }: Outcome, amount: number): number | null {
+function reachedBy({ allowed, used, limit }: Decision, amount: number): number | null {
   if (limit === null || amount <= 0) return null
   return !allowed || used >= limit ? limit : null
 }

@@ -84,6 +84,11 @@ export const ConsumptionReply = DataOf(
         examples: [true],
       }),
       ...state,
+      repeated: t.Boolean({
+        description:
+          'whether this is the first outcome of an earlier request with the same `idempotencyKey`: then deliver nothing again',
+        examples: [false],
+      }),
     },
     'UsageOutcome',
     'the outcome of a use',

@@ -5,7 +5,7 @@ import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
-export const JSON_LIMIT = 64 * 1024
+const JSON_LIMIT = 64 * 1024
 /** The same for routes that take documents or purchases. */
 export const LARGE_JSON_LIMIT = 256 * 1024
 const DEPTH_LIMIT = 32

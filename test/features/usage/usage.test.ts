@@ -37,6 +37,7 @@ test('counts up to the limit and refuses what would exceed it', async () => {
     allowed: true,
     used: 9,
     remaining: 1,
+    repeated: false,
   })
   expect((await use('exports', 2)).response).toMatchObject({ allowed: false, used: 9 })
   expect((await use('exports', 1)).response).toMatchObject({ allowed: true, used: 10 })
@@ -70,11 +71,15 @@ test('a repeated idempotency key gets the first outcome for 24 hours', async () 
   const idempotencyKey = 'order-1'
   const first = await use('views', 4, { idempotencyKey })
   await use('views', 1)
-  expect(await use('views', 4, { idempotencyKey })).toEqual(first)
+  const again = await use('views', 4, { idempotencyKey })
+  expect(again.response).toEqual({ ...first.response, repeated: true })
   const other = await use('views', 5, { idempotencyKey })
   expect([other.code, other.details[0].path]).toEqual(['validation_failed', 'idempotencyKey'])
   app.clock.advance(24 * 3_600_000)
-  expect((await use('views', 4, { idempotencyKey })).response.used).toBe(9)
+  expect((await use('views', 4, { idempotencyKey })).response).toMatchObject({
+    used: 9,
+    repeated: false,
+  })
 })
 
 test('100 concurrent repetitions of one use count once', async () => {
