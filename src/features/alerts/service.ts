@@ -76,15 +76,17 @@ export function createAlerts(deps: AlertsDeps) {
 
   function stateAfter(rule: Rule, row: Row, value: number | null): Row {
     const at = now()
+    // A time in the future is from a clock that was ahead.
+    const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
     const threshold = row.threshold ?? rule.threshold
     const isBreached = value !== null && (rule.isMinimum ? value < threshold : value > threshold)
-    const breachedSince = isBreached ? (row.breachedSince ?? at) : null
+    const breachedSince = isBreached ? since(row.breachedSince) : null
     if (row.firedAt === null) {
       const isDue =
         breachedSince !== null && at.getTime() - breachedSince.getTime() >= rule.minutes * MINUTE_MS
       return { ...row, value, breachedSince, firedAt: isDue ? at : null, calmSince: null }
     }
-    const calmSince = isBreached ? null : (row.calmSince ?? at)
+    const calmSince = isBreached ? null : since(row.calmSince)
     const isOver = calmSince !== null && at.getTime() - calmSince.getTime() >= CALM_MS
     if (isOver) return { ...row, value, breachedSince: null, firedAt: null, calmSince: null }
     return { ...row, value, breachedSince, calmSince }
