@@ -1,4 +1,4 @@
-import { isNull } from 'drizzle-orm'
+import { desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../../platform/db/db.ts'
 import { ALL_EVENTS, type WebhookEvent } from './events.ts'
 import type { WebhooksDb } from './schema.ts'
@@ -20,6 +20,14 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
       .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })
       .from(webhookEndpoints)
       .where(isNull(webhookEndpoints.disabledAt)),
+  )
+  const latestOfUser = db.prepareWrite((tx) =>
+    tx
+      .select({ createdAt: webhookMessages.createdAt })
+      .from(webhookMessages)
+      .where(eq(webhookMessages.userId, sql.placeholder('userId')))
+      .orderBy(desc(webhookMessages.createdAt))
+      .limit(1),
   )
   return { emit, addMessage }
 
@@ -43,7 +51,7 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
     dueAt: Date,
   ): Promise<string[]> {
     const messageId = newId()
-    const createdAt = now()
+    const createdAt = await timeOfNext(tx, userId)
     const message = { id: messageId, type, userId, data: JSON.stringify(data), createdAt }
     await tx.insert(webhookMessages).values(message)
     const deliveries = endpointIds.map((endpointId) => ({
@@ -56,5 +64,13 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
     }))
     await tx.insert(webhookDeliveries).values(deliveries)
     return deliveries.map(({ id }) => id)
+  }
+
+  /** Later than every message about the user, even if the clock was set back: receivers ignore older ones. */
+  async function timeOfNext(tx: Tx, userId: string | null): Promise<Date> {
+    const at = now()
+    if (userId === null) return at
+    const [latest] = await latestOfUser(tx).execute({ userId })
+    return latest && latest.createdAt >= at ? new Date(latest.createdAt.getTime() + 1) : at
   }
 }

@@ -41,7 +41,7 @@ export function webhookTables(columns: Columns) {
       createdAt: ms().notNull(),
     },
     (t) => [
-      index('webhook_messages_user').on(t.userId),
+      index('webhook_messages_user_created').on(t.userId, t.createdAt),
       index('webhook_messages_created').on(t.createdAt),
     ],
   )

@@ -155,6 +155,21 @@ test('writes nothing when no endpoint wants the type', async () => {
   expect(await db.read.$count(db.tables.webhookMessages)).toBe(0)
 })
 
+test('later events of a user have later timestamps, even if the clock is set back', async () => {
+  await using app = await createTestApp(ALLOWED)
+  using receiver = startReceiver()
+  await addEndpoint(app, receiver.url)
+  const [event] = sampleEvents(USER)
+  for (const advance of [0, 0, -DAY]) {
+    app.clock.advance(advance)
+    await emit(app, event as WebhookEvent)
+    await app.services.webhooks.flush()
+  }
+  const times = receiver.received.map(({ body }) => Date.parse(JSON.parse(body).timestamp))
+  const [first = 0] = times
+  expect(times).toEqual([first, first + 1, first + 2])
+})
+
 test('an event of a change that is rolled back is not sent', async () => {
   await using app = await createTestApp(ALLOWED)
   using receiver = startReceiver()
