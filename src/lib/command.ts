@@ -1,3 +1,4 @@
+import { parseTime } from './time-stamp.ts'
 export type Options = Record<string, string | boolean | undefined>
 
 export type NamedCommand = {
@@ -75,14 +76,8 @@ export function parseLimitOption(text: string, option = '--limit'): number {
 
 /** The value of an option such as `--until`: a date, which begins at midnight UTC, or a date and a time. Throws `UsageError`. */
 export function parseTimeOption(text: string, option: string): Date {
-  const [, day = ''] =
-    /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
-  const [time, start] = [new Date(text), new Date(day)]
-  // `Date` takes 30 February for 2 March.
-  const exists =
-    [time, start].every((date) => !Number.isNaN(date.getTime())) &&
-    start.toISOString().startsWith(day)
-  if (!exists) {
+  const time = parseTime(text)
+  if (time === null) {
     throw new UsageError(
       `${option} takes a time in ISO 8601, such as 2027-04-03 or 2027-04-03T18:00:00Z.`,
     )

@@ -2,3 +2,13 @@
 export function timeStamp(at: Date): string {
   return at.toISOString().replaceAll(/\.\d+|[-:]/g, '')
 }
+
+/** The instant of an ISO 8601 text; a date begins at midnight UTC. Null unless it exists. */
+export function parseTime(text: string): Date | null {
+  const [, day = ''] =
+    /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.exec(text) ?? []
+  const [time, start] = [new Date(text), new Date(day)]
+  const isTime = [time, start].every((date) => !Number.isNaN(date.getTime()))
+  // `Date` takes 30 February for 2 March.
+  return isTime && start.toISOString().startsWith(day) ? time : null
+}

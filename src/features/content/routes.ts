@@ -32,7 +32,8 @@ export function contentRoutes({ content }: { content: Content }) {
           tags,
           operationId: 'readContentVersions',
           summary: 'Content version counters',
-          description: 'Poll this often, and fetch the content only when its number has increased.',
+          description:
+            'Poll this often, and fetch the content only when its number has increased: then with `Cache-Control: no-cache`, because a cache may still hold the former content.',
         },
       },
     )

@@ -43,17 +43,25 @@ const settingsSet = dataCommand({
   arguments: '<key=value...>',
   options: [noteOption],
   input: (pairs, options) => ({
-    changes: Object.fromEntries(pairs.map(parsePair)),
+    texts: Object.fromEntries(pairs.map(parsePair)),
     by: readNote(options),
   }),
-  before: async ({ settings }: Needs, { changes }) => {
+  before: async ({ settings }: Needs, { texts }) => {
     const all = flatten(await settings.read())
-    return Object.fromEntries(Object.keys(changes).map((key) => [key, all[key] ?? null]))
+    return Object.fromEntries(Object.keys(texts).map((key) => [key, all[key] ?? null]))
   },
-  work: async ({ settings }: Needs, { changes, by }) =>
-    published(settings, await settings.set(changes, by)),
+  work: async ({ settings }: Needs, { texts, by }) => {
+    const all = flatten(await settings.read())
+    const changes = Object.entries(texts).map(([key, text]) => [
+      key,
+      parseValue(key, text, typeof all[key] === 'string'),
+    ])
+    return published(settings, await settings.set(Object.fromEntries(changes), by))
+  },
   print: formatLines,
-  changes: (_settings, { changes }) => ({ changed: changes }),
+  changes: (after: Record<string, unknown>, { texts }) => ({
+    changed: Object.fromEntries(Object.keys(texts).map((key) => [key, after[key]])),
+  }),
 })
 
 const settingsUnset = dataCommand({
@@ -149,19 +157,19 @@ function parseAudience(options: Options): Audience {
   }
 }
 
-/**
- * Parses `key=value`. Values are text, except booleans, build numbers and numeric custom settings.
- */
-function parsePair(pair: string): [string, unknown] {
+function parsePair(pair: string): [key: string, value: string] {
   const at = pair.indexOf('=')
   if (at < 1) throw new UsageError(`Write ${pair} as key=value.`)
-  return [pair.slice(0, at), parseValue(pair.slice(0, at), pair.slice(at + 1))]
+  return [pair.slice(0, at), pair.slice(at + 1)]
 }
 
-function parseValue(key: string, text: string): unknown {
+/** Values are text, except booleans, build numbers and numeric custom settings. A custom text stays text. */
+function parseValue(key: string, text: string, isText: boolean): unknown {
+  const isCustom = key.startsWith('features.')
+  if (isCustom && isText) return text
   if (text === 'true' || text === 'false') return text === 'true'
-  const isNumber = key.endsWith('BuildNumber') || key.startsWith('features.')
-  return isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text
+  if (isCustom && /^-?\d{1,15}(\.\d{1,10})?$/.test(text)) return Number(text)
+  return key.endsWith('BuildNumber') && /^-?\d{1,15}$/.test(text) ? Number(text) : text
 }
 
 /** The default values by key. */

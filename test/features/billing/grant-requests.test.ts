@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
-import { DAY, T0 } from '../../support/billing.ts'
+import { DAY, iso } from '../../support/billing.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { createWorld, give } from '../../support/grants.ts'
 
 test('an idempotency key gives the same access later too, and no other', async () => {
   await using world = await createWorld()
   const { app } = world
-  const until = new Date(T0 + 2 * DAY)
+  const until = iso(2)
   const first = await give(world, 'pro', { until, idempotencyKey: '1' })
-  await expect(
-    give(world, 'pro', { until: new Date(T0 + 3 * DAY), idempotencyKey: '1' }),
-  ).rejects.toMatchObject({ code: 'validation_failed' })
+  await expect(give(world, 'pro', { until: iso(3), idempotencyKey: '1' })).rejects.toMatchObject({
+    code: 'validation_failed',
+  })
   app.clock.advance(5 * DAY)
   expect(await give(world, 'pro', { until, idempotencyKey: '1' })).toEqual({
     ...first,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createKey } from '../../support/api-keys.ts'
 import type { TestApp } from '../../support/app.ts'
-import { DAY, deliver, iso, purchase, T0 } from '../../support/billing.ts'
+import { DAY, deliver, iso, purchase } from '../../support/billing.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { createWorld, give, PLANS } from '../../support/grants.ts'
 import { publishPlans } from '../../support/plans.ts'
@@ -150,7 +150,8 @@ test.each([
   [{ reason: '  ' }, 'reason'],
   [{ reason: 'x'.repeat(501) }, 'reason'],
   [{ entitlementId: 'a b' }, 'entitlementId'],
-  [{ until: new Date(T0) }, 'until'],
+  [{ until: iso(0) }, 'until'],
+  [{ until: '2027-02-30T00:00:00Z' }, 'until'],
 ])('refuses %j', async (fields, path) => {
   await using world = await createWorld()
   await expect(give(world, 'pro', fields)).rejects.toMatchObject({ details: [{ path }] })

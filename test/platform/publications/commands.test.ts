@@ -30,6 +30,19 @@ test('sets settings with a note, lists their versions, and rolls back', async ()
   }
 })
 
+test('settings set keeps the type of a custom setting', async () => {
+  await using app = await createTestApp()
+  await typeCommand(app, 'settings set', [
+    'features.ratio=1',
+    'features.code=A1',
+    'features.on=true',
+  ])
+  await typeCommand(app, 'settings set', ['features.ratio=0.5', 'features.code=2024'])
+  expect(await app.services.settings.read()).toMatchObject({
+    features: { ratio: { value: 0.5 }, code: { value: '2024' }, on: { value: true } },
+  })
+})
+
 test('settings import accepts the output of settings export', async () => {
   await using app = await createTestApp()
   const { settings } = app.services

@@ -26,14 +26,9 @@ export function grantsAdmin({ grants, record }: GrantsAdminDeps) {
   return new Elysia({ name: 'grants-admin', prefix: `${CONSOLE_API}/people` })
     .post(
       '/:id/grants',
-      async ({ request, params: { id: userId }, body: { until, ...wanted } }) => {
+      async ({ request, params: { id: userId }, body }) => {
         const by = operatorOf(request).name
-        const grant = await grants.give({
-          ...wanted,
-          userId,
-          by,
-          until: until === null ? null : new Date(until),
-        })
+        const grant = await grants.give({ ...body, userId, by })
         const { id, entitlementId, endsAt } = grant
         const after = { grant: id, entitlementId, endsAt }
         await record(request, { action: 'access.grant', target: userId, after })

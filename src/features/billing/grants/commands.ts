@@ -46,7 +46,7 @@ const accessGrant = dataCommand({
     const grant = await grants.give({
       userId,
       entitlementId,
-      until: until === null ? null : new Date(until),
+      until,
       by,
       reason,
     })

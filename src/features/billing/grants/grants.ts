@@ -1,6 +1,7 @@
 import { and, eq, gt, lt } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
+import { parseTime } from '../../../lib/time-stamp.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
@@ -19,11 +20,11 @@ type GrantsDeps = {
   newId: () => string
 }
 
-/** Access to give. `until` null: without an end. `idempotencyKey`: a repeated request gives access once. */
+/** Access to give. `until`: ISO 8601; null: without an end. `idempotencyKey`: a repeated request gives access once. */
 type NewGrant = Support & {
   userId: string
   entitlementId: string
-  until: Date | null
+  until: string | null
   idempotencyKey?: string | undefined
 }
 
@@ -65,8 +66,9 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
     if (!ENTITLEMENT_ID.test(entitlementId))
       throw invalidField('entitlementId', 'must be the id of an entitlement, such as pro')
     const at = now().getTime()
-    if (until !== null && !(until.getTime() > at))
-      throw invalidField('until', 'must be in the future')
+    const end = until === null ? null : parseTime(until)
+    if (until !== null && end === null) throw invalidField('until', 'must be a time that exists')
+    if (end !== null && end.getTime() <= at) throw invalidField('until', 'must be in the future')
     // The customer's latest event decides who has its purchases: this one would take them from the other user.
     const holder = (await subscription.customerOf(userId))?.heldBy ?? null
     if (holder !== null) {
@@ -82,7 +84,7 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
         entitlement_ids: [entitlementId],
         period_type: 'PROMOTIONAL',
         purchased_at_ms: at,
-        expiration_at_ms: until?.getTime() ?? null,
+        expiration_at_ms: end?.getTime() ?? null,
         support,
       })
     })
@@ -167,7 +169,7 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
 
 /** Throws if the idempotency key was used for other access. A revoked grant ends when it was revoked. */
 function requireSame(given: Grant, { entitlementId, until }: NewGrant): Grant {
-  const end = until?.toISOString() ?? null
+  const end = until === null ? null : (parseTime(until)?.toISOString() ?? '')
   const isSame =
     given.entitlementId === entitlementId && (given.revokedBy !== null || given.endsAt === end)
   if (!isSame) throw invalidField('idempotencyKey', 'was used for another entitlement or end')

@@ -33,9 +33,8 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
     })
     .post(
       PATH,
-      async ({ params: { id: userId }, body: { until, ...wanted }, request }) => {
-        const end = until === null ? null : new Date(until)
-        const grant = await grants.give({ ...wanted, userId, until: end, by: nameOf(request) })
+      async ({ params: { id: userId }, body, request }) => {
+        const grant = await grants.give({ ...body, userId, by: nameOf(request) })
         const { id, entitlementId, endsAt } = grant
         const after = { grant: id, entitlementId, endsAt }
         await recordByKey(request, { action: 'access.grant', target: userId, after })
