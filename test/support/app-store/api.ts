@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jwtVerify } from 'jose'
-import type { AppStore } from './app-store.ts'
+import type { AppStore, FakePurchase } from './app-store.ts'
 import { FAKE_APP } from './subscription.ts'
 
 const ISSUER_ID = '57246542-96fe-1a63-e053-0824d011072a'
@@ -98,10 +98,12 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
     }
   }
 
+  /** Any transaction of the customer will do; the fake App Store has only one customer. */
   function subscriptionsOf(transactionId: string): Response {
-    const found = store.purchases.find(
-      (one) => one.originalTransactionId === transactionId && one.signedRenewal !== undefined,
-    )
+    const isOf = (one: FakePurchase) => one.originalTransactionId === transactionId
+    const subscriptions = store.purchases.filter((one) => one.signedRenewal !== undefined)
+    const isKnown = store.purchases.some(isOf)
+    const found = subscriptions.find(isOf) ?? (isKnown ? subscriptions[0] : undefined)
     if (!found) return notFound()
     const { originalTransactionId, signedTransaction, signedRenewal, status } = found
     const transaction = {

@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test'
 import { createClock } from '../../../support/app.ts'
 import { createAppStore } from '../../../support/app-store/app-store.ts'
-import { createWorld, createWorldWithApi, deliver } from '../../../support/app-store/world.ts'
+import {
+  createWorld,
+  createWorldWithApi,
+  deliver,
+  listSubscriptions,
+  submit,
+} from '../../../support/app-store/world.ts'
+import { typeCommand } from '../../../support/commands.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -153,4 +160,62 @@ test('a purchase that Apple reports with a wrong signature counts as the app sub
   for (const purchase of store.purchases) purchase.signedRenewal = () => 'a.b.c'
   const reply = await app.ask('POST', '/api/user/purchases/v1', { token, json: { purchases } })
   expect(reply.json.response.results).toMatchObject([{ outcome: 'bound' }])
+})
+
+test('an app that is not released yet does not keep others from being checked', async () => {
+  await using world = await createWorldWithApi({
+    APP_STORE_APPS: 'com.example.new:999,com.example.app:1234567890',
+  })
+  const { app, store, checkDue } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  store.buy()
+  app.clock.advance(30 * DAY + HOUR)
+  bought.renew()
+  await checkDue()
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
+  const { history, health } = app.services.stores
+  const signal = AbortSignal.timeout(5_000)
+  expect(await history?.catchUp('PRODUCTION', { signal })).toMatchObject({ read: 3, added: 2 })
+  expect(await health.isKeyRefused()).toBe(false)
+})
+
+test('Apple is told who has submitted a purchase, even if its notification comes later', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, token, userId, checkDue } = world
+  const bought = store.buy()
+  await submit(app, token, [bought.signedTransaction()])
+  app.clock.advance(2_000)
+  await deliver(app, bought.notification)
+  await checkDue()
+  expect(api.accountTokens).toEqual({ [bought.originalTransactionId]: userId })
+})
+
+test('asks about a one-time purchase, not about the subscriptions of its customer', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, token } = world
+  await deliver(app, store.buy({ userId: world.userId }).notification)
+  const lifetime = store.buyOnce('Non-Consumable', { product: 'lifetime' })
+  const signed = lifetime.signedTransaction()
+  app.clock.advance(MINUTE)
+  lifetime.refund()
+  await submit(app, token, [signed])
+  const refunded = (await world.listSubscriptions()).find(({ status }) => status === 'refunded')
+  expect(refunded).toMatchObject({ productId: 'lifetime', active: false })
+})
+
+test('a one-time purchase that Homeport does not know is found alone', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, userId } = world
+  const { user: other } = await app.register()
+  await deliver(app, store.buy({ userId: other._id }).notification)
+  const { transactionId } = store.buyOnce('Non-Consumable', { product: 'lifetime' })
+  await expect(typeCommand(app, 'purchases show', [transactionId])).rejects.toThrow('no purchase')
+  await typeCommand(app, 'purchases ask', [transactionId])
+  await typeCommand(app, 'purchases give', [transactionId, userId])
+  const [own, others] = await Promise.all(
+    [userId, other._id].map((id) => listSubscriptions(app, id)),
+  )
+  expect(own?.map(({ productId }) => productId)).toEqual(['lifetime'])
+  expect(others).toHaveLength(1)
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp, WEBHOOK_TOKEN } from '../../../support/app.ts'
 import { providerEvent } from '../../../support/app-store/life.ts'
 import { createWorld, createWorldWithApi, deliver } from '../../../support/app-store/world.ts'
+import { DAY } from '../../../support/billing.ts'
 import { typeCommand } from '../../../support/commands.ts'
 
 const URL = 'https://api.example.com'
@@ -190,7 +191,18 @@ test('purchases answer-refund tells Apple, with the consent of the customer only
   await expect(typeCommand(app, 'purchases answer-refund', [id])).rejects.toThrow('--consented')
   const options = { consented: true, prefer: 'decline' }
   await typeCommand(app, 'purchases answer-refund', [id], options)
-  expect(api.consumptions).toEqual([
+  app.clock.advance(30 * DAY)
+  await deliver(app, bought.renew())
+  await deliver(app, bought.signNotification('CONSUMPTION_REQUEST'))
+  const renewal = String(bought.transaction['transactionId'])
+  for (const typed of [id, store.orderOf(id), renewal]) {
+    const { printed } = await typeCommand(app, 'purchases answer-refund', [typed], options)
+    expect(printed).toBe(`Apple has the answer about ${renewal}.`)
+  }
+  expect(api.consumptions.map(({ transactionId }) => transactionId)).toEqual([
+    ...[id, renewal, renewal, renewal],
+  ])
+  expect(api.consumptions.slice(0, 1)).toEqual([
     {
       transactionId: id,
       body: {

@@ -38,9 +38,13 @@ const TOKEN_LIFETIME_MS = 5 * MINUTE_MS
  * https://developer.apple.com/documentation/appstoreserverapi
  */
 export function createAppleApi({ key, urls, now }: AppleApiDeps) {
-  /** At the last call in production. */
-  let isRefused = false
-  return { call, isKeyRefused: () => isRefused }
+  /** Whether the key was refused at an app's last call in production: it is until the app is released. */
+  const refusals = new Map<string, boolean>()
+  return { call, isKeyRefused }
+
+  function isKeyRefused(): boolean {
+    return refusals.size > 0 && refusals.values().every((isRefused) => isRefused)
+  }
 
   /** The JSON of a reply; an empty object if it has none. `path` starts with `/inApps/`. */
   async function call(
@@ -71,7 +75,7 @@ export function createAppleApi({ key, urls, now }: AppleApiDeps) {
     }
     const content = parse(text)
     const error = reply.ok ? null : AppleApiError.fromReply(reply, content, now())
-    if (environment === 'PRODUCTION') isRefused = error?.reason === 'refused_key'
+    if (environment === 'PRODUCTION') refusals.set(bundleId, error?.reason === 'refused_key')
     if (error !== null) throw error
     return content
   }

@@ -52,14 +52,13 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       { environment },
       signal,
     )
-    const statements = statementsIn(subscriptions)
-    if (statements.length > 0) return statements
-    const { signedTransactionInfo: transaction } = await callForItsApp(
-      `/inApps/v1/transactions/${id}`,
-      { environment },
-      signal,
-    )
-    return transaction === undefined ? [] : [statement({ transaction })]
+    const statements = statementsIn(subscriptions ?? {})
+    // Apple also lists the subscriptions of a customer who has made another purchase with the transaction.
+    if (statements.some((one) => isAbout(one, transactionId))) return statements
+    const path = `/inApps/v1/transactions/${id}`
+    const found = await callForItsApp(path, { environment }, signal)
+    const transaction = found?.['signedTransactionInfo']
+    return transaction === undefined ? statements : [...statements, statement({ transaction })]
   }
 
   /** The original transactions of an order number on a customer's receipt, or of another transaction. */
@@ -72,11 +71,12 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       const found = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
       // Apple refuses the key in production until the app is released.
       if (failure && found.length === 0) throw failure.reason
-      return found.flatMap(({ event }) => event.originalTransactionId ?? [])
+      const own = found.filter((one) => isAbout(one, id))
+      return [...new Set(own.flatMap(({ event }) => event.originalTransactionId ?? []))]
     }
     const environment = 'PRODUCTION'
     const path = `/inApps/v1/lookup/${encodeURIComponent(id)}`
-    const { signedTransactions } = await callForItsApp(path, { environment })
+    const signedTransactions = (await callForItsApp(path, { environment }))?.['signedTransactions']
     const transactions = Array.isArray(signedTransactions) ? signedTransactions : []
     return transactions.flatMap(
       (transaction) => statement({ transaction }).event.originalTransactionId ?? [],
@@ -110,20 +110,29 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     }
   }
 
-  /** The reply of the first app that knows the transaction in `path`; an empty object if none does. */
+  /**
+   * The reply of the first app that knows the transaction in `path`; null if none does. Throws `refused_key`
+   * only if Apple refuses it for every app: it does for an app that is not released, which has no transactions.
+   */
   async function callForItsApp(
     path: string,
     call: Omit<AppleCall, 'bundleId'>,
     signal?: AbortSignal,
-  ): Promise<Claims> {
+  ): Promise<Claims | null> {
+    let refusal: AppleApiError | null = null
+    let isUnknown = false
     for (const { bundleId } of apps) {
       try {
         return await api.call(path, { ...call, bundleId }, signal)
       } catch (error) {
-        if (!(error instanceof AppleApiError) || error.reason !== 'unknown') throw error
+        if (!(error instanceof AppleApiError)) throw error
+        if (error.reason === 'refused_key') refusal = error
+        else if (error.reason === 'unknown') isUnknown = true
+        else throw error
       }
     }
-    return {}
+    if (refusal !== null && !isUnknown) throw refusal
+    return null
   }
 
   /** Makes later notifications about the purchase name the user, where Apple allows it. */
@@ -141,13 +150,15 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     }
   }
 
+  /** Throws `unknown` if no app knows the transaction. */
   async function sendConsumption(
     transactionId: string,
     environment: AppleEnvironment,
     body: Consumption,
   ) {
     const path = `/inApps/v2/transactions/consumption/${encodeURIComponent(transactionId)}`
-    await callForItsApp(path, { environment, method: 'PUT', body })
+    const reply = await callForItsApp(path, { environment, method: 'PUT', body })
+    if (reply === null) throw new AppleApiError('unknown')
   }
 
   /** The signed notifications of an app from `from` to `to`, page by page. */
@@ -194,4 +205,8 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
       throw error
     }
   }
+}
+
+function isAbout({ event }: Delivery, transactionId: string): boolean {
+  return event.transactionId === transactionId || event.originalTransactionId === transactionId
 }

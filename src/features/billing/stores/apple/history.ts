@@ -41,7 +41,8 @@ export function createAppleHistory(deps: HistoryDeps) {
 
   /**
    * Records the notifications of every app since its last complete window, or since `since`. The window is complete
-   * once its last page is stored. Throws `AppleApiError`.
+   * once its last page is stored. Throws `AppleApiError`, but `refused_key` only if Apple refuses it for every app: it
+   * does for an app that is not released.
    */
   async function catchUp(
     environment: AppleEnvironment,
@@ -52,13 +53,23 @@ export function createAppleHistory(deps: HistoryDeps) {
     }: { since?: Date; signal: AbortSignal; onProgress?: (soFar: CatchUp) => void },
   ): Promise<CatchUp> {
     const total = { read: 0, added: 0, refused: 0 }
+    const refused: AppleApiError[] = []
     for (const app of apps) {
       const until = now()
       const from = await startOf(app, environment, since)
-      await readWindow(app, environment, { from, until, signal, total, onProgress })
+      try {
+        await readWindow(app, environment, { from, until, signal, total, onProgress })
+      } catch (error) {
+        if (!(error instanceof AppleApiError) || error.reason !== 'refused_key') throw error
+        refused.push(error)
+        continue
+      }
       if (signal.aborted) break
       await storeApps.markComplete({ store: 'app_store', ...app, environment }, until)
     }
+    const [err] = refused
+    if (err && refused.length === apps.length) throw err
+    if (err) log.warn({ err, apps: refused.length }, 'the history of some apps cannot be read')
     return total
   }
 

@@ -38,11 +38,17 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
     const dueAt = new Date(end + OVERDUE_AFTER_MS)
     const inserted = await insert(tx).execute({ purchaseKey, dueAt })
     if (inserted.length > 0) return
-    // An earlier period may be reported late.
+    // An earlier period may be reported late, and a check that tells the store the owner is due now.
     await tx
       .update(storeChecks)
       .set({ dueAt, attempts: 0 })
-      .where(and(eq(storeChecks.purchaseKey, purchaseKey), lt(storeChecks.dueAt, dueAt)))
+      .where(
+        and(
+          eq(storeChecks.purchaseKey, purchaseKey),
+          lt(storeChecks.dueAt, dueAt),
+          eq(storeChecks.isTokenUnset, false),
+        ),
+      )
   }
 
   /** The checks due at `now`, the oldest first. */

@@ -1,7 +1,9 @@
+import { and, desc, eq } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
+import { readStoredEvent } from '../../inbox/stored-event.ts'
 import { checkSupport, type Support } from '../../inbox/support.ts'
-import type { BillingDb } from '../../schema.ts'
+import { type BillingDb, MARKS } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore, Consumption } from '../apple/app-store.ts'
 import type { Overdue } from '../checks/overdue.ts'
@@ -24,9 +26,12 @@ type PurchaseActionsDeps = {
   play: Play | null
 }
 
+const MAX_REQUESTS_READ = 1_000
+
 /** The operators' actions on a purchase. Every function throws 404 for an unknown purchase. */
 export function createPurchaseActions(deps: PurchaseActionsDeps) {
   const { db, claims, search, existingUsers, appStore, overdue, play } = deps
+  const { billingEvents } = db.tables
   return { ask, give, takeBack, answerRefund }
 
   /** Records what the store says about a purchase now. Throws 503 without a key for its API. */
@@ -114,15 +119,38 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     }
   }
 
-  /** Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). */
-  async function answerRefund(id: string, consumption: Consumption) {
+  /**
+   * Tells Apple how a purchase was used, within 12 hours of a refund request (CONSUMPTION_REQUEST). `id`: the transaction
+   * that Apple asks about, or the purchase. Returns the transactions.
+   */
+  async function answerRefund(id: string, consumption: Consumption): Promise<string[]> {
     const store = requireKey(appStore)
+    const answered: string[] = []
     for (const { purchaseKey } of await search.findOrThrow(id)) {
-      const { environment, transactionId } = transactionOf(purchaseKey)
+      const { environment, transactionId: original } = transactionOf(purchaseKey)
+      const isTransaction = /^\d+$/.test(id) && id !== original
+      const transactionId = isTransaction ? id : await requestedTransaction(original)
       await store.sendConsumption(transactionId, environment, consumption).catch((error) => {
         throw asReply(error)
       })
+      answered.push(transactionId)
     }
+    return answered
+  }
+
+  /** The transaction of the latest refund request about a purchase, or else its original one. */
+  async function requestedTransaction(original: string): Promise<string> {
+    const requests = await db.read
+      .select({ provider: billingEvents.provider, body: billingEvents.body })
+      .from(billingEvents)
+      .where(and(eq(billingEvents.type, 'CONSUMPTION_REQUEST'), MARKS.rare(billingEvents)))
+      .orderBy(desc(billingEvents.id))
+      .limit(MAX_REQUESTS_READ)
+    for (const { provider, body } of requests) {
+      const event = readStoredEvent(provider, body)
+      if (event?.originalTransactionId === original) return event.transactionId ?? original
+    }
+    return original
   }
 }
 

@@ -142,12 +142,11 @@ const purchasesAnswerRefund = dataCommand({
     { stores }: Needs,
     { id, consumption }: { id: string; consumption: Consumption },
   ) => {
-    await stores.actions.answerRefund(id, consumption)
-    return { id }
+    return { transactions: await stores.actions.answerRefund(id, consumption) }
   },
-  print: ({ id }) => `Apple has the answer about ${id}.`,
+  print: ({ transactions }) => `Apple has the answer about ${transactions.join(', ')}.`,
   changes: (_outcome, { consumption }) => ({ ...consumption }),
-  target: ({ id }) => id,
+  target: (_outcome, { id }) => id,
 })
 
 const PREFERENCES: Record<string, string> = {
