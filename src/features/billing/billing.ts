@@ -113,6 +113,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
   const stores = createStores({
     ...deps,
+    accessSettings,
     checks: storeChecks,
     billing,
     transactions,

@@ -45,6 +45,8 @@ type PlansProgress = { version: string; after: string; isFirst: boolean }
 
 /** A customer with more ids has a corrupt history; the rest of its ids are ignored here. */
 const MAX_IDS = 1_000
+/** Some customers buy many consumables. */
+const MAX_PURCHASES = 10_000
 const DUE_PER_CHANGE = 50
 const CUSTOMERS_PER_CHANGE = 50
 
@@ -70,7 +72,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
       .select({ state: subscriptions.state })
       .from(subscriptions)
       .where(eq(subscriptions.customerId, sql.placeholder('customerId')))
-      .limit(MAX_IDS),
+      .limit(MAX_PURCHASES),
   )
   const findState = db.prepareWrite((tx) =>
     tx

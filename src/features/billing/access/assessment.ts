@@ -33,6 +33,24 @@ export function assessWithPlans<T extends Purchase>(
   return placeGrants(sorted, (purchase) => ratePerDay(findPlan(purchase)))
 }
 
+/** Returns a function that tells the access that a single purchase gives now. */
+export async function createAssessment({
+  listPlans,
+  accessSettings,
+  now,
+}: {
+  listPlans: (wanted: string[]) => Promise<Catalogue<PricedPlan>>
+  accessSettings: AccessSettings
+  now: () => Date
+}) {
+  const catalogue = await listPlans([])
+  return (purchase: Purchase): PurchaseAccess => {
+    const [assessed] = assessWithPlans([purchase], catalogue, now().getTime(), accessSettings)
+    if (!assessed) throw new Error('nothing was assessed')
+    return assessed
+  }
+}
+
 /**
  * Sorts granted access behind the active purchases, unless it gives a more expensive plan than the best of them, or the
  * same for longer. It never takes a plan away.

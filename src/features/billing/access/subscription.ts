@@ -2,7 +2,7 @@ import { asc, eq, sql } from 'drizzle-orm'
 import { type StandardLimits, standardLimitsOf } from '../../../lib/plan-limits.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { Projection } from '../projection/projection.ts'
-import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
+import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-sentence.ts'
@@ -104,7 +104,13 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** Whether any purchase of a user, in either environment, gives access at `since` or later. */
   async function hasAccessSince(userId: string, since: Date): Promise<boolean> {
     const purchases = await purchasesOf(userId, ['PRODUCTION', 'SANDBOX'])
-    return assessPurchases(purchases, since.getTime()).some(({ active }) => active)
+    const assessed = assessWithPlans(
+      purchases,
+      await listPlans([]),
+      since.getTime(),
+      accessSettings,
+    )
+    return assessed.some(({ active }) => active)
   }
 
   /** Whether an id belongs to a user or was named by an event. */

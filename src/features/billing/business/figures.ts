@@ -186,7 +186,7 @@ export function createFigures(deps: FiguresDeps) {
       const rows = await rowsBetween(['cohort'], first, month)
       return months.map((cohort) => {
         const own = rows.filter((row) => row.period === cohort)
-        const lengths = months.filter((_, at) => at === 0 || addMonths(cohort, at) < current)
+        const lengths = months.filter((_, at) => at === 0 || addMonths(cohort, at + 1) < current)
         return {
           month: cohort,
           retained: lengths.map((_, at) => own.find((row) => Number(row.item) === at)?.sum ?? 0),

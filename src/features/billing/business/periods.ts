@@ -14,6 +14,8 @@ export type Period = {
   endsAt: number
   /** The end of the paid time, without a grace period. */
   paidUntil: number
+  /** How long the payment is for, in ms: without an extension, and from the end of the last period if it came late. */
+  billedMs: number
   /** The product, the price and the entitlements, as JSON: what a plan is found by. */
   offer: string
   store: string
@@ -33,6 +35,9 @@ type Draft = {
   paid: OrderedEvent['paid']
   country: string | null
   isOnce: boolean
+  isFamilyShared: boolean
+  /** The end that the first event names, before any extension. */
+  billedUntil: number | null
   refundedAt: number | null
   refund: number | null
 }
@@ -58,9 +63,18 @@ export function periodsOf(events: OrderedEvent[]): Period[] {
   }
   const last = drafts.at(-1)
   return drafts
-    .filter(({ purchase }) => isPaidFor(purchase))
+    .filter(({ purchase, isFamilyShared }) => isPaidFor(purchase) && !isFamilyShared)
     .map((draft) => finish(draft, draft === last))
     .toSorted((a, b) => a.startsAt - b.startsAt)
+    .map((period, at, periods) => billedFromLast(period, periods[at - 1]))
+}
+
+/** A payment that was late, but in time for the grace period, is for the period after the last one. */
+function billedFromLast(period: Period, last: Period | undefined): Period {
+  if (!last?.hasFailedPayment || last.kind !== 'paid' || period.startsAt > last.endsAt)
+    return period
+  const late = Math.max(0, period.startsAt - last.paidUntil)
+  return { ...period, billedMs: period.billedMs + late }
 }
 
 /** Ends the periods of a purchase that another one has replaced. */
@@ -95,14 +109,15 @@ function describesPeriod({ type, stated }: OrderedEvent): boolean {
 }
 
 function draftFrom(purchase: Purchase, event: OrderedEvent): Draft {
-  const { transactionId } = event
-  const isOnce = false
+  const { transactionId, isFamilyShared } = event
   return {
     purchase,
     transactionId,
     paid: null,
     country: null,
-    isOnce,
+    isOnce: false,
+    isFamilyShared,
+    billedUntil: purchase.expiresAt,
     refundedAt: null,
     refund: null,
   }
@@ -153,6 +168,7 @@ function finish({ purchase, paid, country, ...draft }: Draft, isLast: boolean): 
     startsAt,
     endsAt: isOnce ? startsAt : upTo(end),
     paidUntil: isOnce ? startsAt : upTo(expiresAt ?? startsAt),
+    billedMs: isOnce ? 0 : Math.max(0, (draft.billedUntil ?? startsAt) - startsAt),
     offer: offerOf(purchase),
     store: purchase.store ?? '',
     country: country ?? '',
@@ -187,10 +203,12 @@ export function encodePeriods(periods: Period[]): string {
       toSeconds(paidUntil) - start,
       amount,
     ]
-    const isPlain = refundedAt === null && !period.hasFailedPayment
+    const billed = toSeconds(startsAt + period.billedMs) - start
+    const isPlain =
+      refundedAt === null && !period.hasFailedPayment && billed === toSeconds(paidUntil) - start
     if (isPlain) return row
     const refunded = refundedAt === null ? null : toSeconds(refundedAt)
-    return [...row, period.hasFailedPayment ? 1 : 0, refunded, refund]
+    return [...row, period.hasFailedPayment ? 1 : 0, refunded, refund, billed]
   })
   return JSON.stringify([traits.map((trait) => JSON.parse(trait)), rows])
 }
@@ -199,12 +217,16 @@ export function decodePeriods(text: string): Period[] {
   const [traits, rows] = JSON.parse(text) as [string[][], number[][]]
   return rows.map(([trait = 0, kind = 0, start = 0, length = 0, paid = 0, ...rest]) => {
     const [offer = '', store = '', country = '', currency = ''] = traits[trait] ?? []
-    const [amount = null, failed = 0, refundedAt = null, refund = 0] = rest as (number | null)[]
+    const [amount = null, failed = 0, refundedAt = null, refund = 0, billed = paid] = rest as (
+      | number
+      | null
+    )[]
     return {
       kind: KINDS[kind] ?? 'once',
       startsAt: start * 1000,
       endsAt: (start + length) * 1000,
       paidUntil: (start + paid) * 1000,
+      billedMs: (billed ?? paid) * 1000,
       offer,
       store,
       country,

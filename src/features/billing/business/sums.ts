@@ -151,8 +151,8 @@ function withoutGaps(periods: Period[]): Period[] {
 }
 
 /** What the period costs per month. */
-function monthlyAmountOf({ startsAt, paidUntil, amount }: Period): number {
-  const months = (paidUntil - startsAt) / DAY_MS / DAYS_PER_MONTH
+function monthlyAmountOf({ billedMs, amount }: Period): number {
+  const months = billedMs / DAY_MS / DAYS_PER_MONTH
   if (amount === null || months <= 0) return 0
   return Math.round(amount / (months < 0.9 ? months : Math.round(months)))
 }

@@ -40,6 +40,8 @@ export type BillingEvent = {
   paid: Money | null
   /** The country of the customer's store account, as two letters. */
   country: string | null
+  /** Whether someone else of the family has paid for it. */
+  isFamilyShared: boolean
   /** Whether the event names its environment; without one it counts as production. */
   hasEnvironment: boolean
   /** This and the following fields are only in HOMEPORT_RECONCILED, as reported by the provider's REST API. */
@@ -97,6 +99,7 @@ export const NO_EVENT: BillingEvent = {
   price: null,
   paid: null,
   country: null,
+  isFamilyShared: false,
   hasEnvironment: false,
   unsubscribedAt: null,
   billingIssueAt: null,
@@ -197,6 +200,7 @@ function readFields(event: Fields) {
       money(event['currency'], event['price_in_purchased_currency']) ??
       money('USD', event['price']),
     country: countryCode(event['country_code']),
+    isFamilyShared: event['is_family_share'] === true,
     support: readSupport(event['support']),
     withdrawnClaim: text('withdrawn_claim'),
   }

@@ -15,11 +15,18 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
   const { price, entitlementIds, billingIssueAt, unsubscribedAt } = event
   const isSamePeriod = isOfSamePeriod(purchase, event)
   // Within the same period, fields that a partial statement omits keep their values.
-  const known = event.stated === 'partial' && isSamePeriod ? purchase : null
+  const last = event.stated === 'partial' && isSamePeriod ? purchase : null
+  const known = last && isReversed(last, event) ? withoutRefund(last) : last
   const sameProduct = event.productId === purchase.productId ? purchase : null
   const orderRefundedAt = purchase.refundedOrders?.[event.transactionId ?? ''] ?? null
   const refundReason = purchase.refundedAt === null ? null : purchase.cancelReason
   const isPaused = event.expirationReason === 'SUBSCRIPTION_PAUSED'
+  // Once a period is over, Apple no longer mentions its grace period.
+  const pastGrace =
+    !isCurrentState && isSamePeriod && event.expirationReason !== null && event.refundedAt === null
+      ? purchase.graceExpiresAt
+      : null
+  const endedAt = endOf(event, pastGrace)
   return {
     ...purchaseFromFirstEvent(event),
     price: price ?? sameProduct?.price ?? null,
@@ -27,7 +34,7 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
     entitlementIds:
       entitlementIds.length > 0 ? entitlementIds : (sameProduct?.entitlementIds ?? []),
     startedAt,
-    graceExpiresAt: event.graceExpiresAt ?? known?.graceExpiresAt ?? null,
+    graceExpiresAt: event.graceExpiresAt ?? known?.graceExpiresAt ?? pastGrace,
     willRenew: event.willRenew ?? known?.willRenew ?? true,
     cancelReason:
       orderRefundedAt === null
@@ -42,13 +49,29 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
         ? (known?.billingIssueDetectedAt ?? null)
         : (purchase.billingIssueDetectedAt ?? billingIssueAt),
     refundedAt: event.refundedAt ?? known?.refundedAt ?? orderRefundedAt,
-    endedAt: earlierOf(event.endedAt ?? known?.endedAt ?? null, orderRefundedAt),
+    endedAt: earlierOf(endedAt ?? known?.endedAt ?? null, orderRefundedAt),
     pausedAt: isPaused ? (purchase.pausedAt ?? event.orderedAt) : null,
     autoResumeAt: event.autoResumeAt,
     pendingProductId: event.newProductId ?? known?.pendingProductId ?? null,
     refundedOrders: purchase.refundedOrders,
     provided: isSamePeriod ? providedIn(purchase) : null,
   }
+}
+
+/** Whether the transaction of a refunded purchase no longer names the refund. */
+function isReversed({ stated, refundedAt }: Purchase, event: OrderedEvent): boolean {
+  const isSame = event.transactionId !== null && stated?.transactionId === event.transactionId
+  return isSame && refundedAt !== null && event.refundedAt === null
+}
+
+function withoutRefund(purchase: Purchase): Purchase {
+  return { ...purchase, refundedAt: null, endedAt: null, cancelReason: null }
+}
+
+/** When a purchase ended: if at the end of its period, then at the end of its grace period if there was one. */
+function endOf({ endedAt, expiresAt, orderedAt }: OrderedEvent, graceExpiresAt: number | null) {
+  if (endedAt === null || endedAt !== expiresAt || graceExpiresAt === null) return endedAt
+  return Math.max(endedAt, Math.min(graceExpiresAt, orderedAt))
 }
 
 /** What the billing provider has said about the current period; null if only the store has described it. */
@@ -65,11 +88,11 @@ export function applyToStatedPeriod(purchase: Purchase, event: OrderedEvent): Pu
   const compared = isCompared ? { ...purchase, provided: { productId, expiresAt } } : purchase
   const filled = productId === purchase.productId ? fillIn(compared, event) : compared
   if (isRefund(event)) return applyRefund(filled, event)
-  const isReversed =
+  const isReversal =
     type === 'REFUND_REVERSED' &&
     purchase.refundedAt !== null &&
     !isDistinctEarlierPeriod(purchase, event)
-  return isReversed ? { ...filled, refundedAt: null, endedAt: null, cancelReason: null } : filled
+  return isReversal ? withoutRefund(filled) : filled
 }
 
 function fillIn(purchase: Purchase, { entitlementIds, priceId, price }: OrderedEvent): Purchase {

@@ -1,7 +1,9 @@
-import { HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { AccessSettings } from '../access/assessment.ts'
+import type { Catalogue } from '../access/plan-matching.ts'
+import type { PlanLike } from '../access/subscription.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import type { BillingDb } from '../schema.ts'
@@ -37,6 +39,8 @@ type StoresDeps = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
+  accessSettings: AccessSettings
   /** Encrypts purchase tokens. */
   sealKey: Uint8Array
   asksPerSecond?: number | undefined
@@ -81,7 +85,6 @@ export function createStores(deps: StoresDeps) {
     claims,
     appStore,
     play,
-    lenienceMs: settings.storeLenienceHours * HOUR_MS,
   })
   return {
     apps,

@@ -122,6 +122,32 @@ describe('movements', () => {
       5,
       { paid: 120_000, recurring: 10_000 },
     ],
+    [
+      'a late payment recurs with its usual price, though its period is shorter',
+      [
+        purchase('ann'),
+        lifecycle('ann', 'BILLING_ISSUE', 30, {
+          purchased_day: 0,
+          expiration_day: 30,
+          grace_period_expiration_at_ms: ms(46),
+        }),
+        renewal(45, 60),
+      ],
+      50,
+      { active: 1, recurring: 9990 },
+    ],
+    [
+      'an extension does not lower what recurs',
+      [purchase('ann'), lifecycle('ann', 'SUBSCRIPTION_EXTENDED', 10, { expiration_day: 120 })],
+      45,
+      { active: 1, recurring: 9990 },
+    ],
+    [
+      'a family member has not paid',
+      [purchase('ann', { is_family_share: true })],
+      5,
+      { active: 0, new: 0, paid: 0, recurring: 0 },
+    ],
   ])('%s', async (_name, events, day, expected) => {
     expect(await latest(events, day)).toMatchObject(expected)
   })

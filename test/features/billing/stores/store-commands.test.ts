@@ -182,6 +182,19 @@ test('events show prints what Apple has signed, until the user is deleted or it 
   expect(await signedOf(kept)).toBeUndefined()
 })
 
+test('purchases list leaves out a non-renewing subscription whose time has passed', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  const product = 'prod_example_pro'
+  const bought = store.buyOnce('Non-Renewing Subscription', { product, userId })
+  await deliver(app, bought.notification)
+  expect((await typeCommand(app, 'purchases list')).printed).toContain('active\t2026-11-01')
+  app.clock.advance(40 * DAY)
+  expect((await typeCommand(app, 'purchases list')).printed).not.toContain(product)
+  const { printed } = await typeCommand(app, 'purchases show', [bought.transactionId])
+  expect(printed).toContain('"status": "expired"')
+})
+
 test('purchases answer-refund tells Apple, with the consent of the customer only', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api } = world

@@ -109,6 +109,19 @@ test('a transaction older than a refund gives no access', async () => {
   expect(await listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
 })
 
+test('a transaction that is signed after a refund, without naming it, ends the refund', async () => {
+  await using world = await createWorld()
+  const { app, store, listSubscriptions } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(DAY)
+  await deliver(app, bought.refund())
+  app.clock.advance(DAY)
+  bought.reverseRefund()
+  await submit(app, await signIn(app, world.email), [bought.signedTransaction()])
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', active: true }])
+})
+
 test('a consumable has one owner and gives no access', async () => {
   await using world = await createWorld()
   const { app, store } = world

@@ -110,6 +110,7 @@ function purchaseIn(
     price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
     paid: money(transaction['currency'], priceOf(transaction)),
     country: countryCode(transaction['storefront']),
+    isFamilyShared: transaction['inAppOwnershipType'] === 'FAMILY_SHARED',
     startedAt: integer(transaction, 'originalPurchaseDate'),
     purchasedAt: boughtAt,
     expiresAt,

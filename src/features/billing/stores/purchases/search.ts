@@ -4,12 +4,14 @@ import { createSemaphore } from '../../../../lib/semaphore.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { accessStatusOf } from '../../access/access-search.ts'
 import { isoTime } from '../../access/access-sentence.ts'
+import { type AccessSettings, createAssessment } from '../../access/assessment.ts'
+import type { Catalogue } from '../../access/plan-matching.ts'
+import type { PlanLike } from '../../access/subscription.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
-import { assessPurchases } from '../../purchases/access.ts'
 import { isDiffering } from '../../purchases/difference.ts'
-import { sourceOf } from '../../purchases/purchase.ts'
+import { type Purchase, sourceOf } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
@@ -27,8 +29,8 @@ type PurchaseSearchDeps = {
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
   play: Pick<Play, 'purchases'> | null
-  /** How long a purchase gives access after its end while its store is expected to report a renewal. */
-  lenienceMs: number
+  listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
+  accessSettings: AccessSettings
   now: () => Date
 }
 
@@ -73,7 +75,7 @@ const MAX_ROWS_SCANNED = 100_000
 
 /** Finds purchases for operators. */
 export function createPurchaseSearch(deps: PurchaseSearchDeps) {
-  const { db, transactions, claims, existingUsers, appStore, play, lenienceMs, now } = deps
+  const { db, transactions, claims, existingUsers, appStore, play } = deps
   const { subscriptions, billingAliases } = db.tables
   const searchInTurn = createSemaphore({ limit: 1, queueLimit: MAX_WAITING, onFull: tooMany })
   const filters = { unclaimed: unclaimedOf, doubled: doubledOf, differing: differingOf }
@@ -162,6 +164,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     const pageSize = filter === null ? Math.min(PAGE_SIZE, 2 * limit) : PAGE_SIZE
     let [from, to] = [prefix, `${prefix}~`]
     if (after !== undefined) [from, to] = isDescending ? [from, after] : [after, to]
+    const assess = await createAssessment(deps)
     for (let scanned = 0; scanned < maxScanned && !signal?.aborted; ) {
       const rows = await db.read
         .select()
@@ -169,7 +172,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .where(and(gt(purchaseKey, from), lt(purchaseKey, to)))
         .orderBy(isDescending ? desc(purchaseKey) : asc(purchaseKey))
         .limit(pageSize)
-      const active = rows.filter((row) => assess(row).active)
+      const active = rows.filter((row) => assess(purchaseOf(row)).active)
       // Granted access is no purchase that could be claimed, or paid for twice.
       const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
       found.push(...(filter === null ? active : await filters[filter](paid)))
@@ -211,22 +214,16 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       .select()
       .from(subscriptions)
       .where(inArray(subscriptions.customerId, customers))
+    const assess = await createAssessment(deps)
     const counts = new Map<string, number>()
-    for (const row of all.filter((one) => assess(one).active)) {
+    for (const row of all.filter((one) => assess(purchaseOf(one)).active)) {
       counts.set(productKeyOf(row), (counts.get(productKeyOf(row)) ?? 0) + 1)
     }
     return rows.filter((row) => (counts.get(productKeyOf(row)) ?? 0) > 1)
   }
 
   async function differingOf(rows: Row[]): Promise<Row[]> {
-    return rows.filter(({ state }) => isDiffering(purchaseIn(state as StoredPurchase)))
-  }
-
-  function assess({ state }: Row) {
-    const stored = purchaseIn(state as StoredPurchase)
-    const [purchase] = assessPurchases([stored], now().getTime(), { lenienceMs })
-    if (!purchase) throw new Error('a purchase without a state')
-    return purchase
+    return rows.filter((row) => isDiffering(purchaseOf(row)))
   }
 
   /** Whether the customer has submitted the purchase; a merged guest is still an id of the customer. */
@@ -245,7 +242,8 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
 
   /** A purchase as operators see it, with times in ISO 8601. `isClaimed`: its owner has submitted it. */
   async function describe(row: Row) {
-    const purchase = assess(row)
+    const state = purchaseOf(row)
+    const purchase = (await createAssessment(deps))(state)
     const userId = await claims.ownerOf(db.read, row.purchaseKey)
     const { transactionId } = transactionOf(row.purchaseKey)
     return {
@@ -265,7 +263,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       userId,
       isOwnerDeleted: isPseudonym(row.customerId),
       isClaimed: userId !== null && (await isClaimedByOwner(row)),
-      state: purchaseIn(row.state as StoredPurchase),
+      state,
       atGoogle: purchase.store === 'PLAY_STORE' ? await atGoogle(transactionId) : null,
     }
   }
@@ -292,4 +290,8 @@ function tooMany() {
 
 function productKeyOf({ customerId, environment, state }: Row) {
   return `${customerId} ${environment} ${purchaseIn(state as StoredPurchase).productId}`
+}
+
+function purchaseOf({ state }: Row): Purchase {
+  return purchaseIn(state as StoredPurchase)
 }

@@ -114,6 +114,7 @@ function isAlreadyStated(known: Purchase | null, { event }: Delivery): boolean {
   return (
     known?.stated?.transactionId === event.transactionId &&
     known.expiresAt === event.expiresAt &&
-    (known.refundedAt !== null || event.refundedAt === null)
+    // A transaction that was signed after a refund, and does not name it, is no longer refunded.
+    (known.refundedAt === null ? event.refundedAt === null : (event.at ?? 0) <= known.refundedAt)
   )
 }
