@@ -1,18 +1,28 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts'
 import { describeConditions, isRule } from '../lib/rule-words.ts'
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
-const UTC = new Intl.DateTimeFormat(undefined, {
+/**
+ * The language of dates and amounts: the browser's, but English if it is written from right to left, because its
+ * formats have control characters, which the console shows by their number.
+ */
+export const LOCALE = /^(ar|arc|ckb|dv|fa|he|iw|ku|ps|sd|ug|ur|yi)\b/.test(
+  new Intl.DateTimeFormat().resolvedOptions().locale,
+)
+  ? 'en-GB'
+  : undefined
+
+const TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
+const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' })
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' })
+const UTC = new Intl.DateTimeFormat(LOCALE, {
   dateStyle: 'medium',
   timeStyle: 'medium',
   timeZone: 'UTC',
 })
-const NUMBER = new Intl.NumberFormat()
-const COUNTRIES = new Intl.DisplayNames(undefined, { type: 'region' })
-const CURRENCIES = new Intl.DisplayNames(undefined, { type: 'currency' })
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const NUMBER = new Intl.NumberFormat(LOCALE)
+const COUNTRIES = new Intl.DisplayNames(LOCALE, { type: 'region' })
+const CURRENCIES = new Intl.DisplayNames(LOCALE, { type: 'currency' })
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', DAY_MS],
   ['hour', HOUR_MS],
@@ -60,7 +70,7 @@ export function number(value: number): string {
 
 /** An exchange rate, to seven digits. */
 export function rate(value: number): string {
-  return value.toLocaleString(undefined, { maximumSignificantDigits: 7 })
+  return value.toLocaleString(LOCALE, { maximumSignificantDigits: 7 })
 }
 
 /** The server stops counting at 1,000. */
@@ -81,7 +91,7 @@ export function bytes(value: number): string {
 
 /** An amount as it was paid, such as `€4.99`. */
 export function money({ amount, currency }: { amount: number; currency: string }): string {
-  return new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
+  return new Intl.NumberFormat(LOCALE, { style: 'currency', currency }).format(amount)
 }
 
 /** `12 events`, or `1,000+ events` for a count that stopped at 1,001. */

@@ -21,7 +21,7 @@ function codeOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
-/** A code without the spaces, dashes and capitals that a user may type. */
-export function plainRecoveryCode(typed: string): string {
+/** A code, of this kind or of an authenticator app, without the spaces, dashes and capitals that a user may type. */
+export function plainCode(typed: string): string {
   return typed.toLowerCase().replace(/[\s-]/g, '')
 }

@@ -184,7 +184,7 @@ browserTest('gives a purchase to another user', async () => {
   await dialog.getByText('There is no user nobody@example.com.').waitFor()
   await dialog.getByLabel('User id or e-mail').fill('bob@example.com')
   await page.keyboard.press('Enter')
-  await page.getByText('The purchase has a new owner.').waitFor()
+  await page.getByText('The purchase belongs to the user that you entered.').waitFor()
   await facts.getByRole('link', { name: 'Bob' }).click()
   await page.getByRole('heading', { name: 'Bob' }).waitFor()
   expect(await textOf(card(page, 'moving'))).toContain('linked by olga')

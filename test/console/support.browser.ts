@@ -29,6 +29,7 @@ browserTest('grants access, revokes it, and undoes the revocation', async () => 
   expect(await textOf(page.locator('.sentence'))).not.toContain('a_beta is granted')
   await card.getByRole('button', { name: 'Undo revocation' }).click()
   await page.getByText('Access granted again.').waitFor()
+  await page.getByRole('button', { name: 'Undo revocation' }).waitFor({ state: 'detached' })
   expect(await textOf(page.locator('.sentence'))).toContain('Also a_beta, granted by olga')
   expect(faults).toEqual([])
   await context.close()

@@ -1,5 +1,5 @@
 import { describePath, languageName } from '../../lib/rule-words.ts'
-import { words } from '../format.ts'
+import { LOCALE, words } from '../format.ts'
 
 /** Labels of fields whose names are not words for people. */
 const LABELS: Record<string, string> = { isEnterprise: 'Sold by sales team' }
@@ -69,7 +69,7 @@ const SUGGESTIONS: Record<string, () => Suggestion[]> = {
     ['play_store', 'Google Play'],
   ],
   currency: () => {
-    const names = new Intl.DisplayNames(undefined, { type: 'currency' })
+    const names = new Intl.DisplayNames(LOCALE, { type: 'currency' })
     return Intl.supportedValuesOf('currency').map((code) => [
       code.toLowerCase(),
       `${code}, ${names.of(code)}`,

@@ -185,6 +185,7 @@ function LocalTextField(props: LocalTextProps) {
           const input = {
             value: texts[language] ?? '',
             lang: language,
+            dir: 'auto' as const,
             onInput: (event: { currentTarget: { value: string } }) =>
               set(language, event.currentTarget.value),
           }

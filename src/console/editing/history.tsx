@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { applyDifferences, differencesBetween } from '../../lib/differences.ts'
 import type { Publication } from '../../platform/publications/publications.ts'
-import { read, send } from '../api.ts'
+import { ApiError, failure, read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { Changes, type Choice } from '../ui/changes.tsx'
@@ -21,7 +21,11 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const [more, setMore] = useState<History | null>(null)
   const [note, setNote] = useState('')
   const publish = async (sendNew: () => Promise<unknown>) => {
-    await sendNew()
+    await sendNew().catch(async (refusal) => {
+      if (!(refusal instanceof ApiError) || refusal.status !== 409) throw refusal
+      await Promise.all([first.reload(), onChange()])
+      throw failure('Someone has published another version. Look at the history again.')
+    })
     setNote('')
     setMore(null)
     await first.reload()

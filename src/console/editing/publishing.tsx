@@ -137,12 +137,14 @@ function Editor<T>(props: EditorWithBase<T>) {
       if (!(refusal instanceof ApiError)) throw refusal
       const hasFields = refusal.status === 422 && refusal.details.length > 0
       if (refusal.status !== 409 && !hasFields) throw refusal
-      if (hasFields) setError(refusal)
-      else {
-        const author = await latestAuthor(kind)
-        setNewest({ author, edition: await read<Edition<T>>(kind) })
+      const live = hasFields ? null : await read<Edition<T>>(kind)
+      // Equal content is ours, and the reply to the first request was lost.
+      const isPublished = live !== null && differencesBetween(live.content, content).length === 0
+      if (!isPublished) {
+        if (live === null) setError(refusal)
+        else setNewest({ author: await latestAuthor(kind), edition: live })
+        return setReviewing(false)
       }
-      return setReviewing(false)
     }
     draft.forget()
     await onPublished()

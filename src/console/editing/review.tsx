@@ -38,7 +38,7 @@ export function Review(props: ReviewProps) {
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <Action kind="primary" run={publish}>
+        <Action kind="primary" disabled={changes.length === 0} run={publish}>
           Publish {changes.length === 1 ? 'change' : `${changes.length} changes`}
         </Action>
       </div>

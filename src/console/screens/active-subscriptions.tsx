@@ -1,4 +1,5 @@
 import type { Timeline as TimelineService } from '../../features/billing/access/timeline.ts'
+import { DAY_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
 import { storeName } from '../purchase-words.ts'
@@ -13,6 +14,17 @@ const CANCELLATION_PAGES: Record<string, string> = {
   PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
 }
 
+/** Stores retry a payment that has failed for up to two months. */
+const RETRIED_MS = 61 * DAY_MS
+
+/** Whether the store may go on charging, also after a pause or once a payment that has failed succeeds. */
+function mayBeCharged(line: Timeline['lines'][number]): boolean {
+  const { active, willRenew, status, endsAt, replacedBy } = line
+  if (replacedBy !== null) return false
+  const isRetried = endsAt !== null && Date.parse(endsAt) > Date.now() - RETRIED_MS
+  return status === 'paused' || (willRenew && (active || isRetried))
+}
+
 /** Warns about subscriptions that a store goes on charging after the account is deleted. */
 export function ActiveSubscriptions({ id }: { id: string }) {
   const path = `people/${encodeSegment(id)}/timeline?environment=production`
@@ -21,25 +33,23 @@ export function ActiveSubscriptions({ id }: { id: string }) {
     <Loaded from={timeline}>
       {({ lines }) => (
         <>
-          {lines
-            .filter(({ active, willRenew }) => active && willRenew)
-            .map(({ transactionId, plan, productId, store }) => {
-              const page = CANCELLATION_PAGES[store ?? '']
-              return (
-                <p key={transactionId} class="notice">
-                  <span>
-                    <strong>{plan ?? productId ?? 'A subscription'} is not cancelled.</strong> The
-                    store ({storeName(store)}) goes on charging for it after the deletion. Ask the
-                    user to cancel it first{page ? ': ' : ', where they bought it.'}
-                    {page && (
-                      <a href={page} target="_blank" rel="noreferrer">
-                        {page.replace('https://', '')}
-                      </a>
-                    )}
-                  </span>
-                </p>
-              )
-            })}
+          {lines.filter(mayBeCharged).map(({ transactionId, plan, productId, store }) => {
+            const page = CANCELLATION_PAGES[store ?? '']
+            return (
+              <p key={transactionId} class="notice">
+                <span>
+                  <strong>{plan ?? productId ?? 'A subscription'} is not cancelled.</strong> The
+                  store ({storeName(store)}) goes on charging for it after the deletion. Ask the
+                  user to cancel it first{page ? ': ' : ', where they bought it.'}
+                  {page && (
+                    <a href={page} target="_blank" rel="noreferrer">
+                      {page.replace('https://', '')}
+                    </a>
+                  )}
+                </span>
+              </p>
+            )
+          })}
         </>
       )}
     </Loaded>

@@ -1,14 +1,15 @@
 import type { Figures } from '../../features/billing/business/figures.ts'
 import type { ReplyOf } from '../api.ts'
+import { LOCALE } from '../format.ts'
 
 export type Business = ReplyOf<Figures['read']>
 
-const MONTH = new Intl.DateTimeFormat(undefined, {
+const MONTH = new Intl.DateTimeFormat(LOCALE, {
   month: 'long',
   year: 'numeric',
   timeZone: 'UTC',
 })
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeZone: 'UTC' })
+const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'long', timeZone: 'UTC' })
 
 /** In thousandths of a currency. */
 export type Money = { paid: number; refunded: number }
@@ -25,6 +26,6 @@ export function dayName(day: string): string {
 
 /** Formats thousandths of a currency. */
 export function moneyIn(currency: string): (thousandths: number) => string {
-  const format = new Intl.NumberFormat(undefined, { style: 'currency', currency })
+  const format = new Intl.NumberFormat(LOCALE, { style: 'currency', currency })
   return (thousandths) => format.format(thousandths / 1000)
 }

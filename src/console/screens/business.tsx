@@ -1,4 +1,4 @@
-import { clock, number } from '../format.ts'
+import { clock, LOCALE, number } from '../format.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { Title } from '../ui/parts.tsx'
@@ -226,7 +226,7 @@ function changeOf(now: number, before: number, when: string, format = number): s
 }
 
 function percent(share: number): string {
-  return share.toLocaleString(undefined, { style: 'percent', maximumFractionDigits: 1 })
+  return share.toLocaleString(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
 }
 
 /** Newest first. */

@@ -76,13 +76,15 @@ type GrantProps = {
   /** When access was to end; null: never. */
   until: string | null
   active: boolean
+  /** Whether another grant gives the same now. */
+  isGivenAgain: boolean
   reason: string
   reload: Reload
 }
 
 /** Revokes granted access; once it is revoked, gives the same access again. */
 export function RevokeOrRestore(props: GrantProps) {
-  const { userId, grantId, entitlementId, until, active, reason, reload } = props
+  const { userId, grantId, entitlementId, until, active, isGivenAgain, reason, reload } = props
   const path = `people/${encodeSegment(userId)}/grants`
   if (active) {
     const revoke = async (why: string) => {
@@ -91,11 +93,13 @@ export function RevokeOrRestore(props: GrantProps) {
     }
     return (
       <Act label="Revoke access" confirm="Revoke" done="Access revoked." isDanger run={revoke}>
-        <p>The user loses {entitlementId} at once, unless a purchase gives it too.</p>
+        <p>
+          The user loses {entitlementId} at once, unless a purchase or another grant gives it too.
+        </p>
       </Act>
     )
   }
-  if (until !== null && Date.parse(until) <= Date.now()) return null
+  if (isGivenAgain || (until !== null && Date.parse(until) <= Date.now())) return null
   const restore = async () => {
     await send(path, { entitlementId, until, reason })
     await reload()

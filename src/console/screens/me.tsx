@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { listDrafts, removeDraft, type StoredDraft } from '../editing/drafts.ts'
-import { words } from '../format.ts'
+import { unnamedUser, words } from '../format.ts'
 import type { Me } from '../operator.ts'
 import { createPasskey, type PasskeyOptions } from '../passkey.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -130,7 +130,7 @@ function SignOut() {
             {([screen, [newest, ...others]]) => (
               <li key={screen}>
                 <span>
-                  {words(screen)}
+                  {draftName(screen)}
                   {others.length > 0 && `, ${others.length + 1} versions`}
                 </span>
                 <span class="soft">
@@ -155,4 +155,10 @@ function SignOut() {
       )}
     </>
   )
+}
+
+/** What a draft is about: a screen, or the notes on a user. */
+function draftName(screen: string): string {
+  const [, user] = /^people\/(.+)\/notes$/.exec(screen) ?? []
+  return user === undefined ? words(screen) : `Note on ${unnamedUser(user)}`
 }

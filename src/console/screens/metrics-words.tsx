@@ -1,9 +1,9 @@
-import { number } from '../format.ts'
+import { LOCALE, number } from '../format.ts'
 import { go, linkTo, query, withQuery } from '../router.ts'
 import { Checkbox } from '../ui/fields.tsx'
 
-const SHORT = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
-const RATE = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const SHORT = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 })
+const RATE = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
 
 /** `12.5 ms`, `340 ms`, `12 s`. */
 export function milliseconds(ms: number): string {

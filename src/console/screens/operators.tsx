@@ -1,14 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { Operators } from '../../features/operators/operators.ts'
-import { ROLES } from '../../lib/roles.ts'
+import { ROLES, type Role } from '../../lib/roles.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { plural, words } from '../format.ts'
 import { me } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
-import { showMessage } from '../ui/messages.tsx'
-import { Action, Badge, Card, Failure, TimeAgo, Title } from '../ui/parts.tsx'
-import { describeError, Problems } from '../ui/problems.tsx'
+import { Action, Badge, Card, TimeAgo, Title } from '../ui/parts.tsx'
+import { Problems } from '../ui/problems.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 import { Breakable } from '../ui/user-link.tsx'
@@ -18,12 +17,16 @@ type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 type Invitation = { name: string; link: string }
 
+const ROLE_RIGHTS: Record<string, string> = {
+  reader: 'Readers view everything and change nothing.',
+  operator: 'Operators view everything and make changes, but do not manage operators.',
+  owner: 'Owners do everything, and manage operators.',
+}
 const ROLE_OPTIONS = ROLES.map((role): [value: string, name: string] => [role, words(role)])
 
 export function OperatorsScreen() {
   const operators = useRemote<OperatorList>('operators')
   const [invitation, setInvitation] = useState<Invitation | null>(null)
-  const [refusal, setRefusal] = useState('')
   const isOwner = me.value?.role === 'owner'
   const change = async (path: string, body: { name: string; role?: string }) => {
     const reply = await send<{ link?: string } | null>(path, body)
@@ -31,19 +34,13 @@ export function OperatorsScreen() {
     await operators.reload()
   }
   const changeRole = async (name: string, role: string) => {
-    setRefusal('')
-    try {
-      await change('operators/role', { name, role })
-      showMessage(`${name} is now ${role}.`)
-    } catch (error) {
-      setRefusal(describeError(error))
-      await operators.reload()
-    }
+    await change('operators/role', { name, role })
+    const own = me.value
+    if (own?.name === name) me.value = { ...own, role: role as Role }
   }
   return (
     <>
       <Title>Operators</Title>
-      {refusal !== '' && <Failure onDismiss={() => setRefusal('')}>{refusal}</Failure>}
       {invitation && (
         <OneTimeSecret
           title={`Invitation link for ${invitation.name}`}
@@ -106,12 +103,7 @@ export function OperatorsScreen() {
                       <summary class="button" aria-label={`Manage ${name}`}>
                         Manage
                       </summary>
-                      <SelectField
-                        label={`Role of ${name}`}
-                        value={role}
-                        options={ROLE_OPTIONS}
-                        onChange={(chosen) => void changeRole(name, chosen)}
-                      />
+                      <RoleChange name={name} role={role} onChange={changeRole} />
                       <div class="actions">
                         {name !== me.value?.name && (
                           <Confirm
@@ -147,6 +139,41 @@ export function OperatorsScreen() {
         )}
       </Loaded>
       {isOwner && <Invite onInvite={(name, role) => change('operators', { name, role })} />}
+    </>
+  )
+}
+
+type RoleChangeProps = {
+  name: string
+  role: string
+  onChange: (name: string, role: string) => Promise<void>
+}
+
+function RoleChange({ name, role, onChange }: RoleChangeProps) {
+  const [chosen, setChosen] = useState(role)
+  return (
+    <>
+      <SelectField
+        label={`Role of ${name}`}
+        value={chosen}
+        options={ROLE_OPTIONS}
+        onChange={setChosen}
+      />
+      {chosen !== role && (
+        <Confirm
+          label={`Make ${name} ${chosen}`}
+          shortLabel="Change role"
+          verb="Change role"
+          isReversible
+          run={() => onChange(name, chosen)}
+          done={`${name} is now ${chosen}.`}
+        >
+          <p>{ROLE_RIGHTS[chosen]}</p>
+          {name === me.value?.name && (
+            <p>This is your own role: only another owner can give you back what you lose.</p>
+          )}
+        </Confirm>
+      )}
     </>
   )
 }

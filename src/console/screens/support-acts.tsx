@@ -200,7 +200,7 @@ export function GivePurchase(props: {
     <Act
       label={loser === null ? 'Link to a user' : 'Transfer to another user'}
       confirm={loser === null ? 'Link purchase' : 'Transfer purchase'}
-      done="The purchase has a new owner."
+      done="The purchase belongs to the user that you entered."
       isReady={user.trim() !== ''}
       isDanger={loser !== null}
       run={async (reason) => {

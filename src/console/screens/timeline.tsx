@@ -85,6 +85,7 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
             <PurchaseCard
               key={purchase.transactionId}
               purchase={purchase}
+              isGivenAgain={data.lines.some((other) => givesTheSame(other, purchase))}
               userId={id}
               reload={reload}
             />
@@ -143,11 +144,19 @@ export function TimelineScreen({ id, reloadUser }: TimelineProps) {
 
 type CardProps = {
   purchase: Purchase
+  /** Whether another grant gives the same now. */
+  isGivenAgain: boolean
   userId: string
   reload: () => Promise<void>
 }
 
-function PurchaseCard({ purchase, userId, reload }: CardProps) {
+function givesTheSame(grant: Purchase, other: Purchase): boolean {
+  const isOther = grant !== other && grant.grant !== null && grant.active
+  const isSame = `${grant.entitlementIds}` === `${other.entitlementIds}`
+  return isOther && isSame && grant.expiresAt === other.expiresAt
+}
+
+function PurchaseCard({ purchase, isGivenAgain, userId, reload }: CardProps) {
   const [isExpanded, setExpanded] = useState(false)
   const { store, transactionId, active, startedAt, endsAt, events } = purchase
   const { grant, link, entitlementIds, replacedBy } = purchase
@@ -185,6 +194,7 @@ function PurchaseCard({ purchase, userId, reload }: CardProps) {
             entitlementId={entitlementIds.join()}
             until={purchase.expiresAt}
             active={active}
+            isGivenAgain={isGivenAgain}
             reason={grant.reason}
             reload={reload}
           />

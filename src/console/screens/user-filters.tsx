@@ -90,8 +90,8 @@ export function UserFilters({ total }: { total: number | null }) {
           />
         </Field>
         <LastSeen filter={filter} onChange={set} />
-        {day('createdFrom', 'Registered from')}
-        {day('createdTo', 'Registered until')}
+        {day('createdFrom', 'Registered from (UTC)')}
+        {day('createdTo', 'Registered until (UTC)')}
       </Filters>
       <Views filter={filter} />
     </>
@@ -106,8 +106,8 @@ function describe(name: string, value: string): string {
     guest: () => (value === 'true' ? 'Guest' : 'Registered'),
     platform: () => PLATFORM_NAMES[value] ?? value,
     country: () => value.toUpperCase(),
-    createdFrom: () => `Registered from ${dayOf(value)}`,
-    createdTo: () => `Registered until ${dayOf(value)}`,
+    createdFrom: () => `Registered from ${dayOf(value)} (UTC)`,
+    createdTo: () => `Registered until ${dayOf(value)} (UTC)`,
     seenWithin: () => `Seen within ${daysOf(value)}`,
     notSeenFor: () => `Not seen for ${daysOf(value)}`,
   }

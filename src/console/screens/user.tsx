@@ -103,7 +103,7 @@ function Account({ details, reload }: AccountProps) {
           <div class="actions">
             {email && !user.emailVerified && (
               <>
-                <Action run={sendAndReload('send-verification')} done="Verification e-mail sent.">
+                <Action run={sendAndReload('send-verification')} done="Verification e-mail queued.">
                   Send verification e-mail
                 </Action>
                 <Action run={sendAndReload('verify')} done="E-mail marked as verified.">

@@ -71,9 +71,18 @@ export function EndpointScreen({ id }: { id: string }) {
             {canEdit.value && (
               <div class="actions">
                 {data.disabledAt === null ? (
-                  <Action run={change('disable')} done="Endpoint disabled.">
-                    Disable
-                  </Action>
+                  <Confirm
+                    label="Disable endpoint"
+                    shortLabel="Disable"
+                    isReversible
+                    run={change('disable')}
+                    done="Endpoint disabled."
+                  >
+                    <p>
+                      Events from now until you enable it are not sent, not even later. Deliveries
+                      that are waiting continue then.
+                    </p>
+                  </Confirm>
                 ) : (
                   <Action run={change('enable')} done="Endpoint enabled.">
                     Enable

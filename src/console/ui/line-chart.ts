@@ -1,5 +1,6 @@
 import uPlot from 'uplot'
 import { DAY_MS } from '../../lib/durations.ts'
+import { LOCALE } from '../format.ts'
 
 /** What a line shows. A colour means the same everywhere: failures are `bad`, and `warn` is for refusals. */
 type Tone = 'accent' | 'second' | 'warn' | 'bad'
@@ -34,8 +35,8 @@ const TICK_WIDTH = 80
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),
 ).flat()
-const HOUR_OF_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
-const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const HOUR_OF_DAY = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' })
+const DAY_OF_YEAR = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' })
 const DASHES: Record<Age, number[]> = { current: [], day: [8, 5], week: [2, 4] }
 
 /** Draws a line chart in the colours of the page. `point` moves its cursor. */

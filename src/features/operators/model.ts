@@ -16,7 +16,7 @@ export const NewOperator = closedObject({
 
 export const SetUp = t.Union([
   closedObject({ token: text(100), passkey: PasskeyAttestation, passkeyName: text(100) }),
-  closedObject({ token: text(100), password: text(256), code: text(6), sealed: text(1_000) }),
+  closedObject({ token: text(100), password: text(256), code: text(40), sealed: text(1_000) }),
 ])
 export const SignIn = t.Union([
   closedObject({ passkey: PasskeyAssertion }),

@@ -4,7 +4,7 @@ import { hmac } from '../../lib/crypto.ts'
 import { AppError, type Denial } from '../../lib/errors.ts'
 import { checkPassword } from '../../lib/password-rules.ts'
 import type { Passwords } from '../../lib/passwords.ts'
-import { newRecoveryCodes, plainRecoveryCode } from '../../lib/recovery-codes.ts'
+import { newRecoveryCodes, plainCode } from '../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../lib/seal.ts'
 import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../lib/totp.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -53,7 +53,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     const rules = { minLength: MIN_PASSWORD_LENGTH, email: '', name, field: 'password' }
     await checkPassword(password, rules)
     const secret = readTotpSetup(name, sealed)
-    const totpStep = acceptedStep(secret, code, now(), null)
+    const totpStep = acceptedStep(secret, plainCode(code), now(), null)
     if (totpStep === null) throw wrongCode(id)
     const passwordHash = await passwords.hash(password, [id])
     const codes = newRecoveryCodes()
@@ -101,7 +101,8 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     })
   }
 
-  async function consumeCode(tx: Tx, id: string, code: string): Promise<boolean> {
+  async function consumeCode(tx: Tx, id: string, typed: string): Promise<boolean> {
+    const code = plainCode(typed)
     if (!/^\d{6}$/.test(code)) return consumeRecoveryCode(tx, id, code)
     const operator = await accounts.find(tx, id)
     if (!operator?.totpSecret) return false
@@ -113,7 +114,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   }
 
   async function consumeRecoveryCode(tx: Tx, id: string, code: string): Promise<boolean> {
-    const hash = hashCode(id, plainRecoveryCode(code))
+    const hash = hashCode(id, code)
     const used = await tx
       .delete(operatorRecoveryCodes)
       .where(and(eq(operatorRecoveryCodes.operatorId, id), eq(operatorRecoveryCodes.hash, hash)))

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
-import { allow, CONSOLE_API, operatorOf, visitorOf } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, operatorOf } from '../../platform/http/console-guard.ts'
 import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
@@ -145,7 +145,7 @@ export function userAdmin(deps: UsersAdminDeps) {
     .post(
       '/:id/send-verification',
       async ({ request, params: { id } }) => {
-        await addresses.resend(id, visitorOf(request).ip)
+        await addresses.resend(id, null)
         await record(request, { action: 'user.send-verification', target: id })
         return data(null)
       },

@@ -161,7 +161,7 @@ const userSendVerification = dataCommand({
   input: readUserArgument,
   work: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
-    await users.addresses.resend(id, 'command')
+    await users.addresses.resend(id, null)
     return { sent: id, email }
   },
   print: ({ email }) => `The e-mail to ${email} is on its way.`,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { typeCommand } from '../../support/commands.ts'
 import { signInByCode } from '../../support/email-code.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 
@@ -37,4 +38,14 @@ test('a verification does not undo a change of address that came first', async (
   await app.services.db.write((tx) => accounts.setVerifiedAddress(tx, user._id, 'new@example.com'))
   await expect(directory.setEmailVerified(seen, true)).rejects.toMatchObject({ code: 'conflict' })
   expect((await directory.find(user._id)).email).toBe('new@example.com')
+})
+
+test('mails that an operator requests do not use up what the user may request', async () => {
+  await using app = await createTestApp()
+  await app.register('ann@example.com')
+  const send = () => typeCommand(app, 'user send-verification', ['ann@example.com'])
+  for (let count = 0; count < 5; count++) await send()
+  await expect(send()).rejects.toMatchObject({ code: 'rate_limited' })
+  const json = { email: 'ann@example.com' }
+  expect((await app.ask('POST', '/api/auth/password/v1/forgot', { json })).status).toBe(200)
 })

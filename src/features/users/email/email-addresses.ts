@@ -8,7 +8,12 @@ import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
 import type { RecheckPassword } from '../credentials/password-proof.ts'
 import type { UsersDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
-import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
+import {
+  type Notices,
+  OPERATOR_MAIL_LIMIT,
+  REQUESTED_MAIL_LIMIT,
+  UNVERIFIED_MAIL_LIMIT,
+} from './notices.ts'
 import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
 /** The base URLs of links in mails: the app's, and that of our pages (ends in `/auth`). At least one is set. */
@@ -65,14 +70,16 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (isAllowed) await sendLink(tx, user, 'verify-email', user.email, ip)
   }
 
-  async function resend(userId: string, ip: string) {
+  /** Sends the verification mail again. `ip`: of the user, or null for an operator's request. */
+  async function resend(userId: string, ip: string | null) {
     const user = await accounts.find(db.read, userId)
     if (user.email === null || user.emailVerifiedAt !== null) {
       throw new AppError('conflict', 'There is no address to confirm.')
     }
     const { email } = user
-    await reserveMailLimit(email, ip)
-    await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip))
+    if (ip !== null) await reserveMailLimit(email, ip)
+    else await limits.reserve([{ rule: OPERATOR_MAIL_LIMIT, key: emailKeyOf(email) }])
+    await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip ?? 'operator'))
   }
 
   /** Verifies the address of an account, or applies a change of address. */

@@ -11,6 +11,12 @@ export type Notices = ReturnType<typeof createNotices>
 
 /** For mails that were requested. */
 export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
+/** For mails that an operator requests for a user. They must not use up what the user may request. */
+export const OPERATOR_MAIL_LIMIT: WindowRule = {
+  name: 'mail-by-operator',
+  max: 5,
+  seconds: 60 * 60,
+}
 /** For unrequested mails to an unverified address, which may be a stranger's. */
 export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
 /** Counted separately, so that a stranger's requests cannot use up the owner's notices. */

@@ -2,11 +2,7 @@ import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import { hmac } from '../../../lib/crypto.ts'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
-import {
-  derivedRecoveryCodes,
-  newRecoveryCodes,
-  plainRecoveryCode,
-} from '../../../lib/recovery-codes.ts'
+import { derivedRecoveryCodes, newRecoveryCodes, plainCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -60,7 +56,8 @@ export function createTwoFactor(deps: TwoFactorDeps) {
    * Turns two-factor on, ends the other sessions and returns the recovery codes. They are derived, so a
    * client that missed the reply gets the same codes again.
    */
-  async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
+  async function confirm(userId: string, sessionId: string, typed: string): Promise<string[]> {
+    const code = plainCode(typed)
     const reservation = await reserve(userId)
     return db.write(async (tx) => {
       const user = await find(tx, userId)
@@ -172,11 +169,12 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
-  async function check(tx: Tx, userId: string, code: string): Promise<boolean> {
+  async function check(tx: Tx, userId: string, typed: string): Promise<boolean> {
+    const code = plainCode(typed)
     const user = await find(tx, userId)
     if (user.twoFactorSince === null) return false
     if (/^\d{6}$/.test(code)) return acceptTotp(tx, user, code)
-    const hash = hashCode(userId, plainRecoveryCode(code))
+    const hash = hashCode(userId, code)
     const used = await tx
       .delete(recoveryCodes)
       .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
