@@ -10,11 +10,12 @@ type AnnouncementsDeps = {
   changes: Pick<Changes, 'record'>
   webhooks: Pick<Webhooks, 'emit'>
   /** The base of file URLs. */
-  publicUrl: string
+  /** The base of public files' URLs. */
+  filesUrl: string
 }
 
 /** Tells the user's apps and the operator's webhook endpoints what has changed, as part of the change. */
-export function createAnnouncements({ changes, webhooks, publicUrl }: AnnouncementsDeps) {
+export function createAnnouncements({ changes, webhooks, filesUrl }: AnnouncementsDeps) {
   return { accountChanged, accessChanged, limitReached }
 
   async function accountChanged(tx: Tx, change: AccountChange) {
@@ -26,7 +27,7 @@ export function createAnnouncements({ changes, webhooks, publicUrl }: Announceme
     }
     const { id: userId } = change.account
     if (change.kind === 'updated') await changes.record(tx, userId, 'profile')
-    const data = { userId, user: serverUserOf(change.account, publicUrl) }
+    const data = { userId, user: serverUserOf(change.account, filesUrl) }
     await webhooks.emit(tx, { type: `user.${change.kind}`, userId, data })
   }
 

@@ -158,7 +158,8 @@ function createServerApi(services: Services): AnyElysia {
     })
   }
   const scopeGuard = requireKey({ findKey: apiKeys.find, networkCheck, ipOf, now })
-  const context = { scopeGuard, recordByKey, baseUrlOf: createBaseUrlOf(config.baseUrl) }
+  const baseUrlOf = createBaseUrlOf(config.filesPublicUrl ?? config.baseUrl)
+  const context = { scopeGuard, recordByKey, baseUrlOf }
   const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
   for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
   return api

@@ -51,11 +51,18 @@ function createAdmin(services: Services) {
     const token = sessionTokenOf(request)
     return token !== null && (await checkSession(token)) !== null
   }
+  const baseUrlOf = createBaseUrlOf(config.baseUrl)
+  // The console's own port serves no files.
+  const filesBaseOf = (request: Request) => {
+    const base = new URL(baseUrlOf(request))
+    if (config.consolePort !== null && config.baseUrl === null) base.port = String(config.port)
+    return base.origin
+  }
   const exportCsv = createCsvExport({ ...services, record })
   const context: ConsoleContext = {
     record,
     isSignedIn,
-    baseUrlOf: createBaseUrlOf(config.baseUrl),
+    baseUrlOf: filesBaseOf,
     exportCsv,
     namesOf: services.users.directory.namesOf,
   }

@@ -175,7 +175,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const announcements = createAnnouncements({
     changes,
     ...webhooks.services,
-    publicUrl: publicUrl(platform.config),
+    filesUrl: platform.config.filesPublicUrl ?? publicUrl(platform.config),
   })
   const parts = [
     settings,

@@ -92,6 +92,7 @@ export const usersFeature = {
       db,
       ownsPublicPicture,
       updateAccount: accounts.update,
+      filesPublicUrl: config.filesPublicUrl,
       limits: platform.limits,
     })
     const tokens = createTokens({

@@ -89,6 +89,8 @@ test.each([
   ['a Windows path', 'C:\\Users\\me\\pic.png', 'pic.webp'],
   ['a line break', 'a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.webp'],
   ['a right-to-left mark', '\u202egnp.exe', 'gnp.webp'],
+  ['a dot in a sentence', 'Nr. 5 vom 3. Mai', 'Nr. 5 vom 3. Mai.webp'],
+  ['a joiner that Persian needs', 'می\u200cخواهم.jpg', 'می\u200cخواهم.webp'],
   ['a leading dot', '.htaccess', 'htaccess.webp'],
   ['only dots', '..', 'file.webp'],
   ['no characters', '', 'file.webp'],

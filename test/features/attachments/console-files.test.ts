@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createConsoleApp } from '../../../src/server/app.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -61,4 +62,13 @@ test('commands show what is stored, and delete a file by its owner’s address',
   expect(printed).toContain(user._id)
   await typeCommand(app, 'files delete', [user.email, key])
   expect((await typeCommand(app, 'files usage')).printed).not.toContain(user._id)
+})
+
+test('the link to a file does not lead to the console’s own port', async () => {
+  await using app = await createTestApp({ CONSOLE_PORT: '9999', PORT: '3000' })
+  const { user } = await uploadFile(app, 'publicAsset')
+  Object.assign(app, { app: createConsoleApp(app.services) })
+  const ann = await signInOperator(app)
+  const { records } = await ann.read(`people/${user._id}/files`)
+  expect(new URL(records[0].url).port).toBe('3000')
 })

@@ -32,6 +32,9 @@ test.each([
   ['a form feed in the middle', `${'x'.repeat(MIB)}\x0c${'x'.repeat(MIB)}`, null],
   ['an incomplete last character', Buffer.concat([Buffer.alloc(MIB, 'x'), Buffer.of(0xc3)]), null],
   ['a byte that is not UTF-8', Buffer.concat([Buffer.from('x'), Buffer.of(0xff)]), null],
+  ['text that begins like a GIF', 'GIF does not work', 'text/plain'],
+  ['XML', '<?xml version="1.0"?><a/>', 'text/plain'],
+  ['a GIF', Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=', 'base64'), null],
   ['an empty file', '', null],
 ])('detects the media type of %s from its bytes', async (_what, content, mediaType) => {
   expect(await mediaTypeOf(Buffer.from(content))).toBe(mediaType)

@@ -84,11 +84,15 @@ test('drops cached files deleted by another instance, a minute after their last 
   expect(await copies()).toEqual([kept])
 })
 
-test('public files have CDN URLs, private files have URLs of this server', async () => {
+test('public files and avatars have CDN URLs, private files have URLs of this server', async () => {
   await using setup = await startAppWithStore({ FILES_PUBLIC_URL: 'https://cdn.example.com' })
   const { app, token, key } = setup
   const list = await app.ask('GET', '/api/user/attachments/v1', { token })
-  expect(list.json.response[0].url).toBe(`https://cdn.example.com/files/${key}`)
+  const url = `https://cdn.example.com/files/${key}`
+  expect(list.json.response[0].url).toBe(url)
+  const json = { profile: { avatarKey: key } }
+  const profile = await app.ask('PATCH', '/api/user/profile/v1', { token, json })
+  expect(profile.json.response.profile.avatarUrl).toBe(url)
 })
 
 /** An application with its own store, which contains one picture. */

@@ -7,7 +7,7 @@ import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
 import { AppError } from '../../../src/lib/errors.ts'
 import { newKey } from '../../../src/lib/ids.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { fetchFile, filesOf, uploadBody } from '../../support/attachments.ts'
+import { fetchFile, filesOf, uploadBody, uploadForm } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
 test('variants of all pictures count towards the quota of their owner only', async () => {
@@ -121,4 +121,22 @@ test('a variant that is removed and made again during a backup can be read', asy
   await files.holdRemovals(0)
   expect(await files.open(key)).not.toBeNull()
   await rm(folder, { recursive: true })
+})
+
+test('a form may have a file input without a file', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const reply = await uploadForm(
+    app,
+    token,
+    [
+      ['', ''],
+      ['a.txt', 'text'],
+    ],
+    { type: 'supportTicket' },
+  )
+  expect(reply.json.response).toMatchObject([{ fileName: 'a.txt' }])
+  const none = await uploadForm(app, token, [['', '']], { type: 'supportTicket' })
+  expect(none.json.details).toMatchObject([{ path: 'body' }])
+  expect(await filesOf(app)).toHaveLength(1)
 })

@@ -34,7 +34,8 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
   // The brand that cameras other than Apple's write.
   if (type?.mime === 'image/heif') return 'image/heic'
-  if (type) return type.mime in EXTENSIONS ? type.mime : null
+  if (type && type.mime in EXTENSIONS) return type.mime
+  // Text may begin like another format: "GIF does not work".
   if (!(await isText(path))) return null
   // An invalid or long JSON file is accepted as text.
   return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())

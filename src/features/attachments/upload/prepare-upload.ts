@@ -1,4 +1,3 @@
-import { extname } from 'node:path'
 import { AppError } from '../../../lib/errors.ts'
 import type { ImageFormat, ImageResult } from '../images/image.ts'
 import type { MakeImage, Requester } from '../images/image-queue.ts'
@@ -100,9 +99,9 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
 export function cleanName(name: string, extension: string): string {
   const base = name
     .replace(/^.*[/\\]/s, '')
-    .replace(/[\p{C}\u2028\u2029]/gu, '')
+    .replace(/[\p{Cc}\p{Cn}\p{Co}\p{Cs}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu, '')
     .trim()
-  const stem = base.slice(0, base.length - extname(base).length).replace(/^\.+/, '')
+  const stem = base.replace(/\.[A-Za-z0-9]{1,5}$/, '').replace(/^\.+/, '')
   // Cut by code points, so that no emoji is split.
   const short = [...stem.toWellFormed()].slice(0, 100).join('')
   return `${short || 'file'}.${extension}`

@@ -74,7 +74,11 @@ async function receiveForm(
   parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
   try {
     await pipeline(limitBytes(chunks), parser)
-    return await Promise.all(arriving)
+    const uploads = await Promise.all(arriving)
+    // Browsers send this for a file input without a file.
+    const isNone = ({ fileName, size }: Upload) => fileName === '' && size === 0
+    await discard(uploads.filter(isNone))
+    return uploads.filter((upload) => !isNone(upload))
   } catch (error) {
     // Destroy parts that were cut off; their readers would wait forever.
     for (const part of parts) part.destroy(error)

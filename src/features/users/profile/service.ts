@@ -12,6 +12,8 @@ type ProfileDeps = {
   /** Whether the key is one of the user's public pictures. */
   ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
   updateAccount: Accounts['update']
+  /** The base of public files' URLs, if a CDN serves them. */
+  filesPublicUrl: string | null
   limits: Pick<Limits, 'reserve'>
 }
 
@@ -23,7 +25,8 @@ type DefaultValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
 
-export function createProfile({ db, ownsPublicPicture, updateAccount, limits }: ProfileDeps) {
+export function createProfile(deps: ProfileDeps) {
+  const { db, ownsPublicPicture, updateAccount, filesPublicUrl, limits } = deps
   const { users, recoveryCodes } = db.tables
   const byId = db.read
     .select()
@@ -46,7 +49,7 @@ export function createProfile({ db, ownsPublicPicture, updateAccount, limits }: 
         locale: user.locale,
         timezone: user.timezone,
         currency: user.currency,
-        avatarUrl: user.avatarKey && `${baseUrl}/files/${user.avatarKey}`,
+        avatarUrl: user.avatarKey && `${filesPublicUrl ?? baseUrl}/files/${user.avatarKey}`,
       },
       twoFactor: await twoFactorOf(user),
       onboardingCompleted: user.onboardingCompleted,
