@@ -4,14 +4,17 @@ import { isRule } from './rule-words.ts'
 export type Difference = { path: string; before: unknown; after: unknown }
 
 /**
- * The differences between two JSON values by path, such as `ios.latestVersion` or
- * `pro_year.name.de`. A
- * rule is compared as a whole, because its conditions are understood only together.
+ * The differences between two JSON values by path, such as `ios.latestVersion` or `pro_year.name.de`. A rule is compared
+ * as a whole, because its conditions are understood only together. An item with a name that was added, removed or moved
+ * is one difference; the paths of moved items end in `Order`.
  */
 export function differencesBetween(earlier: unknown, later: unknown, path = ''): Difference[] {
   const members = membersOf(earlier, later, path)
   if (members) {
-    return members.flatMap(({ path, before, after }) => differencesBetween(before, after, path))
+    const inside = members.flatMap(({ path, before, after }) =>
+      differencesBetween(before, after, path),
+    )
+    return isMoved(earlier, later) ? [...inside, moveBetween(earlier, later, path)] : inside
   }
   if (JSON.stringify(earlier) === JSON.stringify(later)) return []
   return [{ path, before: earlier ?? null, after: later ?? null }]
@@ -31,9 +34,12 @@ export function applyDifferences(
       return [name, applyDifferences(before, after, isChosen, path)] as const
     })
     .filter(([, value]) => value !== undefined)
-  return Array.isArray(earlier ?? later)
-    ? entries.map(([, value]) => value)
-    : Object.fromEntries(entries)
+  if (!Array.isArray(earlier ?? later)) return Object.fromEntries(entries)
+  if (isMoved(earlier, later) && !isChosen(moveBetween(earlier, later, path).path)) {
+    const places = itemNames(earlier)
+    entries.sort(([a], [b]) => places.indexOf(a) - places.indexOf(b))
+  }
+  return entries.map(([, value]) => value)
 }
 
 /** The values before and after, by path. */
@@ -49,21 +55,61 @@ function membersOf(earlier: unknown, later: unknown, path: string) {
   const after = later ?? emptyRulesLike(earlier)
   if (!isTree(before) || !isTree(after)) return null
   if (Array.isArray(before) !== Array.isArray(after)) return null
-  const items = itemNames(before)
-  const areSameItems = items.length > 0 && items.join('\n') === itemNames(after).join('\n')
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name, at) => ({
+  const [items, others] = [itemNames(before), itemNames(after)]
+  if (areComparable(items, others)) {
+    return (items.length > others.length ? items : others).map((name) => ({
+      name,
+      path: within(path, name),
+      before: ownValue(before, String(items.indexOf(name))),
+      after: ownValue(after, String(others.indexOf(name))),
+    }))
+  }
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => ({
     name,
-    path: [...(path === '' ? [] : [path]), areSameItems ? items[at] : name].join('.'),
+    path: within(path, name),
     before: ownValue(before, name),
     after: ownValue(after, name),
   }))
 }
 
-/** The names of the items of a list, such as codes of plans; empty if one has no name. */
-function itemNames(list: Record<string, unknown>): string[] {
+/**
+ * Whether items are found by their names: if they are the same, in any order, or some were only added or only removed.
+ * Others may have been renamed.
+ */
+function areComparable(items: string[], others: string[]): boolean {
+  if (items.length === 0 || others.length === 0) return false
+  if (isPermutation(items, others)) return true
+  const [fewer, more] = items.length < others.length ? [items, others] : [others, items]
+  return fewer.length < more.length && fewer.join('\n') === kept(more, fewer).join('\n')
+}
+
+function kept(names: string[], wanted: string[]): string[] {
+  return names.filter((name) => wanted.includes(name))
+}
+
+function isPermutation(items: string[], others: string[]): boolean {
+  return items.toSorted().join('\n') === others.toSorted().join('\n')
+}
+
+function isMoved(earlier: unknown, later: unknown): boolean {
+  const [items, others] = [itemNames(earlier), itemNames(later)]
+  return items.join('\n') !== others.join('\n') && isPermutation(items, others)
+}
+
+function moveBetween(earlier: unknown, later: unknown, path: string): Difference {
+  return { path: within(path, 'Order'), before: itemNames(earlier), after: itemNames(later) }
+}
+
+function within(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`
+}
+
+/** The names of the items of a list, such as codes of plans; empty if one has no name, or two have the same. */
+function itemNames(list: unknown): string[] {
   if (!Array.isArray(list)) return []
   const names = list.map((item) => item?.code ?? Object.values(item?.question ?? {})[0])
-  return names.every((name) => typeof name === 'string') ? names : []
+  const areNames = names.every((name) => typeof name === 'string')
+  return areNames && new Set(names).size === names.length ? names : []
 }
 
 /** An empty list for a list of rules, and an empty object for several lists by key. */

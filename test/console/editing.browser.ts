@@ -156,6 +156,12 @@ browserTest('reorders questions', async () => {
   await show(page, 'faqs')
   const before = await questions()
   await press(page, `Move ${before[0]} down`)
+  await press(page, 'Review and publish')
+  const changes = page.getByRole('dialog').locator('.changes')
+  expect(await textOf(changes)).toBe(
+    `Order: ${before.join(', ')} → ${before.toReversed().join(', ')}`,
+  )
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   await publish(page)
   expect(await questions()).toEqual([before[1] ?? '', before[0] ?? ''])
   await context.close()

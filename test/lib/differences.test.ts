@@ -19,11 +19,15 @@ test.each([
   [
     [{ code: 'a' }, { code: 'b' }],
     [{ code: 'b' }, { code: 'a' }],
-    [
-      ['0.code', 'a', 'b'],
-      ['1.code', 'b', 'a'],
-    ],
+    [['Order', ['a', 'b'], ['b', 'a']]],
   ],
+  [
+    { plans: [{ code: 'a' }, { code: 'c' }] },
+    { plans: [{ code: 'a' }, { code: 'b' }, { code: 'c' }] },
+    [['plans.b', null, { code: 'b' }]],
+  ],
+  [[{ code: 'a' }, { code: 'b' }], [{ code: 'b' }], [['a', { code: 'a' }, null]]],
+  [[{ code: 'a' }, { code: 'b' }], [{ code: 'a' }, { code: 'c' }], [['1.code', 'b', 'c']]],
   [[1, 2], [1], [['1', 2, null]]],
   [{ a: { b: 1 } }, { a: 'text' }, [['a', { b: 1 }, 'text']]],
   [{ a: [] }, { a: {} }, [['a', [], {}]]],
@@ -100,4 +104,16 @@ test.each([
 ])('from %j to %j, applies only the changes of %j: %j', (before, after, chosen, expected) => {
   expect(applyDifferences(before, after, (path) => chosen.includes(path))).toEqual(expected)
   expect(applyDifferences(before, after, () => true)).toEqual(after)
+})
+
+test('applies all or none of the changes of a list whose items were added, removed or moved', () => {
+  const items = (codes: string[]) => codes.map((code) => ({ code, price: code.length }))
+  const codes = fc.uniqueArray(fc.constantFrom('a', 'bb', 'ccc', 'dddd', 'eeeee'))
+  fc.assert(
+    fc.property(codes, codes, (before, after) => {
+      const lists = [items(before), items(after)] as const
+      expect(applyDifferences(...lists, () => true)).toEqual(items(after))
+      expect(applyDifferences(...lists, () => false)).toEqual(items(before))
+    }),
+  )
 })

@@ -1,4 +1,4 @@
-import type { Difference } from '../../lib/differences.ts'
+import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { changeLabel } from '../editing/field-words.ts'
 import { isIsoTime, value } from '../format.ts'
 import { Time } from './parts.tsx'
@@ -20,8 +20,23 @@ export function Changes({ changes, choice }: { changes: Difference[]; choice?: C
   )
 }
 
-/** `Hard paywall: no → yes`. */
+/** `Hard paywall: no → yes`; all fields of an item that was added. */
 function Change({ path, before, after }: Difference) {
+  if (after === null && isItem(before)) {
+    return (
+      <>
+        <strong>{changeLabel(path)}</strong>: removed
+      </>
+    )
+  }
+  if (before === null && isItem(after)) {
+    return (
+      <>
+        <strong>{changeLabel(path)}</strong>: added
+        <Changes changes={differencesBetween({}, after)} />
+      </>
+    )
+  }
   return (
     <>
       <strong>{changeLabel(path)}</strong>:{' '}
@@ -38,6 +53,11 @@ function Change({ path, before, after }: Difference) {
       </ins>
     </>
   )
+}
+
+/** Whether a value is a whole plan or question. */
+function isItem(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && ('code' in value || 'question' in value)
 }
 
 function Include({ path, choice: { leftOut, onChange } }: { path: string; choice: Choice }) {

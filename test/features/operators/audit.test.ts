@@ -176,7 +176,7 @@ test('does not mask features and plans whose names look like secrets', async () 
   const { entries } = await ann.read('audit')
   const shown = { 'features.tokenX': on, 'features.token': on, 'features.secretMenu': on }
   const command = { changed: { 'features.passwordless': true } }
-  const created = { [plans.content.length]: { code: 'secret' } }
+  const created = { secret: { code: 'secret' } }
   expect(entries).toMatchObject([{ after: created }, { after: command }, { after: shown }, {}])
 })
 
