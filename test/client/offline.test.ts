@@ -77,6 +77,83 @@ test('devices that follow the recipe for offline changes agree in the end', asyn
   await rm(folder, { recursive: true })
 }, 60_000)
 
+test('a change that is made while the document is only read is sent too', async () => {
+  await using setup = await createDevice()
+  const { recipe, client, hold } = setup
+  const { reached, release } = hold('GET')
+  const reading = recipe.sync()
+  await reached
+  const changing = recipe.change({ theme: 'light' })
+  release()
+  await Promise.all([reading, changing])
+  expect((await client.readData()).data).toEqual({ theme: 'light' })
+})
+
+test('a change during a request does not repeat what another device has undone', async () => {
+  await using setup = await createDevice()
+  const { recipe, client, hold } = setup
+  await recipe.sync()
+  const { reached, release } = hold('PATCH')
+  const changing = recipe.change({ favorites: { x: true } })
+  await reached
+  void recipe.change({ favorites: { y: true } })
+  await client.patchData({ favorites: { x: null } })
+  release()
+  await changing
+  expect((await client.readData()).data).toEqual({ favorites: { y: true } })
+})
+
+test('changes that the server refuses do not keep the device from reading', async () => {
+  await using setup = await createDevice()
+  const { recipe, client } = setup
+  await recipe.sync()
+  await expect(recipe.change({ text: 'x'.repeat(70_000) })).rejects.toMatchObject({
+    code: 'payload_too_large',
+  })
+  await client.patchData({ theme: 'dark' })
+  await recipe.sync()
+  expect(recipe.current()).toEqual({ theme: 'dark' })
+})
+
+/** A device with the recipe. `hold` keeps the reply to its next request with a method back until `release` is called. */
+async function createDevice() {
+  const app = await createTestApp({ RATE_LIMITS: 'off' })
+  const { fetch } = networkTo(app)
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-recipe-'))
+  await writeRecipe(folder)
+  let held = null as { method: string; reached: () => void; released: Promise<void> } | null
+  const options = { baseUrl: 'http://localhost', fetch }
+  const client = createClient(options)
+  await client.register(LOGIN)
+  const ofDevice = createClient({
+    ...options,
+    fetch: async (url, init) => {
+      const reply = await fetch(url, init)
+      const hold = held
+      if (hold === null || hold.method !== init?.method) return reply
+      held = null
+      hold.reached()
+      await hold.released
+      return reply
+    },
+  })
+  await ofDevice.login(LOGIN)
+  const recipe: Recipe = await import(`${join(folder, 'data.ts')}?${crypto.randomUUID()}`)
+  recipe.useClient(ofDevice)
+  return { client, recipe, hold, [Symbol.asyncDispose]: dispose }
+
+  function hold(method: string) {
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    held = { method, reached: reached.resolve, released: released.promise }
+    return { reached: reached.promise, release: released.resolve }
+  }
+
+  async function dispose() {
+    await app[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true })
+  }
+}
+
 /** Writes the recipe's files, with a store in memory and a client that is set later. */
 async function writeRecipe(folder: string) {
   const page = await Bun.file(join(ROOT, 'docs/user-data.md')).text()
