@@ -18,7 +18,7 @@ export async function requireData(config: Config) {
   const { dataDir, databaseUrl } = config
   if (databaseUrl !== null) {
     // The database server has the data; the directory holds temporary files only.
-    if (existsSync(dataDir)) await requireOwner(dataDir, (await stat(dataDir)).uid)
+    await requireOwnDirectory(config)
     return
   }
   const found = await stat(databasePath(config)).catch(async (error) => {
@@ -31,6 +31,11 @@ export async function requireData(config: Config) {
     )
   }
   await requireOwner(dataDir, found.uid)
+}
+
+/** Throws for root if the data directory belongs to another user, whose server root does not talk to. */
+export async function requireOwnDirectory({ dataDir }: Config) {
+  if (existsSync(dataDir)) await requireOwner(dataDir, (await stat(dataDir)).uid)
 }
 
 /** Files that root creates in another user's directory would not be writable by that user. */

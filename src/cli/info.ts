@@ -7,6 +7,7 @@ import type { Status } from '../usecases/monitoring/status.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import type { LocalCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
+import { requireOwnDirectory } from './data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
 
 export const status = dataCommand({
@@ -71,6 +72,7 @@ export const health: LocalCommand = {
   run: async (loadConfig, { json }) => {
     const answer = await askServer(loadConfig(), readinessCommand, null, 'work')
     if (answer === null) {
+      await requireOwnDirectory(loadConfig())
       if (json) console.log(JSON.stringify({ server: 'not running' }))
       process.stderr.write(`No server is running on ${loadConfig().dataDir}.\n`)
       return EXIT.failed

@@ -18,7 +18,7 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
   return found
 }
 
-const LINE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*)$/gm
+const LINE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(.*)$/gm
 const REFERENCE = /(?<!\\)\$(?:\{(\w+)\}|(\w+))/g
 
 /**
@@ -30,7 +30,7 @@ export function incompleteVariables(
   environment: Record<string, string | undefined>,
 ): string[] {
   // The last line of a name counts.
-  const values = new Map([...text.matchAll(LINE)].map(([, name = '', value = '']) => [name, value]))
+  const values = variablesIn(text)
   const isLost = (name: string, value: string) =>
     [...withoutComment(value).matchAll(REFERENCE)].some(
       ([reference, braced, plain]) =>
@@ -39,8 +39,25 @@ export function incompleteVariables(
   return [...values].filter(([name, value]) => isLost(name, value)).map(([name]) => name)
 }
 
+/** The variables of a `.env` file whose value Bun has cut off at a `#`, which it takes for a comment even after text. */
+export function cutVariables(
+  text: string,
+  environment: Record<string, string | undefined>,
+): string[] {
+  const isCut = (name: string, value: string) => {
+    const [, kept] = /^(?!\s*["'`])((?:[^#]*[^#\s])?)#/.exec(value) ?? []
+    return kept !== undefined && environment[name] === kept.trim()
+  }
+  return [...variablesIn(text)].filter(([name, value]) => isCut(name, value)).map(([name]) => name)
+}
+
+/** The values as they are written. */
+function variablesIn(text: string): Map<string, string> {
+  return new Map([...text.matchAll(LINE)].map(([, name = '', value = '']) => [name, value]))
+}
+
 function withoutComment(value: string): string {
-  const [quoted] = /^(["'`]).*?(?<!\\)\1/.exec(value) ?? []
+  const [quoted] = /^[ \t]*(["'`]).*?(?<!\\)\1/.exec(value) ?? []
   return quoted ?? value.replace(/#.*/, '')
 }
 
@@ -53,13 +70,18 @@ export function faultsOfEnvFile(
   // In a folder that this user may not enter, we cannot know whether there is one.
   if (!existsSync(path)) return []
   try {
-    const incomplete = incompleteVariables(readFileSync(path, 'utf8'), environment)
-    return incomplete
-      .filter((name) => names.includes(name))
-      .map(
+    const text = readFileSync(path, 'utf8')
+    const ours = (found: string[]) => found.filter((name) => names.includes(name))
+    return [
+      ...ours(incompleteVariables(text, environment)).map(
         (name) =>
           `${name} in ${path} has a "$" before a name that is no variable, so that part is lost: write "\\$"`,
-      )
+      ),
+      ...ours(cutVariables(text, environment)).map(
+        (name) =>
+          `${name} in ${path} has a "#", and what follows it is lost: put the value in quotes, or a space before a comment`,
+      ),
+    ]
   } catch {
     return [`${path} cannot be read: change its owner or its mode, or remove it.`]
   }

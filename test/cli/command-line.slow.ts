@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Command } from '../../src/cli/command.ts'
@@ -96,6 +96,19 @@ test('health prints JSON with --json when no server is running', async () => {
   const { exitCode, stdout } = await homeport.run(['health', '--json'])
   expect([exitCode, JSON.parse(stdout)]).toEqual([1, { server: 'not running' }])
 })
+
+test.skipIf(process.getuid?.() !== 0).each(['health', 'restart'])(
+  '%s says to root whose server it is, not that none is running',
+  async (command) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'homeport-owned-'))
+    await chown(dataDir, 65_534, 65_534)
+    const { exitCode, stderr } = Bun.spawnSync([process.execPath, 'src/main.ts', command], {
+      env: { ...process.env, DATA_DIR: dataDir },
+    })
+    expect([exitCode, stderr.toString()]).toEqual([1, expect.stringContaining('belongs to nobody')])
+    await rm(dataDir, { recursive: true })
+  },
+)
 
 test('a command unknown to the running server asks the operator to restart it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-older-'))

@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test'
-import { incompleteVariables, parseEnvironmentFile } from '../../src/lib/environment-file.ts'
+import {
+  cutVariables,
+  incompleteVariables,
+  parseEnvironmentFile,
+} from '../../src/lib/environment-file.ts'
 
 // The rules of systemd.exec(5), EnvironmentFile=.
 test.each([
@@ -34,4 +38,17 @@ test.each([
   ['SET=pass$word', []],
 ])('finds out whether Bun loses a part of %j', (text, names) => {
   expect(incompleteVariables(text, { HOST: 'example.com', SET: 'pass$word' })).toEqual(names)
+})
+
+test.each([
+  ['KEY=correct horse#battery', 'correct horse', true],
+  ['export KEY=#secret', '', true],
+  ['KEY=a#b # comment', 'a', true],
+  ['KEY="a#b"', 'a#b', false],
+  ['KEY=a # comment', 'a', false],
+  ['KEY= # comment', '', false],
+  ['KEY=a#b', 'set by the shell', false],
+  ['# KEY=a#b', 'a', false],
+])('finds out whether Bun has cut %j off at a #', (text, value, isCut) => {
+  expect(cutVariables(text, { KEY: value })).toEqual(isCut ? ['KEY'] : [])
 })

@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts'
 import { CommandError, EXIT } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
+import { requireOwnDirectory } from '../data-directory.ts'
 import { findServer, isAlive, RESTART } from './handover.ts'
 
 /** Migrating a large database takes a while. */
@@ -32,7 +33,10 @@ export async function restartServer(
 ): Promise<{ pid: number }> {
   const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
-  if (answer === null) throw new CommandError(`No server is running on ${config.dataDir}.`)
+  if (answer === null) {
+    await requireOwnDirectory(config)
+    throw new CommandError(`No server is running on ${config.dataDir}.`)
+  }
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
   const limit = endAfter === null ? TIMEOUT_MS : endAfter + FALLBACK_MS
