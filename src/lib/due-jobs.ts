@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from './durations.ts'
  */
 export type Clocks = { wall: () => number; steady: () => number; lastKnown: number | null }
 
-type Scheduled = { schedule: string[]; deletesByAge?: boolean }
+type Scheduled = { schedule: string[]; deletesByAge?: boolean; runsAfterSetBack?: boolean }
 
 /** How long a clock that jumped ahead must keep the new time before it is trusted. */
 const TRUST_DELAY_MS = HOUR_MS
@@ -19,7 +19,8 @@ const MIN_JUMP_MS = 2 * 60 * 1000
  * that a jump skipped. After a jump of more than half an hour, jobs that delete by age wait until
  * the clock has kept the new time for an hour: a wrong year would delete everything, and a wrong hour
  * files that are being stored. The same applies if the process starts more than a day after
- * `lastKnown`. `jump` is in ms; 0 for none.
+ * `lastKnown`. `jump` is in ms; 0 for none. Jobs that repair what a clock that was ahead has left behind run once it is
+ * set back, which may have happened before the process started.
  */
 export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
@@ -27,14 +28,21 @@ export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY_MS
   let inDoubtUntil = isLongAgo ? steadyBefore + TRUST_DELAY_MS : Number.NEGATIVE_INFINITY
   const waiting = new Set<T>()
+  let isSetBack = clocks.lastKnown !== null && clocks.lastKnown - wallBefore > MIN_JUMP_MS
   return { take, isClockInDoubt: () => clocks.steady() < inDoubtUntil }
 
   function take(): { due: T[]; jump: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]
     const jump = wall - wallBefore - (steady - steadyBefore)
     if (jump > MAX_TRUSTED_JUMP_MS) inDoubtUntil = steady + TRUST_DELAY_MS
-    if (jump < -MIN_JUMP_MS) waiting.clear()
-    const due = jobs.filter((job) => isDue(job, wallBefore, wall))
+    if (jump < -MIN_JUMP_MS) {
+      waiting.clear()
+      isSetBack = true
+    }
+    const due = jobs.filter(
+      (job) => isDue(job, wallBefore, wall) || (isSetBack && job.runsAfterSetBack === true),
+    )
+    isSetBack = false
     wallBefore = wall
     steadyBefore = steady
     if (steady < inDoubtUntil) {

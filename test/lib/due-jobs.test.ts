@@ -8,12 +8,13 @@ const YEAR = 365 * DAY
 
 const outbox = { name: 'outbox', schedule: ['* * * * *'] }
 const backup = { name: 'backup', schedule: ['15 2 * * *'] }
+const repair = { name: 'repair', schedule: [], runsAfterSetBack: true }
 const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
 
 /** Jobs from noon on. Like a server, `pass` checks every minute which are due. */
 function start(lastKnown: number | null = null) {
   const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
-  const jobs = createDueJobs([outbox, backup, guests], {
+  const jobs = createDueJobs([outbox, backup, repair, guests], {
     wall: () => clock.wall,
     steady: () => clock.steady,
     lastKnown: lastKnown === null ? null : clock.wall + lastKnown,
@@ -85,7 +86,7 @@ test('deletes nothing when the clock is set back in time, and runs normally the 
   take()
   pass(30 * MINUTE)
   jump(-YEAR)
-  expect(take()).toEqual([])
+  expect(take()).toEqual(['repair'])
   expect(pass(DAY)).toEqual(['backup', 'guests'])
 })
 
@@ -125,4 +126,18 @@ test('trusts the clock when started the next day or without a recorded time', ()
     const { pass } = start(lastKnown)
     expect(pass(16 * HOUR)).toEqual(['backup', 'guests'])
   }
+})
+
+test('a repair runs once when the clock is set back, also if that happened before the start', () => {
+  const { pass, jump, take } = start()
+  expect(pass(HOUR)).not.toContain('repair')
+  jump(DAY)
+  expect(take()).not.toContain('repair')
+  jump(-DAY)
+  expect(take()).toContain('repair')
+  expect(pass(HOUR)).not.toContain('repair')
+  const restarted = start(DAY)
+  expect(restarted.take()).toContain('repair')
+  expect(restarted.take()).not.toContain('repair')
+  expect(start(-MINUTE).take()).not.toContain('repair')
 })

@@ -14,7 +14,8 @@ export function stateOf(purchase: Purchase, now: number) {
     productId,
     pendingProductId,
     expiresAt,
-    graceExpiresAt,
+    // A past grace period is kept only if it was known.
+    graceExpiresAt: purchase.endedAt === null ? graceExpiresAt : null,
     willRenew,
     isRefunded: purchase.refundedAt !== null,
     isEnded: purchase.endedAt !== null,

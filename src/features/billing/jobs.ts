@@ -18,7 +18,7 @@ type BillingJobsDeps = {
   /** Null without an API key. */
   reconcile: Reconcile | null
   stores: Stores
-  accessStates: Pick<AccessStates, 'announceDue' | 'followPlans'>
+  accessStates: Pick<AccessStates, 'announceDue' | 'followPlans' | 'compareAgain'>
   transactions: Pick<Transactions, 'backfill'>
   evidence: Pick<Evidence, 'clearOld'>
   counting: Pick<Counting, 'run' | 'recheck'>
@@ -54,6 +54,12 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
       schedule: ['* * * * *'],
       run: accessStates.followPlans,
       isDueAtStart: async () => true,
+    },
+    {
+      name: 'access after the clock was ahead',
+      schedule: [],
+      run: accessStates.compareAgain,
+      runsAfterSetBack: true,
     },
     {
       name: 'transaction index',
@@ -114,6 +120,12 @@ function playJobs({ play, pendingClaims }: Stores): Job[] {
       schedule: ['* * * * *'],
       run: play.queue.drain,
       isDueAtStart: async () => true,
+    },
+    {
+      name: 'Google Play after the clock was ahead',
+      schedule: [],
+      run: play.purchases.repairTimes,
+      runsAfterSetBack: true,
     },
     {
       name: 'Google Play refunds',

@@ -121,7 +121,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
         ),
       ),
   )
-  return { compareAtEnd, announceDue, followPlans }
+  return { compareAtEnd, announceDue, followPlans, compareAgain }
 
   /** Compares the access of a customer's users at the end of the change. */
   function compareAtEnd(tx: Tx, customerId: string) {
@@ -174,6 +174,14 @@ export function createAccessStates(deps: AccessStatesDeps) {
     }
     const announce = isFirst ? async () => {} : onAccessChange
     await backfill(db, progress, (tx, after) => updateCustomersAfter(tx, after, announce), signal)
+  }
+
+  /** Makes `followPlans` compare and announce all users' access again: a clock that was ahead has ended some too early. */
+  async function compareAgain() {
+    const cursor = createCursor(db, 'access by plans')
+    const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
+    if (stored !== null)
+      await db.write((tx) => cursor.store(tx, JSON.stringify({ ...stored, version: '' })))
   }
 
   async function updateCustomersAfter(tx: Tx, after: string, announce: typeof onAccessChange) {

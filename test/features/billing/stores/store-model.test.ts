@@ -77,15 +77,16 @@ function truthOf({ transaction, renewal, status }: FakeSubscription, now: number
   const { autoRenewProductId, autoRenewStatus, gracePeriodExpiresDate = null } = renewal
   const isRevoked = revocationDate !== undefined
   const isInGrace = status() === STATUS.inGrace
+  const isEnded = isRevoked || status() === STATUS.expired
   const end = isInGrace ? Number(gracePeriodExpiresDate) : Number(expiresDate)
   return {
     productId,
     pendingProductId: autoRenewProductId === productId ? null : autoRenewProductId,
     expiresAt: expiresDate,
-    graceExpiresAt: gracePeriodExpiresDate,
+    graceExpiresAt: isEnded ? null : gracePeriodExpiresDate,
     willRenew: autoRenewStatus === 1,
     isRefunded: isRevoked && revocationType !== 'FAMILY_REVOKE',
-    isEnded: isRevoked || status() === STATUS.expired,
+    isEnded,
     hasBillingIssue: isInGrace || status() === STATUS.inRetry,
     isActive: (isInGrace || status() === STATUS.active) && end > now,
   }

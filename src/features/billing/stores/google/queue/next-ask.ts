@@ -80,7 +80,8 @@ export function planAfterFailure(
   if (reason === 'unknown') return { dueAt: dueIn(unknownDelay ?? 0), misses: misses + 1 }
   if (reason === 'limited') return {}
   // Google may refuse the account for one app only: let the purchases of other apps go first.
-  if (reason === 'refused_key') return { dueAt: dueIn(GENERAL_DELAY_MS) }
+  if (reason === 'refused_key')
+    return { dueAt: dueIn(GENERAL_DELAY_MS), attempts: Math.max(attempts, 1) }
   // The whole queue pauses while Google cannot be reached.
   const isGeneral = reason === 'busy' || reason === 'unreachable'
   const delay = isGeneral ? Math.min(retryDelay(attempts), GENERAL_DELAY_MS) : retryDelay(attempts)

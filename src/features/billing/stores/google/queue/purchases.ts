@@ -1,6 +1,6 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, or } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
 import { sha256 } from '../../../../../lib/crypto.ts'
-import { MINUTE_MS } from '../../../../../lib/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../../lib/durations.ts'
 import { seal, unseal } from '../../../../../lib/seal.ts'
 import type { Reader, Tx } from '../../../../../platform/db/db.ts'
 import type { BillingDb } from '../../../schema.ts'
@@ -31,6 +31,8 @@ export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = MINUTE_MS
 const FREE = new Date(0)
+/** Longer than any delay after a failure. */
+const MAX_RETRY_DELAY_MS = DAY_MS + HOUR_MS
 
 /** Stores the purchases at Google Play, and queues those to ask Google about. */
 export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDeps) {
@@ -47,6 +49,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     oldestUnacknowledged,
     page,
     countDue,
+    repairTimes,
   }
 
   /** Queues a purchase, whether it is known or not. */
@@ -120,6 +123,23 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
         .where(and(inArray(playPurchases.tokenHash, hashes), isFree()))
         .returning()
       return rows.map(toKnownPurchase)
+    })
+  }
+
+  /** Makes purchases due and free that were asked about, or were to be, while the clock was ahead. */
+  async function repairTimes() {
+    const at = now()
+    const isAhead = gt(playPurchases.dueAt, new Date(at.getTime() + MAX_RETRY_DELAY_MS))
+    const isRetry = or(
+      gt(playPurchases.attempts, 0),
+      gt(playPurchases.misses, 0),
+      isNull(playPurchases.askedAt),
+      gt(playPurchases.askedAt, at),
+    )
+    await db.write(async (tx) => {
+      await tx.update(playPurchases).set({ dueAt: at }).where(and(isAhead, isRetry))
+      const isLeased = gt(playPurchases.leasedUntil, new Date(at.getTime() + LEASE_MS))
+      await tx.update(playPurchases).set({ leasedUntil: FREE }).where(isLeased)
     })
   }
 

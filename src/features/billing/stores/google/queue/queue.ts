@@ -25,7 +25,7 @@ const MAX_PAUSE_MS = 10 * MINUTE_MS
 export function createPlayQueue(deps: PlayQueueDeps) {
   const { purchases, ask, now, log, asksPerSecond = ASKS_PER_SECOND } = deps
   const stopping = new AbortController()
-  let pausedUntil = 0
+  let paused = { until: 0, ms: 0 }
   let failures = 0
   const drain = oneAtATime(work)
   return { drain, drainInBackground, stop }
@@ -44,7 +44,7 @@ export function createPlayQueue(deps: PlayQueueDeps) {
   }
 
   async function work() {
-    while (!stopping.signal.aborted && now().getTime() >= pausedUntil) {
+    while (!stopping.signal.aborted && !isPaused()) {
       const startedAt = performance.now()
       const batch = await purchases.lease(asksPerSecond)
       if (batch.length === 0) return
@@ -70,14 +70,19 @@ export function createPlayQueue(deps: PlayQueueDeps) {
     }
   }
 
+  /** A pause that is longer than it was meant to be began while the clock was ahead. */
+  function isPaused(): boolean {
+    const left = paused.until - now().getTime()
+    return left > 0 && left <= paused.ms
+  }
+
   /** A fault that concerns all purchases stops the queue for a while. */
   function pauseAfter(error: PlayApiError) {
     const isGeneral = ['refused_key', 'limited', 'busy', 'unreachable'].includes(error.reason)
-    if (!isGeneral || now().getTime() < pausedUntil) return
+    if (!isGeneral || isPaused()) return
     const doubled = Math.min(MINUTE_MS * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
-    const pause =
-      error.reason === 'refused_key' ? REFUSED_PAUSE_MS : (error.retryAfterMs ?? doubled)
-    pausedUntil = now().getTime() + pause
+    const ms = error.reason === 'refused_key' ? REFUSED_PAUSE_MS : (error.retryAfterMs ?? doubled)
+    paused = { until: now().getTime() + ms, ms }
     if (failures === 0) log.error({ err: error }, 'Google cannot be asked about purchases')
     failures++
   }

@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../../support/app.ts'
+import { DAY, deliver, ms, purchase } from '../../../support/billing.ts'
+import { startReceiver } from '../../../support/webhook-receiver.ts'
+
+test('access that a clock ahead of time has ended is announced again', async () => {
+  using receiver = startReceiver()
+  await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
+  app.clock.now = new Date(ms(1))
+  const { accessStates, webhooks, db } = app.services
+  const signal = AbortSignal.timeout(10_000)
+  await webhooks.endpoints.add({ url: receiver.url, events: ['subscription.changed'] })
+  await accessStates.followPlans(signal)
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id))
+  app.clock.advance(60 * DAY)
+  await accessStates.announceDue(signal)
+  app.clock.advance(-60 * DAY)
+  await accessStates.compareAgain()
+  await accessStates.followPlans(signal)
+  await webhooks.flush()
+  const told = receiver.received
+    .map(({ body }) => JSON.parse(body))
+    .toSorted((a, b) => a.timestamp.localeCompare(b.timestamp))
+    .map(({ data }) => data.current.entitlements)
+  expect(told).toEqual([['pro'], [], ['pro']])
+  const [state] = await db.read.select().from(db.tables.accessStates)
+  expect([state?.status, state?.changesAt]).toEqual(['paying', new Date(ms(30))])
+})
