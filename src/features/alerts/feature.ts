@@ -21,7 +21,14 @@ export const alertsFeature = {
     return {
       services: { alerts },
       consoleRoutes: ({ record }: ConsoleContext) => alertsAdmin({ alerts, record }),
-      jobs: [{ name: 'alerts', schedule: ['* * * * *'], run: alerts.evaluate }],
+      jobs: [
+        {
+          name: 'alerts',
+          schedule: ['* * * * *'],
+          run: alerts.evaluate,
+          runsOnEveryInstance: true,
+        },
+      ],
     }
   },
 } satisfies Feature

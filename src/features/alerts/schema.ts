@@ -13,6 +13,8 @@ export function alertTables({ table, text, bool, real, ms }: Columns) {
     threshold: real(),
     /** Since when the condition has held; null while it does not. */
     breachedSince: ms(),
+    /** When an instance measured last that the condition holds. */
+    breachedAt: ms(),
     /** When operators were told; null while the alert is not firing. */
     firedAt: ms(),
     /** Since when the condition of a firing alert has no longer held. */

@@ -44,6 +44,8 @@ export function createAlerts(deps: AlertsDeps) {
   const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
   const { alerts } = db.tables
   const measurements = createMeasurements(readMetric, now)
+  /** The rules whose condition this instance has measured to hold. */
+  const breachedHere = new Set<string>()
   return { evaluate, list, set, sendTest }
 
   /** Measures every rule that is on, and tells operators what has changed. */
@@ -74,22 +76,35 @@ export function createAlerts(deps: AlertsDeps) {
     })
   }
 
+  /** Each instance measures itself, and they share the state: a condition holds while it does at any of them. */
   function stateAfter(rule: Rule, row: Row, value: number | null): Row {
     const at = now()
     // A time in the future is from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
     const threshold = row.threshold ?? rule.threshold
     const isBreached = value !== null && (rule.isMinimum ? value < threshold : value > threshold)
+    const wasBreachedHere = breachedHere.has(rule.name)
+    if (isBreached) breachedHere.add(rule.name)
+    else breachedHere.delete(rule.name)
+    if (!isBreached && !wasBreachedHere && isRecent(row.breachedAt, at)) return row
+    const breachedAt = isBreached ? at : null
     const breachedSince = isBreached ? since(row.breachedSince) : null
     if (row.firedAt === null) {
       const isDue =
         breachedSince !== null && at.getTime() - breachedSince.getTime() >= rule.minutes * MINUTE_MS
-      return { ...row, value, breachedSince, firedAt: isDue ? at : null, calmSince: null }
+      return {
+        ...row,
+        value,
+        breachedAt,
+        breachedSince,
+        firedAt: isDue ? at : null,
+        calmSince: null,
+      }
     }
     const calmSince = isBreached ? null : since(row.calmSince)
     const isOver = calmSince !== null && at.getTime() - calmSince.getTime() >= CALM_MS
-    if (isOver) return { ...row, value, breachedSince: null, firedAt: null, calmSince: null }
-    return { ...row, value, breachedSince, calmSince }
+    const next = { ...row, value, breachedAt, breachedSince }
+    return isOver ? { ...next, firedAt: null, calmSince: null } : { ...next, calmSince }
   }
 
   async function tell(tx: Tx, rule: Rule, { firedAt, value, threshold }: Row) {
@@ -141,6 +156,7 @@ export function createAlerts(deps: AlertsDeps) {
         ...(threshold === undefined ? {} : { threshold }),
         // A changed rule starts over, and its alert is resolved.
         breachedSince: null,
+        breachedAt: null,
         firedAt: null,
         calmSince: null,
       }
@@ -184,11 +200,17 @@ function defaultRow({ name }: Rule): Row {
   const unset = {
     threshold: null,
     breachedSince: null,
+    breachedAt: null,
     firedAt: null,
     calmSince: null,
     value: null,
   }
   return { rule: name, isOn: true, ...unset }
+}
+
+/** Whether another instance may still measure that a condition holds: each measures once a minute. */
+function isRecent(breachedAt: Date | null, at: Date): boolean {
+  return breachedAt !== null && Math.abs(at.getTime() - breachedAt.getTime()) < 1.5 * MINUTE_MS
 }
 
 /** At most one decimal. */

@@ -1,0 +1,1 @@
+ALTER TABLE `alerts` ADD `breached_at` integer;
