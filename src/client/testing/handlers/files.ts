@@ -235,7 +235,7 @@ function isJson(text: string): boolean {
 /** A file name without its path and extension. */
 function stemOf(name: string): string {
   const base = name.replace(/^.*[/\\]/s, '').trim()
-  return base.replace(/(?<=.)\.[^.]*$/s, '').replace(/^\.+/, '')
+  return base.replace(/(?<=.)\.[A-Za-z0-9]{1,5}$/, '').replace(/^\.+/, '')
 }
 
 /** The size of a PNG picture, from its header. */

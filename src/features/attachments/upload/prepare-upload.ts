@@ -101,7 +101,7 @@ export function cleanName(name: string, extension: string): string {
     .replace(/^.*[/\\]/s, '')
     .replace(/[\p{Cc}\p{Cn}\p{Co}\p{Cs}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu, '')
     .trim()
-  const stem = base.replace(/\.[A-Za-z0-9]{1,5}$/, '').replace(/^\.+/, '')
+  const stem = base.replace(/(?<=.)\.[A-Za-z0-9]{1,5}$/, '').replace(/^\.+/, '')
   // Cut by code points, so that no emoji is split.
   const short = [...stem.toWellFormed()].slice(0, 100).join('')
   return `${short || 'file'}.${extension}`
