@@ -57,6 +57,9 @@ export function startJobs(
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
   let isSkewed = false
+  /** How far this clock was ahead of the shared one at the last reading, in ms. */
+  let lastSkew = 0
+  const firstSkew = isClockInSync()
   void watchTime()
   for (const job of jobs) {
     runs.set(job.name, null)
@@ -89,6 +92,7 @@ export function startJobs(
    */
   async function isClockInSync(): Promise<boolean> {
     const skew = await readSkew(clocks.wall).catch(() => Number.POSITIVE_INFINITY)
+    lastSkew = skew !== null && Number.isFinite(skew) ? skew : lastSkew
     if (skew === null) return true
     logSkew(skew)
     return Math.abs(skew) < MAX_SKEW_MS
@@ -115,6 +119,7 @@ export function startJobs(
 
   async function catchUp(job: Job) {
     try {
+      await firstSkew
       if (await job.isDueAtStart?.()) await start(job, 0)
     } catch (err) {
       log.error({ job: job.name, err }, 'a missed job could not be run')
@@ -134,7 +139,9 @@ export function startJobs(
     const recordRun = (error: string | null) =>
       runs.set(name, { at, ms: Date.now() - at.getTime(), error })
     try {
-      if (!runsOnEveryInstance && !(await claim(name, minuteOf(at)))) return
+      // A claim by a clock that is ahead would keep the other instances from running the job.
+      const slot = minuteOf(new Date(at.getTime() - lastSkew))
+      if (!runsOnEveryInstance && !(await claim(name, slot))) return
       await pause(Math.random() * jitter, stopping.signal)
       if (!stopping.signal.aborted) await run(stopping.signal)
       recordRun(null)

@@ -103,7 +103,12 @@ const eventsRetry = dataCommand({
     reprocess(filter, () => {}, new AbortController().signal),
   print: ({ done, failed }) =>
     `Processed ${done} events again, ${failed === 0 ? 'none' : failed} failed.`,
-  changes: (outcome, filter) => ({ ...filter, ...outcome }),
+  // The audit log must not keep the id of a deleted user.
+  changes: (outcome, { user, ...filter }) => ({
+    ...filter,
+    ...(user === undefined ? {} : { user: '[search text]' }),
+    ...outcome,
+  }),
 })
 
 const eventsRebuild = dataCommand({

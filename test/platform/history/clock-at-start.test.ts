@@ -52,6 +52,24 @@ test('ignores recorded times in the future', async () => {
   expect(await recorder.newestAt()).toEqual(known)
 })
 
+test('a job is claimed for the time of the shared clock', async () => {
+  const claimed: Date[] = []
+  const stop = startJobs(
+    [{ name: 'job', schedule: [], run: async () => {}, isDueAtStart: async () => true }],
+    {
+      log: createLog('silent'),
+      claim: async (_name, slot) => claimed.push(slot) > 0,
+      runs: new Map(),
+      readLastKnown: async () => null,
+      readSkew: async () => 50 * MINUTE,
+    },
+  )
+  while (claimed.length === 0) await Bun.sleep(5)
+  await stop()
+  const [slot = new Date(0)] = claimed
+  expect(Math.abs(Date.now() - 50 * MINUTE - slot.getTime())).toBeLessThan(2 * MINUTE)
+})
+
 /** Runs the jobs that are due when a server starts in 120 days, and returns those it claimed. */
 async function startAtNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services
