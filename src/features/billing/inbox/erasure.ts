@@ -25,7 +25,7 @@ type ErasureDeps = {
 export function createErasure(deps: ErasureDeps) {
   const { db, projection, backlog, evidence, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
-  const { transferIds } = db.tables
+  const { transferIds, subscriptions, purchaseOwners } = db.tables
   const hasTombstones = db.cached('tombstones', async (from) => {
     return (await from.select().from(billingTombstones).limit(1)).length > 0
   })
@@ -47,6 +47,7 @@ export function createErasure(deps: ErasureDeps) {
       tx,
       rows.map(({ id }) => id),
     )
+    await renameCustomers(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
     for (const row of rows) {
@@ -56,6 +57,32 @@ export function createErasure(deps: ErasureDeps) {
     const purchaseKeys = new Set(rows.flatMap(({ purchaseKey }) => purchaseKey ?? []))
     await projection.restart(tx, [...purchaseKeys])
     tx.afterCommit(backlog.drainInBackground)
+  }
+
+  /** A customer that is shared with other users is called by an id, which may be that of the deleted user. */
+  async function renameCustomers(tx: Tx, ids: string[]) {
+    const [heir] = await otherIdsOf(tx, ids)
+    if (heir === undefined) return
+    for (const table of [billingAliases, subscriptions, purchaseOwners, transferIds]) {
+      const customerId = heir
+      await tx.update(table).set({ customerId }).where(inArray(table.customerId, ids))
+    }
+  }
+
+  /** The ids of other users who share a customer with `ids`, in order. */
+  async function otherIdsOf(from: Reader, ids: string[]): Promise<string[]> {
+    const own = await from
+      .selectDistinct({ customerId: billingAliases.customerId })
+      .from(billingAliases)
+      .where(inArray(billingAliases.appUserId, ids))
+    if (own.length === 0) return []
+    const customers = own.map(({ customerId }) => customerId)
+    const rows = await from
+      .select({ id: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(inArray(billingAliases.customerId, customers))
+      .orderBy(asc(billingAliases.appUserId))
+    return rows.flatMap(({ id }) => (ids.includes(id) ? [] : [id]))
   }
 
   /** The ids that the billing provider has for a user, for the export. */
@@ -151,11 +178,21 @@ export function createErasure(deps: ErasureDeps) {
     const named = [
       ...(await eventsWhere(from, billingEvents.appUserId, ids)),
       ...(await eventsWhere(from, billingEvents.id, transferRows)),
+      ...(await eventsOfOthers(from, ids)),
     ]
     const purchaseKeys = named.flatMap(({ purchaseKey }) => purchaseKey ?? [])
     const siblings = await eventsWhere(from, billingEvents.purchaseKey, purchaseKeys)
     const byId = new Map([...named, ...siblings].map((row) => [row.id, row]))
     return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  /** The events of users who share a customer with `ids` that name one of them, for example as an alias. */
+  async function eventsOfOthers(from: Reader, ids: string[]) {
+    const rows = await eventsWhere(from, billingEvents.appUserId, await otherIdsOf(from, ids))
+    return rows.filter(({ provider, body }) => {
+      const event = readStoredEvent(provider, body)
+      return event !== null && idsIn(event).some((id) => ids.includes(id))
+    })
   }
 
   /** One column per query: with an OR of two lists, one of them empty, SQLite would scan the whole log. */
