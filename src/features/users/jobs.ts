@@ -14,6 +14,12 @@ export function userJobs({ users, outbox, names }: UserJobsDeps): Job[] {
       isDueAtStart: async () => true,
     },
     {
+      name: 'outbox after the clock was ahead',
+      schedule: [],
+      run: outbox.retryAll,
+      runsAfterSetBack: true,
+    },
+    {
       name: 'name index',
       schedule: ['27 4 * * *'],
       run: names.backfill,

@@ -1,7 +1,7 @@
 import type { Job } from '../../lib/jobs.ts'
 import type { Webhooks } from './webhooks.ts'
 
-export function webhookJobs({ wake, retention }: Webhooks): Job[] {
+export function webhookJobs({ wake, retryAll, retention }: Webhooks): Job[] {
   return [
     {
       name: 'webhook deliveries',
@@ -10,6 +10,12 @@ export function webhookJobs({ wake, retention }: Webhooks): Job[] {
       run: wake,
       isDueAtStart: async () => true,
       runsOnEveryInstance: true,
+    },
+    {
+      name: 'webhooks after the clock was ahead',
+      schedule: [],
+      run: retryAll,
+      runsAfterSetBack: true,
     },
     {
       name: 'old webhook messages',

@@ -60,6 +60,7 @@ export function createWebhooks(deps: WebhooksDeps) {
     retention: createRetention({ db, now }),
     health: createWebhookHealth({ db, counts: dispatcher.counts, now }),
     wake: dispatcher.wake,
+    retryAll: queue.retryAll,
     flush: dispatcher.flush,
     stop: dispatcher.stop,
   }

@@ -51,7 +51,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   let flushCount = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
-  return { deliverWith, add, flush, count, clear, stop }
+  return { deliverWith, add, flush, count, clear, retryAll, stop }
 
   /** Sets the delivery function; until then messages wait. */
   function deliverWith(work: (message: Message) => Promise<void>) {
@@ -126,6 +126,13 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
         })
       } else if (countBefore === flushCount) return
     }
+  }
+
+  /** Makes all messages due except those being sent: a clock that was ahead has scheduled some too late. */
+  async function retryAll() {
+    const at = now()
+    const isWaiting = gt(outbox.dueAt, new Date(at.getTime() + CLAIM_MS))
+    await db.write(async (tx) => void (await tx.update(outbox).set({ dueAt: at }).where(isWaiting)))
   }
 
   /** Claims one message at a time, so that each claim sees the busy sources of earlier ones. */

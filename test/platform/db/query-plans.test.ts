@@ -83,7 +83,9 @@ async function runTypicalWorkload(app: TestApp) {
   await webhooks.deliveries.resend(deliveries[0]?.id ?? '')
   await webhooks.health.queueAge()
   await webhooks.endpoints.remove(endpoint.id)
-  for (const { run } of services.jobs) await run(AbortSignal.timeout(5_000))
+  // A repair after a wrong clock may scan.
+  for (const { run, runsAfterSetBack } of services.jobs)
+    if (!runsAfterSetBack) await run(AbortSignal.timeout(5_000))
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
 }
 

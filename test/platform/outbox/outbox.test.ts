@@ -42,6 +42,25 @@ test('an instance does not send a mail that another instance is sending', async 
   expect(await first.count()).toBe(0)
 })
 
+test('retries at once a mail that a clock hours ahead has delayed', async () => {
+  await using app = await createTestApp()
+  const { outbox } = app.services
+  let isDown = true
+  outbox.deliverWith(async () => {
+    if (isDown) throw new Error('the relay is down')
+  })
+  app.clock.advance(12 * HOUR)
+  await app.register('ann@example.com')
+  await outbox.flush()
+  app.clock.advance(-12 * HOUR)
+  isDown = false
+  await outbox.flush()
+  expect(await outbox.count()).toBe(1)
+  await outbox.retryAll()
+  await outbox.flush()
+  expect(await outbox.count()).toBe(0)
+})
+
 test('retries a failed mail after a clock that was a year ahead is set back', async () => {
   await using app = await createTestApp()
   const { outbox } = app.services

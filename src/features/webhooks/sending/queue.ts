@@ -31,7 +31,7 @@ const STREAK_GAP_MS = 2 * DAY_MS
 /** Deliveries that are due. Several instances share the queue: each delivery is leased for its attempt. */
 export function createQueue({ db, onDisabled, now, newId, random, log }: QueueDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
-  return { claim, claimNew, finish, release, leaseEnd }
+  return { claim, claimNew, finish, release, leaseEnd, retryAll }
 
   /** Leases due deliveries, at most `freeSlots` of each endpoint. */
   async function claim(freeSlots: (endpointId: string) => number): Promise<Claimed[]> {
@@ -57,6 +57,15 @@ export function createQueue({ db, onDisabled, now, newId, random, log }: QueueDe
   async function claimNew(tx: Tx, id: string, leasedUntil: Date): Promise<Claimed> {
     const [claimed] = await load(tx, [id], leasedUntil)
     return claimed as Claimed
+  }
+
+  /** Makes all deliveries due except those under way: a clock that was ahead has scheduled some too late. */
+  async function retryAll() {
+    const isWaiting = gt(webhookDeliveries.dueAt, leaseEnd())
+    await db.write(
+      async (tx) =>
+        void (await tx.update(webhookDeliveries).set({ dueAt: now() }).where(isWaiting)),
+    )
   }
 
   function leaseEnd(): Date {
