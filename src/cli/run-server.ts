@@ -121,6 +121,7 @@ export async function runServer(
       claim: services.db.claimJob,
       runs: jobRuns,
       readLastKnown: services.recorder.newestAt,
+      wasClockAhead: services.recorder.wasClockAhead,
       readSkew: services.db.clockSkew,
     },
   )

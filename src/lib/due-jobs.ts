@@ -1,9 +1,14 @@
 import { DAY_MS, HOUR_MS } from './durations.ts'
 /**
- * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time
- * recorded before this process started; null if there is none.
+ * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time recorded before this
+ * process started; null if there is none. `wasAhead`: whether a later time than now was recorded too.
  */
-export type Clocks = { wall: () => number; steady: () => number; lastKnown: number | null }
+export type Clocks = {
+  wall: () => number
+  steady: () => number
+  lastKnown: number | null
+  wasAhead?: boolean
+}
 
 type Scheduled = { schedule: string[]; deletesByAge?: boolean; runsAfterSetBack?: boolean }
 
@@ -28,7 +33,7 @@ export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY_MS
   let inDoubtUntil = isLongAgo ? steadyBefore + TRUST_DELAY_MS : Number.NEGATIVE_INFINITY
   const waiting = new Set<T>()
-  let isSetBack = clocks.lastKnown !== null && clocks.lastKnown - wallBefore > MIN_JUMP_MS
+  let isSetBack = clocks.wasAhead ?? false
   return { take, isClockInDoubt: () => clocks.steady() < inDoubtUntil }
 
   function take(): { due: T[]; jump: number } {

@@ -19,6 +19,7 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
 }
 
 const LINE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(.*)$/gm
+const QUOTED_VALUE = /^[ \t]*(["'`]).*?(?<!\\)\1/
 const REFERENCE = /(?<!\\)\$(?:\{(\w+)\}|(\w+))/g
 
 /**
@@ -45,8 +46,12 @@ export function cutVariables(
   environment: Record<string, string | undefined>,
 ): string[] {
   const isCut = (name: string, value: string) => {
-    const [, kept] = /^(?!\s*["'`])((?:[^#]*[^#\s])?)#/.exec(value) ?? []
-    return kept !== undefined && environment[name] === kept.trim()
+    const [, kept] = /^((?:[^#]*[^#\s])?)#/.exec(value) ?? []
+    const loaded = environment[name]
+    if (QUOTED_VALUE.test(value) || kept === undefined || loaded === undefined) return false
+    // With a reference, we do not know what it would have been.
+    if (kept.match(REFERENCE)) return !loaded.includes('#')
+    return loaded === kept.trim().replaceAll('\\$', '$')
   }
   return [...variablesIn(text)].filter(([name, value]) => isCut(name, value)).map(([name]) => name)
 }
@@ -57,7 +62,7 @@ function variablesIn(text: string): Map<string, string> {
 }
 
 function withoutComment(value: string): string {
-  const [quoted] = /^[ \t]*(["'`]).*?(?<!\\)\1/.exec(value) ?? []
+  const [quoted] = QUOTED_VALUE.exec(value) ?? []
   return quoted ?? value.replace(/#.*/, '')
 }
 

@@ -40,10 +40,12 @@ type JobsDeps = {
   runs: Map<string, JobRun | null>
   /** The newest time recorded before this process started; null if there is none. */
   readLastKnown: () => Promise<Date | null>
+  /** Whether a later time than now was recorded, by a clock that was ahead. */
+  wasClockAhead?: () => Promise<boolean>
   /** How far `wall` is ahead of the clock that all instances share, in ms; null without one. */
   readSkew: (wall: () => number) => Promise<number | null>
   /** Set only by tests. */
-  clocks?: Omit<Clocks, 'lastKnown'>
+  clocks?: Omit<Clocks, 'lastKnown' | 'wasAhead'>
 }
 
 /**
@@ -52,7 +54,7 @@ type JobsDeps = {
  */
 export function startJobs(
   jobs: Job[],
-  { log, claim, runs, readLastKnown, readSkew, clocks = SYSTEM_CLOCKS }: JobsDeps,
+  { log, claim, runs, readLastKnown, wasClockAhead, readSkew, clocks = SYSTEM_CLOCKS }: JobsDeps,
 ): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
@@ -74,7 +76,8 @@ export function startJobs(
   /** Reads the clock every minute: a timeout until tomorrow would not notice a clock that jumps ahead. */
   async function watchTime() {
     const lastKnown = await lastKnownTime()
-    const dueJobs = createDueJobs(jobs, { ...clocks, lastKnown })
+    const wasAhead = (await wasClockAhead?.().catch(() => false)) ?? false
+    const dueJobs = createDueJobs(jobs, { ...clocks, lastKnown, wasAhead })
     if (dueJobs.isClockInDoubt()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, CLOCK_IN_DOUBT)
     while (!stopping.signal.aborted) {
       await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)

@@ -98,7 +98,10 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       await content.services.content.bump(tx, 'appSetting')
       await changes.recordForAll(tx, 'settings')
     },
-    listPlans: async () => (await plans.services.plans.listIn(['en'])).plans,
+    listPlans: async () => {
+      const catalogue = await plans.services.plans.listIn(['en'])
+      return [...catalogue.plans, ...catalogue.archived]
+    },
     planOf: async (userId) => (await subscription.readPlan(userId)).plan?.code ?? null,
   })
   const data = dataFeature.create(platform, {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { differencesBetween } from '../../lib/differences.ts'
+import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { ApiError, read, send } from '../api.ts'
 import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
@@ -139,7 +139,7 @@ function Editor<T>(props: EditorWithBase<T>) {
       if (refusal.status !== 409 && !hasFields) throw refusal
       const live = hasFields ? null : await read<Edition<T>>(kind)
       // Equal content is ours, and the reply to the first request was lost.
-      const isPublished = live !== null && differencesBetween(live.content, content).length === 0
+      const isPublished = live !== null && differencesBetween(content, live.content).every(isNewId)
       if (!isPublished) {
         if (live === null) setError(refusal)
         else setNewest({ author: await latestAuthor(kind), edition: live })
@@ -218,6 +218,11 @@ function Editor<T>(props: EditorWithBase<T>) {
       )}
     </Problems>
   )
+}
+
+/** The server gives new plans and questions an id. */
+function isNewId({ path, before }: Difference): boolean {
+  return before === null && path.endsWith('._id')
 }
 
 /** Names the number of refused fields, and leads to the first. */

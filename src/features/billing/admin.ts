@@ -189,7 +189,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       refresh: reconcile === null ? NO_PROVIDER_KEY : null,
       askAppStore: stores.overdue === null ? NO_APPLE_KEY : null,
       askGooglePlay: stores.play === null ? NO_PLAY : null,
-      plans: plans.map(({ code }) => code).filter((code) => code !== 'free'),
+      plans: [...plans, ...archived].map(({ code }) => code).filter((code) => code !== 'free'),
       planNames: Object.fromEntries(
         [...archived, ...plans].map((plan) => [plan.code, planTitle(plan)]),
       ),

@@ -11,7 +11,7 @@ import { createSettings } from './service.ts'
 type Needs = {
   /** Increments the version by which apps notice changed settings. */
   bumpVersion: (tx: Tx) => Promise<void>
-  /** The plans on sale. */
+  /** All plans: users keep archived ones. */
   listPlans: () => Promise<{ code: string; name: string }[]>
   /** The code of a user's plan; null for none. */
   planOf: (userId: string) => Promise<string | null>

@@ -22,7 +22,7 @@ type SettingsDeps = {
   bumpVersion: (tx: Tx) => Promise<void>
   /** The header in which a proxy sends the country; null for none. */
   countryHeader: string | null
-  /** The plans on sale. */
+  /** All plans: users keep archived ones. */
   listPlans: () => Promise<{ code: string; name: string }[]>
 }
 

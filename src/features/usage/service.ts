@@ -25,7 +25,7 @@ type UsageDeps = {
   isUser: (id: string) => Promise<boolean>
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   allowanceOf: (userId: string) => Promise<Allowance>
-  /** The limits of all plans on sale, with their periods. */
+  /** The limits of all plans, with their periods. */
   knownLimits: () => Promise<Map<string, LimitPeriod>>
   onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
   now: () => Date
@@ -157,5 +157,5 @@ function dayOf(time: Date): string {
 }
 
 function unknownLimit(): AppError {
-  return invalidField('limit', 'must be the name of a limit of a plan on sale')
+  return invalidField('limit', 'must be the name of a limit of a plan')
 }

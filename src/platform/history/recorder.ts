@@ -1,4 +1,4 @@
-import { desc, lte } from 'drizzle-orm'
+import { desc, gt, lte } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { createCharts } from './charts.ts'
 import { addBuckets, addValue, bucketsOf, createHistogram, quantileOf } from './histogram.ts'
@@ -35,7 +35,7 @@ export function createRecorder(deps: RecorderDeps) {
   let lastHour = 0
   let isStartStored = servingSince === null
   const charts = createCharts({ store, now })
-  return { observe, tallies, charts, sumLastMinutes, list, newestAt, flush }
+  return { observe, tallies, charts, sumLastMinutes, list, newestAt, wasClockAhead, flush }
 
   function observe({ name, seconds, status, isEvent }: ObservedRequest) {
     const ms = seconds * 1000
@@ -102,6 +102,12 @@ export function createRecorder(deps: RecorderDeps) {
       .orderBy(desc(samples.at))
       .limit(1)
     return newest?.at ?? null
+  }
+
+  /** Whether a sample is from a clock that was ahead. */
+  async function wasClockAhead(): Promise<boolean> {
+    const soon = new Date(now().getTime() + 2 * MINUTE_MS)
+    return (await db.read.$count(samples, gt(samples.at, soon))) > 0
   }
 
   /** The totals of the last `count` minutes. */

@@ -160,7 +160,7 @@ test('warns about rules that can never match', () => {
   ]
   const setting = { key: 'limit', value: 0, rules, rollout: 'limit' }
   const rest = [
-    'limit, rule 2 names the plan pre, which is not on sale.',
+    'limit, rule 2 names the plan pre, which does not exist.',
     'limit, rule 3 never applies, because rule 2 matches first.',
   ]
   const known = { countryHeader: 'X-Country', planCodes: ['pro'] }

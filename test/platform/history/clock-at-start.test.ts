@@ -50,6 +50,7 @@ test('ignores recorded times in the future', async () => {
   await recorder.flush()
   app.clock.advance(-300 * DAY)
   expect(await recorder.newestAt()).toEqual(known)
+  expect(await recorder.wasClockAhead()).toBe(true)
 })
 
 test('a job is claimed for the time of the shared clock', async () => {

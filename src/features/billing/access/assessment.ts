@@ -30,7 +30,7 @@ export function assessWithPlans<T extends Purchase>(
   const hasPlan = (purchase: PurchaseAccess<T>) =>
     purchase.active && findPlan(purchase) !== undefined
   const sorted = assessed.toSorted((a, b) => Number(hasPlan(b)) - Number(hasPlan(a)))
-  return placeGrants(sorted, (purchase) => ratePerDay(findPlan(purchase)))
+  return placeGrants(sorted, findPlan)
 }
 
 /** Returns a function that tells the access that a single purchase gives now. */
@@ -57,8 +57,9 @@ export async function createAssessment({
  */
 function placeGrants<T extends Purchase>(
   sorted: PurchaseAccess<T>[],
-  rateOf: (purchase: PurchaseAccess<T>) => number,
+  findPlan: (purchase: PurchaseAccess<T>) => PricedPlan | undefined,
 ): PurchaseAccess<T>[] {
+  const rateOf = (purchase: PurchaseAccess<T>) => ratePerDay(findPlan(purchase))
   const isActiveGrant = ({ active, grant }: PurchaseAccess<T>) => active && grant !== null
   if (!sorted.some(isActiveGrant)) return sorted
   // Sorted by rate; those with the same rate stay sorted by their end.
@@ -66,8 +67,11 @@ function placeGrants<T extends Purchase>(
   const others = sorted.filter((purchase) => !isActiveGrant(purchase))
   const [best] = others
   if (!best?.active) return [...grants, ...others]
+  const isPlanless = findPlan(best) === undefined
   const isBetter = (grant: PurchaseAccess<T>) =>
-    rateOf(grant) > rateOf(best) || (rateOf(grant) === rateOf(best) && endOf(grant) > endOf(best))
+    (isPlanless && findPlan(grant) !== undefined) ||
+    rateOf(grant) > rateOf(best) ||
+    (rateOf(grant) === rateOf(best) && endOf(grant) > endOf(best))
   const paid = others.filter(({ active }) => active)
   return [
     ...grants.filter(isBetter),

@@ -57,7 +57,10 @@ export function periodsOf(events: OrderedEvent[]): Period[] {
     purchase = applyEvent(purchase, event)
     if (startsPeriod(drafts.at(-1), purchase, event)) drafts.push(draftFrom(purchase, event))
     const current = drafts.at(-1)
-    if (current) current.purchase = purchase
+    if (current) {
+      current.purchase = purchase
+      current.billedUntil ??= purchase.expiresAt
+    }
     const draft = draftFor(drafts, event)
     if (draft) complete(draft, event, draft === current)
   }

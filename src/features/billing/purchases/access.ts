@@ -64,10 +64,10 @@ export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
   }
 }
 
-/** Each entitlement once, with the purchase that grants it for longest. */
+/** Each entitlement once, with the purchase that gives it for longest; granted access comes after those. */
 export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()
-  for (const purchase of purchases.toSorted(compareAccess)) {
+  for (const purchase of purchases.toSorted(compareForEntitlement)) {
     for (const id of purchase.entitlementIds) {
       if (!found.has(id)) found.set(id, { id, active: purchase.active, purchase })
     }
@@ -115,6 +115,12 @@ function statusOf(purchase: Purchase, active: boolean, now: number): Status {
       : 'in_billing_retry'
   }
   return purchase.periodType === 'TRIAL' ? 'trialing' : 'active'
+}
+
+/** A purchase tells more than granted access: whether it renews, and problems with the payment. */
+function compareForEntitlement(a: PurchaseAccess, b: PurchaseAccess): number {
+  const grantsLast = a.active && b.active ? Number(a.grant !== null) - Number(b.grant !== null) : 0
+  return grantsLast || compareAccess(a, b)
 }
 
 /** Active purchases first, then by the later end. */

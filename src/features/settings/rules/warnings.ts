@@ -6,7 +6,7 @@ import type { Setting } from './resolution.ts'
 type Surroundings = {
   /** The header in which a proxy sends the country; null for none. */
   countryHeader: string | null
-  /** The plans on sale. */
+  /** All plans. */
   planCodes: string[]
 }
 
@@ -33,6 +33,6 @@ function obstaclesTo(
     ...(countries !== undefined && countryHeader === null
       ? ['never applies, because COUNTRY_HEADER is not set: the country of users is unknown']
       : []),
-    ...unknown.map((code) => `names the plan ${code}, which is not on sale`),
+    ...unknown.map((code) => `names the plan ${code}, which does not exist`),
   ]
 }

@@ -43,6 +43,25 @@ test('an entitlement ends with the purchase that gives it for longest', async ()
   expect([plan.code, entitlements[0].expiresAt]).toEqual(['pro', iso(366)])
 })
 
+test('coins do not take away a granted plan that costs nothing', async () => {
+  await using app = await createTestApp()
+  const { userId, read, buy } = await setUp(app, { isFree: true })
+  const vip = { code: 'vip', price: 0, entitlementIds: ['vip'] }
+  await publishPlans(app, [{ code: 'free' }, vip])
+  const grant = { entitlementId: 'vip', until: iso(300), by: 'ann', reason: 'staff' }
+  await app.services.grants.give({ ...grant, userId })
+  await buy({ entitlement_ids: [], expiration_day: null })
+  expect((await read()).plan.code).toBe('vip')
+})
+
+test('an entitlement tells about the purchase that renews, not about granted access beside it', async () => {
+  await using app = await createTestApp()
+  const { userId, read } = await setUp(app)
+  const grant = { entitlementId: 'pro', until: iso(300), by: 'ann', reason: 'thanks' }
+  await app.services.grants.give({ ...grant, userId })
+  expect((await read()).entitlements).toMatchObject([{ id: 'pro', store: 'APP_STORE' }])
+})
+
 test('those who have bought an archived plan keep it, unless a plan on sale has the product', async () => {
   await using app = await createTestApp()
   const { read, use } = await setUp(app)
@@ -80,7 +99,7 @@ async function setUp(app: TestApp, { isFree = false } = {}) {
       }),
     )
   if (!isFree) await deliver(app, purchase(user._id, {}))
-  return { read, use, buy }
+  return { userId: user._id, read, use, buy }
 }
 
 function codeOf({ code }: { code: string }) {

@@ -3,6 +3,7 @@ import type { TestApp } from '../../../support/app.ts'
 import { createAppleSigner } from '../../../support/app-store/apple-signer.ts'
 import {
   createWorld,
+  createWorldWithApi,
   deliver,
   PURCHASES_PATH,
   signIn,
@@ -107,6 +108,18 @@ test('a transaction older than a refund gives no access', async () => {
   await deliver(app, bought.refund())
   await submit(app, await signIn(app, world.email), [signed])
   expect(await listSubscriptions()).toMatchObject([{ status: 'refunded', active: false }])
+})
+
+test('Apple is not asked about a refund that a submitted transaction names', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api } = world
+  const bought = store.buy({ userId: world.userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(DAY)
+  await deliver(app, bought.refund())
+  const token = await signIn(app, world.email)
+  for (let count = 0; count < 3; count++) await submit(app, token, [bought.signedTransaction()])
+  expect(api.requests).toEqual([])
 })
 
 test('a transaction that is signed after a refund, without naming it, ends the refund', async () => {

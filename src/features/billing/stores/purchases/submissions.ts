@@ -115,6 +115,8 @@ function isAlreadyStated(known: Purchase | null, { event }: Delivery): boolean {
     known?.stated?.transactionId === event.transactionId &&
     known.expiresAt === event.expiresAt &&
     // A transaction that was signed after a refund, and does not name it, is no longer refunded.
-    (known.refundedAt === null ? event.refundedAt === null : (event.at ?? 0) <= known.refundedAt)
+    (known.refundedAt === null
+      ? event.refundedAt === null
+      : event.refundedAt !== null || (event.at ?? 0) <= known.refundedAt)
   )
 }

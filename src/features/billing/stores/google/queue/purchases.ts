@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
 import { sha256 } from '../../../../../lib/crypto.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../../lib/durations.ts'
+import { MINUTE_MS } from '../../../../../lib/durations.ts'
 import { seal, unseal } from '../../../../../lib/seal.ts'
 import type { Reader, Tx } from '../../../../../platform/db/db.ts'
 import type { BillingDb } from '../../../schema.ts'
@@ -31,8 +31,6 @@ export const URGENCY = { waiting: 0, changed: 1, routine: 2 }
 /** Longer than the timeouts of all requests about one purchase. */
 const LEASE_MS = MINUTE_MS
 const FREE = new Date(0)
-/** Longer than any delay after a failure. */
-const MAX_RETRY_DELAY_MS = DAY_MS + HOUR_MS
 
 /** Stores the purchases at Google Play, and queues those to ask Google about. */
 export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDeps) {
@@ -126,10 +124,10 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     })
   }
 
-  /** Makes purchases due and free that were asked about, or were to be, while the clock was ahead. */
+  /** Makes purchases due and free that may have been asked about, or were to be, while the clock was ahead. */
   async function repairTimes() {
     const at = now()
-    const isAhead = gt(playPurchases.dueAt, new Date(at.getTime() + MAX_RETRY_DELAY_MS))
+    const isWaiting = gt(playPurchases.dueAt, at)
     const isRetry = or(
       gt(playPurchases.attempts, 0),
       gt(playPurchases.misses, 0),
@@ -137,7 +135,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
       gt(playPurchases.askedAt, at),
     )
     await db.write(async (tx) => {
-      await tx.update(playPurchases).set({ dueAt: at }).where(and(isAhead, isRetry))
+      await tx.update(playPurchases).set({ dueAt: at }).where(and(isWaiting, isRetry))
       const isLeased = gt(playPurchases.leasedUntil, new Date(at.getTime() + LEASE_MS))
       await tx.update(playPurchases).set({ leasedUntil: FREE }).where(isLeased)
     })
