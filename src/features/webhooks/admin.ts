@@ -5,7 +5,7 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { DELIVERY_ORDERS, DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
-import type { Endpoint } from './endpoints.ts'
+import { auditedEndpoint, type Endpoint, withoutQuery } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -47,7 +47,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       async ({ request, body }) => {
         const { endpoint, secret } = await endpoints.add(body)
         const target = endpoint.id
-        await record(request, { action: 'webhooks.add', target, after: changesOf(endpoint) })
+        await record(request, { action: 'webhooks.add', target, after: auditedEndpoint(endpoint) })
         return data({ endpoint, secret })
       },
       { ...json(NewEndpointBody), ...allow('operator', 'stepUp') },
@@ -70,7 +70,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       '/webhooks/:id/disable',
       async ({ request, params: { id } }) => {
         const endpoint = await endpoints.disable(id)
-        const after = { url: endpoint.url }
+        const after = { url: withoutQuery(endpoint.url) }
         await record(request, { action: 'webhooks.disable', target: id, after })
         return data(endpoint)
       },
@@ -80,7 +80,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       '/webhooks/:id/enable',
       async ({ request, params: { id } }) => {
         const endpoint = await endpoints.enable(id)
-        const after = { url: endpoint.url }
+        const after = { url: withoutQuery(endpoint.url) }
         await record(request, { action: 'webhooks.enable', target: id, after })
         return data(endpoint)
       },
@@ -100,7 +100,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       '/webhooks/:id/remove',
       async ({ request, params: { id } }) => {
         const endpoint = await endpoints.remove(id)
-        const before = changesOf(endpoint)
+        const before = auditedEndpoint(endpoint)
         await record(request, { action: 'webhooks.remove', target: id, before })
         return data(null)
       },
@@ -168,8 +168,4 @@ const DELIVERY_COLUMNS: Record<string, (delivery: Delivery) => unknown> = {
   state: ({ state }) => state,
   attempts: ({ attempts }) => attempts,
   next_attempt: ({ nextAttemptAt }) => nextAttemptAt,
-}
-
-function changesOf({ url, events, description }: Endpoint) {
-  return { url, events, description }
 }

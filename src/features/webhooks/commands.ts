@@ -6,7 +6,7 @@ import {
   UsageError,
 } from '../../lib/command.ts'
 import { DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
-import type { Endpoint } from './endpoints.ts'
+import { auditedEndpoint, type Endpoint, withoutQuery } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -27,7 +27,7 @@ const add = dataCommand({
   }),
   work: ({ webhooks }: Needs, endpoint) => webhooks.endpoints.add(endpoint),
   print: ({ endpoint, secret }) => `Added ${endpoint.id}.\n${describeSecret(secret)}`,
-  changes: ({ endpoint }) => changesOf(endpoint),
+  changes: ({ endpoint }) => auditedEndpoint(endpoint),
   target: ({ endpoint }) => endpoint.id,
 })
 
@@ -63,7 +63,7 @@ const disable = dataCommand({
   input: ([id = '']) => id,
   work: ({ webhooks }: Needs, id: string) => webhooks.endpoints.disable(id),
   print: ({ url }) => `Disabled ${url}.`,
-  changes: ({ url }) => ({ url }),
+  changes: ({ url }) => ({ url: withoutQuery(url) }),
   target: ({ id }) => id,
 })
 
@@ -74,7 +74,7 @@ const enable = dataCommand({
   input: ([id = '']) => id,
   work: ({ webhooks }: Needs, id: string) => webhooks.endpoints.enable(id),
   print: ({ url }) => `Enabled ${url}.`,
-  changes: ({ url }) => ({ url }),
+  changes: ({ url }) => ({ url: withoutQuery(url) }),
   target: ({ id }) => id,
 })
 
@@ -100,7 +100,7 @@ const remove = dataCommand({
   },
   work: ({ webhooks }: Needs, id: string) => webhooks.endpoints.remove(id),
   print: ({ url }) => `Removed ${url}.`,
-  changes: changesOf,
+  changes: (endpoint) => auditedEndpoint(endpoint),
   target: ({ id }) => id,
 })
 
@@ -179,10 +179,6 @@ function describeSecret(secret: string): string {
 function stateOf({ disabledAt, disabledReason, failingSince }: Endpoint): string {
   if (disabledAt !== null) return `disabled (${disabledReason})`
   return failingSince === null ? 'enabled' : `failing since ${failingSince}`
-}
-
-function changesOf({ url, events, description }: Endpoint) {
-  return { url, events, description }
 }
 
 export const webhookCommands = [

@@ -206,3 +206,12 @@ export function formerSecretsOf(
   const areValid = formerSecretUntil !== null && at < formerSecretUntil
   return areValid && formerSecret !== null ? formerSecret.split(' ') : []
 }
+
+/** What the audit log keeps of an endpoint: the query of its URL is often a secret. */
+export function auditedEndpoint({ url, events, description }: NewEndpoint) {
+  return { url: withoutQuery(url), events, description }
+}
+
+export function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, '?…')
+}

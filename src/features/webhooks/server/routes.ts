@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body.ts'
 import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
 import { type RecordByKey, type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
+import { auditedEndpoint } from '../endpoints.ts'
 import type { Webhooks } from '../webhooks.ts'
 import {
   AddedEndpointReply,
@@ -35,9 +36,8 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
       PATH,
       async ({ request, body }) => {
         const { endpoint, secret } = await endpoints.add(body)
-        const { id, url, events, description } = endpoint
-        const after = { url, events, description }
-        await recordByKey(request, { action: 'webhooks.add', target: id, after })
+        const after = auditedEndpoint(endpoint)
+        await recordByKey(request, { action: 'webhooks.add', target: endpoint.id, after })
         return data({ ...endpoint, secret })
       },
       {
@@ -76,8 +76,7 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
     .delete(
       `${PATH}/:id`,
       async ({ request, params: { id } }) => {
-        const { url, events, description } = await endpoints.remove(id)
-        const before = { url, events, description }
+        const before = auditedEndpoint(await endpoints.remove(id))
         await recordByKey(request, { action: 'webhooks.remove', target: id, before })
         return message('The endpoint has been removed.')
       },
