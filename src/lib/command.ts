@@ -1,4 +1,5 @@
 import { parseTime } from './time-stamp.ts'
+
 export type Options = Record<string, string | boolean | undefined>
 
 export type NamedCommand = {

@@ -9,7 +9,6 @@ import type { Tx } from '../platform/db/db.ts'
 type AnnouncementsDeps = {
   changes: Pick<Changes, 'record'>
   webhooks: Pick<Webhooks, 'emit'>
-  /** The base of file URLs. */
   /** The base of public files' URLs. */
   filesUrl: string
 }

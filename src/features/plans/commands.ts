@@ -48,7 +48,7 @@ const plansImport = dataCommand({
 
 const plansArchive = dataCommand({
   name: 'plans archive',
-  summary: 'Stop selling a plan; those who have bought it keep it',
+  summary: 'Stop selling a plan; existing subscribers keep it',
   arguments: '<code>',
   input: ([code = '']) => code,
   work: async ({ plans }: Needs, code: string) => {

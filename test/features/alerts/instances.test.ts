@@ -5,7 +5,7 @@ import { createTestApp } from '../../support/app.ts'
 const MINUTE = 60_000
 const DISK = 'homeport_disk_free_bytes'
 
-/** Two instances with disks of their own, which share the state of the alerts. */
+/** Two instances that share the state of the alerts but not a disk. */
 async function setUp() {
   const app = await createTestApp()
   const { db, log } = app.services

@@ -12,7 +12,13 @@ import { explainAccess } from './access-sentence.ts'
 import { type AccessState, accessStateOf, nextChangeOf } from './access-state.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { type Catalogue, matchingFieldsOf, planGivenBy, planOf } from './plan-matching.ts'
+import {
+  type Catalogue,
+  matchingFieldsOf,
+  paidPlanOf,
+  planGivenBy,
+  planOf,
+} from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
 /** A change of what a user has access to. `explain` says why, in one sentence. */
@@ -268,7 +274,6 @@ export function createAccessStates(deps: AccessStatesDeps) {
 
 /** What the search finds a user by. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
-  const best = purchases.find(({ active }) => active)
-  const plan = best && planOf(best, catalogue)
-  return { status: accessStatusOf(purchases), plan: plan?.code ?? null }
+  const plan = paidPlanOf(purchases, catalogue)?.plan.code ?? null
+  return { status: accessStatusOf(purchases), plan }
 }

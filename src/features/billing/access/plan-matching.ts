@@ -14,7 +14,7 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
-/** `archived`: no longer on sale, but those who have bought them keep them. */
+/** `archived`: no longer on sale, but existing subscribers keep them. */
 export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
   plans: Plan[]
   archived: Plan[]
@@ -85,10 +85,18 @@ export function planGivenBy<Plan extends PurchasablePlan>(
   purchases: PurchaseAccess[],
   catalogue: Catalogue<Plan>,
 ): Plan | null {
-  const best = purchases.find(({ active }) => active)
-  return (
-    (best && planOf(best, catalogue)) ?? catalogue.plans.find(({ code }) => code === 'free') ?? null
-  )
+  const free = catalogue.plans.find(({ code }) => code === 'free')
+  return paidPlanOf(purchases, catalogue)?.plan ?? free ?? null
+}
+
+/** The best active purchase and its plan; null if it belongs to none. `purchases`: best first. */
+export function paidPlanOf<Plan extends PurchasablePlan>(
+  purchases: PurchaseAccess[],
+  catalogue: Catalogue<Plan>,
+) {
+  const purchase = purchases.find(({ active }) => active)
+  const plan = purchase && planOf(purchase, catalogue)
+  return plan ? { purchase, plan } : null
 }
 
 /** Whether a purchase gives access but belongs to no plan. */

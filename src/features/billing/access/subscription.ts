@@ -8,7 +8,7 @@ import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import type { Holders } from './holders.ts'
-import { type Catalogue, type PurchasablePlan, planGivenBy, planOf } from './plan-matching.ts'
+import { type Catalogue, type PurchasablePlan, paidPlanOf, planGivenBy } from './plan-matching.ts'
 
 /** The parts of a plan that are needed here: its identifiers, price, duration and limits. */
 export type PlanLike = PurchasablePlan & {
@@ -83,8 +83,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** A user's plan in production, and the purchase that gives it; null for none. */
   async function readPlan(userId: string) {
     const { plan, purchases, catalogue } = await assess(userId, 'production', [])
-    const best = purchases.find(({ active }) => active)
-    return { plan, purchase: best && planOf(best, catalogue) ? best : null }
+    return { plan, purchase: paidPlanOf(purchases, catalogue)?.purchase ?? null }
   }
 
   /** A user's purchases, best first, and the plan that they give. */

@@ -64,8 +64,7 @@ export function createErasure(deps: ErasureDeps) {
     const [heir] = await otherIdsOf(tx, ids)
     if (heir === undefined) return
     for (const table of [billingAliases, subscriptions, purchaseOwners, transferIds]) {
-      const customerId = heir
-      await tx.update(table).set({ customerId }).where(inArray(table.customerId, ids))
+      await tx.update(table).set({ customerId: heir }).where(inArray(table.customerId, ids))
     }
   }
 

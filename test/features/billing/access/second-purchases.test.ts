@@ -62,7 +62,7 @@ test('an entitlement tells about the purchase that renews, not about granted acc
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', store: 'APP_STORE' }])
 })
 
-test('those who have bought an archived plan keep it, unless a plan on sale has the product', async () => {
+test('existing subscribers keep an archived plan, unless a plan on sale has the product', async () => {
   await using app = await createTestApp()
   const { read, use } = await setUp(app)
   app.clock.advance(1000)

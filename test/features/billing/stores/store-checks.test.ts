@@ -180,7 +180,7 @@ test('an app that is not released yet does not keep others from being checked', 
   expect(await health.isKeyRefused()).toBe(false)
 })
 
-test('Apple is told who has submitted a purchase, even if its notification comes later', async () => {
+test('Apple learns who submitted a purchase, even if its notification comes later', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, token, userId, checkDue } = world
   const bought = store.buy()

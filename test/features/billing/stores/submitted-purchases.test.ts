@@ -112,11 +112,8 @@ test('a transaction older than a refund gives no access', async () => {
 
 test('Apple is not asked about a refund that a submitted transaction names', async () => {
   await using world = await createWorldWithApi()
-  const { app, store, api } = world
-  const bought = store.buy({ userId: world.userId })
-  await deliver(app, bought.notification)
-  app.clock.advance(DAY)
-  await deliver(app, bought.refund())
+  const { app, api } = world
+  const bought = await buyAndRefund(world)
   const token = await signIn(app, world.email)
   for (let count = 0; count < 3; count++) await submit(app, token, [bought.signedTransaction()])
   expect(api.requests).toEqual([])
@@ -124,11 +121,8 @@ test('Apple is not asked about a refund that a submitted transaction names', asy
 
 test('a transaction that is signed after a refund, without naming it, ends the refund', async () => {
   await using world = await createWorld()
-  const { app, store, listSubscriptions } = world
-  const bought = store.buy({ userId: world.userId })
-  await deliver(app, bought.notification)
-  app.clock.advance(DAY)
-  await deliver(app, bought.refund())
+  const { app, listSubscriptions } = world
+  const bought = await buyAndRefund(world)
   app.clock.advance(DAY)
   bought.reverseRefund()
   await submit(app, await signIn(app, world.email), [bought.signedTransaction()])
@@ -182,6 +176,15 @@ test('a user can submit purchases 60 times an hour', async () => {
     return { token: world.token, json: { purchases } }
   }
 })
+
+/** A subscription of the world's user, refunded a day after it was bought. */
+async function buyAndRefund({ app, store, userId }: Awaited<ReturnType<typeof createWorld>>) {
+  const bought = store.buy({ userId })
+  await deliver(app, bought.notification)
+  app.clock.advance(DAY)
+  await deliver(app, bought.refund())
+  return bought
+}
 
 async function countEvents(app: TestApp): Promise<number> {
   return (await app.services.billing.count()).events
