@@ -5,7 +5,7 @@ import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { DELIVERY_ORDERS, DELIVERY_STATES, type DeliveryFilter } from './deliveries.ts'
-import { auditedEndpoint, type Endpoint, withoutQuery } from './endpoints.ts'
+import { auditedEndpoint, type Endpoint, hideQuery, withoutQuery } from './endpoints.ts'
 import { EVENT_TYPES } from './events.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -33,13 +33,13 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
   return new Elysia({ name: 'webhooks-admin', prefix: CONSOLE_API })
     .get(
       '/webhooks',
-      async () => data({ endpoints: await endpoints.list(), types: EVENT_TYPES }),
+      async () => data({ endpoints: await listEndpoints(), types: EVENT_TYPES }),
       allow('reader'),
     )
     .get(
       '/webhooks/export.csv',
       (context) =>
-        exportCsv(context, { name: 'webhooks', columns: ENDPOINT_COLUMNS, read: endpoints.list }),
+        exportCsv(context, { name: 'webhooks', columns: ENDPOINT_COLUMNS, read: listEndpoints }),
       allow('reader'),
     )
     .post(
@@ -48,11 +48,11 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
         const { endpoint, secret } = await endpoints.add(body)
         const target = endpoint.id
         await record(request, { action: 'webhooks.add', target, after: auditedEndpoint(endpoint) })
-        return data({ endpoint, secret })
+        return data({ endpoint: hideQuery(endpoint), secret })
       },
       { ...json(NewEndpointBody), ...allow('operator', 'stepUp') },
     )
-    .get('/webhooks/:id', async ({ params: { id } }) => data(await endpoints.find(id)), {
+    .get('/webhooks/:id', async ({ params: { id } }) => data(hideQuery(await endpoints.find(id))), {
       params: IdParams,
       ...allow('reader'),
     })
@@ -72,7 +72,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
         const endpoint = await endpoints.disable(id)
         const after = { url: withoutQuery(endpoint.url) }
         await record(request, { action: 'webhooks.disable', target: id, after })
-        return data(endpoint)
+        return data(hideQuery(endpoint))
       },
       { params: IdParams, ...allow('operator') },
     )
@@ -82,7 +82,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
         const endpoint = await endpoints.enable(id)
         const after = { url: withoutQuery(endpoint.url) }
         await record(request, { action: 'webhooks.enable', target: id, after })
-        return data(endpoint)
+        return data(hideQuery(endpoint))
       },
       { params: IdParams, ...allow('operator') },
     )
@@ -92,7 +92,7 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
         const { endpoint, secret } = await endpoints.rotate(id)
         const after = { rotatingUntil: endpoint.rotatingUntil }
         await record(request, { action: 'webhooks.rotate', target: id, after })
-        return data({ endpoint, secret })
+        return data({ endpoint: hideQuery(endpoint), secret })
       },
       { params: IdParams, ...allow('operator', 'stepUp') },
     )
@@ -120,10 +120,14 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       },
       { query: DeliveriesQuery, ...allow('operator', 'stepUp') },
     )
-    .get('/deliveries/:id', async ({ params: { id } }) => data(await deliveries.show(id)), {
-      params: IdParams,
-      ...allow('reader'),
-    })
+    .get(
+      '/deliveries/:id',
+      async ({ params: { id } }) => data(hideQuery(await deliveries.show(id))),
+      {
+        params: IdParams,
+        ...allow('reader'),
+      },
+    )
     .post(
       '/deliveries/:id/resend',
       async ({ request, params: { id } }) => {
@@ -134,6 +138,10 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       },
       { params: IdParams, ...allow('operator') },
     )
+
+  async function listEndpoints() {
+    return (await endpoints.list()).map(hideQuery)
+  }
 
   /** A page of deliveries, with the names of the users in it. The first page has the total. */
   async function listDeliveries(filter: DeliveryFilter) {

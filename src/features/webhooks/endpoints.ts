@@ -207,11 +207,17 @@ export function formerSecretsOf(
   return areValid && formerSecret !== null ? formerSecret.split(' ') : []
 }
 
-/** What the audit log keeps of an endpoint: the query of its URL is often a secret. */
+/** What the audit log keeps of an endpoint. */
 export function auditedEndpoint({ url, events, description }: NewEndpoint) {
   return { url: withoutQuery(url), events, description }
 }
 
+/** What the console shows: every operator can read it. */
+export function hideQuery<T extends { url: string }>(endpoint: T): T {
+  return { ...endpoint, url: withoutQuery(endpoint.url) }
+}
+
+/** The URL without its query, which is often a secret. */
 export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '?…')
 }

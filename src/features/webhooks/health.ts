@@ -1,5 +1,6 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
+import { withoutQuery } from './endpoints.ts'
 import type { WebhooksDb } from './schema.ts'
 
 type HealthDeps = { db: WebhooksDb; counts: Record<string, number>; now: () => Date }
@@ -45,7 +46,7 @@ export function createWebhookHealth({ db, counts, now }: HealthDeps) {
         const isWaiting = and(eq(endpointId, id), eq(state, 'waiting'))
         const key = webhookDeliveries.id
         const waiting = await countUpTo(db.read, webhookDeliveries, key, isWaiting, MAX_COUNTED)
-        return { id, url, waiting }
+        return { id, url: withoutQuery(url), waiting }
       }),
     )
   }

@@ -148,6 +148,21 @@ test('readers cannot change webhooks, and secrets need a recent proof', async ()
   expect((await olga.ask('POST', `webhooks/${id}/disable`)).status).toBe(200)
 })
 
+test('the console hides the query of a URL, which is often a secret', async () => {
+  using receiver = startReceiver()
+  await using app = await createTestApp(ALLOWED)
+  const rita = await signInOperator(app, { name: 'rita', role: 'reader' })
+  const { webhooks } = app.services
+  const url = `${receiver.url}?key=secret`
+  const { endpoint } = await webhooks.endpoints.add({ url, events: ['all'] })
+  const { delivery } = await webhooks.test(endpoint.id)
+  const paths = ['webhooks', 'webhooks/export.csv', `webhooks/${endpoint.id}`, 'metrics/endpoints']
+  for (const path of [...paths, `deliveries/${delivery}`]) {
+    const { text } = await rita.ask('GET', path)
+    expect([path, text]).toEqual([path, expect.stringContaining(`${receiver.url}?…`)])
+  }
+})
+
 test('a refused URL is explained in the console', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
