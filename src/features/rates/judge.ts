@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../lib/durations.ts'
 import { isCurrency } from '../../lib/locale.ts'
 import type { RateSet } from './model.ts'
+import { ratesFor } from './table.ts'
 
 /** Rates that jumped in the publication of `date` and await confirmation by another one. */
 type HeldRates = { date: string; rates: Record<string, number> }
@@ -20,12 +21,12 @@ const MAX_DAYS_AHEAD = 2
 
 /**
  * Checks a published set against the provider's last good set. Non-ISO currencies are dropped; a rate that
- * jumps keeps its last good value until a second publication confirms the jump.
+ * jumps keeps its last good value until a second publication confirms the jump. The base may change.
  */
 export function checkRateSet(
   set: RateSet,
-  last: RateSet | null,
-  held: HeldRates | null,
+  stored: RateSet | null,
+  heldBefore: HeldRates | null,
   canServe: (set: RateSet) => boolean,
   now: Date,
 ): Verdict {
@@ -40,9 +41,13 @@ export function checkRateSet(
   if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
   if (Date.parse(set.date) > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
     return refused('the date is in the future')
-  if (last === null) return { kind: 'accepted', rates, held: null }
+  if (stored === null) return { kind: 'accepted', rates, held: null }
 
-  if (set.baseCode !== last.baseCode) return refused('the base has changed')
+  const isSameBase = set.baseCode === stored.baseCode
+  if (!isSameBase && !(set.baseCode in stored.rates))
+    return refused(`the former rates do not include its base ${set.baseCode}`)
+  const last = isSameBase ? stored : rebase(stored, set.baseCode)
+  const held = isSameBase ? heldBefore : null
   if (set.date < last.date) return refused('it is older than the current rates')
   if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
 
@@ -59,6 +64,11 @@ export function checkRateSet(
     rates,
     held: jumps.length > 0 ? { date: set.date, rates: Object.fromEntries(jumps) } : null,
   }
+}
+
+function rebase(set: RateSet, baseCode: string): RateSet {
+  const { [baseCode]: _one, ...rates } = ratesFor(baseCode, set, [])
+  return { ...set, baseCode, rates }
 }
 
 function isConfirmed(code: string, rate: number, date: string, held: HeldRates | null): boolean {

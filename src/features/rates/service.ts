@@ -191,7 +191,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       .values({ id: newId(), provider, baseCode: base, date, publishedAt, storedAt: now() })
       .onConflictDoUpdate({
         target: [rateSets.provider, rateSets.date],
-        set: { publishedAt, storedAt: now() },
+        set: { baseCode: base, publishedAt, storedAt: now() },
       })
       .returning({ id: rateSets.id })
     const setId = row?.id ?? ''

@@ -155,6 +155,25 @@ test('discards a jump that the next publication reverts', async () => {
   expect((await served(app)).rates['TRY']).toBe(Number((seeded.TRY * 1.01).toPrecision(12)))
 })
 
+test('follows the provider to another base, on the same day too, and still compares the rates', async () => {
+  const replies = [
+    { base: 'EUR', date: '2026-07-07', rates: { USD: 1.1, GBP: 0.83, JPY: 165, TRY: 44 } },
+    { base: 'USD', date: '2026-07-07', rates: { EUR: 0.9, GBP: 0.75, JPY: 150, TRY: 400 } },
+    { base: 'EUR', date: '2026-07-08', rates: { USD: 1.1, GBP: 0.83, JPY: 165, TRY: 440 } },
+  ]
+  using feed = startFeed(() => Response.json({ amount: 1, ...replies.shift() }))
+  await using app = await createTestApp({
+    RATES_PROVIDER: 'frankfurter',
+    RATES_URL: feed.url,
+    RATES_BASE: 'USD',
+  })
+  expect((await refresh(app)).outcome).toBe('stored')
+  expect((await refresh(app)).outcome).toBe('unchanged')
+  expect((await served(app)).rates).toMatchObject({ USD: 1, EUR: 0.9, JPY: 150, TRY: 40 })
+  expect(await refresh(app)).toEqual({ outcome: 'stored', date: '2026-07-08', held: ['TRY'] })
+  expect((await served(app)).rates['TRY']).toBeCloseTo(40.4)
+})
+
 test('drops codes that are not currencies', async () => {
   const odd = { ...seeded, XAU: 0.0003, BTC: 0.00001, ZZZ: 5 }
   using feed = startFeed(() => new Response(ecbXml(NEXT, odd)))
