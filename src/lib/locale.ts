@@ -34,6 +34,26 @@ export function asLocale(tag: string): string | null {
   }
 }
 
+/**
+ * The tags that a language tag is a variant of, in canonical form: `zh-Hant-TW`, `zh-TW`, `zh-Hant` and `zh` for
+ * `zh-TW`. The tag itself if it is not valid.
+ */
+function languageForms(tag: string): string[] {
+  const canonical = asLocale(tag)
+  if (canonical === null) return [tag]
+  const { language, region } = new Intl.Locale(canonical)
+  const { script } = new Intl.Locale(canonical).maximize()
+  const regions = region === undefined ? [''] : ['', `-${region}`]
+  const scripts = script === undefined ? [''] : ['', `-${script}`]
+  return [canonical, ...scripts.flatMap((one) => regions.map((other) => language + one + other))]
+}
+
+/** Whether a tag is a variant of one of the languages: `iw-IL` is one of `he`. */
+export function isVariantOfAny(languages: string[]): (tag: string) => boolean {
+  const known = new Set(languages.map((language) => asLocale(language) ?? language))
+  return (tag) => languageForms(tag).some((form) => known.has(form))
+}
+
 /** An ISO 4217 code in lower case, or null. */
 export function asCurrency(code: string): string | null {
   const upper = code.toUpperCase()

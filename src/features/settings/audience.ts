@@ -35,13 +35,12 @@ export function createAudienceReader(deps: AudienceDeps) {
     traits: Trait[],
   ): Promise<Audience> {
     const { headers } = request
-    const version = optionalHeader(headers, 'app-version')
     const userId = traits.some((trait) => trait === 'plan' || trait === 'id')
       ? await userIdOf(request)
       : null
     return {
       platform: optionalHeader(headers, 'app-platform')?.toLowerCase() ?? null,
-      version: version !== null && /^\d{1,9}(\.\d{1,9}){0,3}$/.test(version) ? version : null,
+      version: plainVersion(optionalHeader(headers, 'app-version') ?? ''),
       languages: languagesOf(headers),
       country: countryOf(request, server),
       plan: userId !== null && traits.includes('plan') ? await planOf(userId) : null,
@@ -60,6 +59,11 @@ export function createAudienceReader(deps: AudienceDeps) {
     const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
     return session ? session.userId : null
   }
+}
+
+/** The numbers of a version such as `v2.4.0-beta.1` or `2.4.0+7`; null if it has none. */
+function plainVersion(version: string): string | null {
+  return /^v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-+ ]|$)/i.exec(version)?.[1] ?? null
 }
 
 /** A refused token must not block the settings, but a failed check must not look like a refusal. */

@@ -30,7 +30,8 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
       const audience = await audienceReader.read(request, server as Server<unknown> | null, traits)
       const reply = render(stored, JSON.stringify(overridesFor(ruled, audience)))
       for (const header of audienceReader.headersFor(traits)) varyBy(set, header)
-      const isPrivate = traits.includes('id') || traits.includes('plan')
+      // A cache in front of the proxy that adds the country cannot tell the countries apart.
+      const isPrivate = traits.some((trait) => ['id', 'plan', 'country'].includes(trait))
       // A purchase changes the plan, and the app must not get the earlier values then.
       const maxAge = traits.includes('plan') ? 0 : MAX_AGE_SECONDS
       return sendPublic(reply, { request, set }, maxAge, { isPrivate })

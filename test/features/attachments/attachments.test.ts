@@ -122,6 +122,26 @@ test.each([
   expect(await filesOf(app)).toEqual([])
 })
 
+test('an animated PNG is accepted, and only its first frame kept', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const still = await noise(9, 9).png().toBuffer()
+  const control = (type: string, data: Buffer) => {
+    const chunk = Buffer.concat([Buffer.from(type), data])
+    const edges = [Buffer.alloc(4), Buffer.alloc(4)] as const
+    edges[0].writeUInt32BE(data.length)
+    edges[1].writeUInt32BE(Bun.hash.crc32(chunk))
+    return Buffer.concat([edges[0], chunk, edges[1]])
+  }
+  const frames = control('acTL', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0]))
+  // The header ends after the signature and the chunk IHDR.
+  const animated = Buffer.concat([still.subarray(0, 33), frames, still.subarray(33)])
+  const reply = await uploadForm(app, token, [['a.png', animated]], { type: 'publicAsset' })
+  expect(reply.json.response[0].itemType).toBe('image/png')
+  const bytes = await (await fetchFile(app, reply.json.response[0].url)).bytes()
+  expect(Buffer.from(bytes).toString('latin1')).not.toContain('acTL')
+})
+
 test('106: removes data appended to a picture', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()

@@ -99,6 +99,8 @@ describe('a country', () => {
     await using served = serveApp(app)
     expect(await readOwn(served, { 'x-country': 'br' })).toEqual([1, 'X-Country'])
     expect(await readOwn(served, { 'x-country': 'PT' })).toEqual([0, 'X-Country'])
+    // A cache in front of that proxy sees no such header.
+    expect((await served.ask(PATH)).headers.get('cache-control')).toBe('private, max-age=60')
     expect(await readOwn(served, { 'cf-ipcountry': 'BR' })).toEqual([0, 'X-Country'])
   })
 
@@ -129,7 +131,7 @@ describe('a country', () => {
   }
 })
 
-test('ignores an invalid version or platform', async () => {
+test('reads the numbers of a version, and ignores an invalid version or platform', async () => {
   await using app = await createTestApp()
   const rules = [
     { when: { minVersion: '1' }, value: 'new' },
@@ -138,7 +140,11 @@ test('ignores an invalid version or platform', async () => {
   await publish(app, { own: { value: 'all', rules } })
   for (const [headers, value] of [
     [{ 'app-version': '1.0' }, 'new'],
-    [{ 'app-version': '1.0-beta' }, 'all'],
+    [{ 'app-version': '0.9' }, 'all'],
+    [{ 'app-version': 'v1.0.2-beta.1' }, 'new'],
+    [{ 'app-version': '2.4.0+12' }, 'new'],
+    [{ 'app-version': '0.9 (12)' }, 'all'],
+    [{ 'app-version': '1.x' }, 'all'],
     [{ 'app-version': '1.2.3.4.5' }, 'all'],
     [{ 'app-platform': 'Android' }, 'android'],
     [{ 'app-platform': 'android 15' }, 'all'],

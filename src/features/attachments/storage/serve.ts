@@ -38,7 +38,8 @@ export function serveFile(
   const range = mayBePartial ? rangeOf(headers.get('range'), size) : null
   if (range === null) return rawReply(set, file, reply)
   if (range === 'unsatisfiable') {
-    return rawReply(set, null, { ...reply, 'content-range': `bytes */${size}` }, 416)
+    const refused = { 'content-range': `bytes */${size}`, 'cache-control': 'no-store' }
+    return rawReply(set, null, { ...reply, ...refused }, 416)
   }
   const { first, last } = range
   const part = { ...reply, 'content-range': `bytes ${first}-${last}/${size}` }

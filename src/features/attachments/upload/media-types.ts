@@ -32,6 +32,7 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   if (size === 0) return null
   const { fileTypeFromBuffer } = await import('file-type')
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
+  if (type?.mime === 'image/apng') return 'image/png'
   // The brand that cameras other than Apple's write.
   if (type?.mime === 'image/heif') return 'image/heic'
   if (type && type.mime in EXTENSIONS) return type.mime

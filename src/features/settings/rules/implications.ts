@@ -1,3 +1,4 @@
+import { isVariantOfAny } from '../../../lib/locale.ts'
 import { compareVersions } from '../../../lib/versions.ts'
 import type { Condition } from './conditions.ts'
 
@@ -63,13 +64,4 @@ function areApart(a: string[] | undefined, b: string[] | undefined): boolean {
 
 function isSubset(members: string[] | undefined, all: string[]): boolean {
   return members !== undefined && new Set(members).isSubsetOf(new Set(all))
-}
-
-/** Finds variants of the languages by their prefixes: long lists are compared often. */
-function isVariantOfAny(languages: string[]): (tag: string) => boolean {
-  const known = new Set(languages.map((language) => language.toLowerCase()))
-  return (tag) => {
-    const parts = tag.toLowerCase().split('-')
-    return parts.some((_, at) => known.has(parts.slice(0, at + 1).join('-')))
-  }
 }

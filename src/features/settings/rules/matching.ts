@@ -1,5 +1,6 @@
 import { PLATFORM_NAMES } from '../../../lib/app-platforms.ts'
 import { sha256 } from '../../../lib/crypto.ts'
+import { isVariantOfAny } from '../../../lib/locale.ts'
 import { compareVersions } from '../../../lib/versions.ts'
 import type { Audience, Condition, Trait } from './conditions.ts'
 
@@ -113,12 +114,7 @@ function versionMatcher(
 
 /** `pt` matches all Portuguese, `pt-BR` only Brazilian. Only the user's first language counts. */
 function matchesLanguage([preferred]: string[], wanted: string[]): boolean {
-  return preferred !== undefined && wanted.some((language) => isVariantOf(preferred, language))
-}
-
-/** Whether `pt-BR` is `pt-br` or `pt`. */
-function isVariantOf(tag: string, language: string): boolean {
-  return `${tag.toLowerCase()}-`.startsWith(`${language.toLowerCase()}-`)
+  return preferred !== undefined && isVariantOfAny(wanted)(preferred)
 }
 
 /**
