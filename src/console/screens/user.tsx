@@ -23,7 +23,9 @@ const LIMITS: Record<string, string> = {
   'sign-in': 'Sign-in',
   'own-password': 'Password confirmation',
   'two-factor': 'Two-factor codes',
+  'two-factor-day': 'Two-factor codes in a day',
   'email-code': 'Sign-in codes',
+  'code-mail': 'E-mails with sign-in codes',
   mail: 'Requested e-mails',
 }
 const TABS: [path: string, name: string][] = [

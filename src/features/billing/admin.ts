@@ -90,8 +90,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
       '/events/:id',
       async ({ params }) => {
         const id = restoreDots(params.id)
-        const event = await billing.show(id)
-        if (!event) throw new AppError('not_found', `There is no event ${id}.`)
+        const found = await billing.show(id)
+        if (!found) throw new AppError('not_found', `There is no event ${id}.`)
+        // Whoever has a signed transaction can submit it as a purchase of their own.
+        const { signed: _signed, ...event } = found
         const { isRefund } = eventFacts(event.provider, Buffer.from(event.body))
         const access = await timeline.explainForEvent(event)
         const person = event.appUserId === null ? null : await findUser(event.appUserId)

@@ -158,7 +158,6 @@ export function createUsers(deps: UsersDeps) {
     db,
     accounts,
     accountSecurity,
-    addresses,
     oneTimeTokens,
     signIn,
     signUp,

@@ -2,13 +2,15 @@ import { describe, expect, test } from 'bun:test'
 import { CODE_PATH, EMAIL, otherCode, startEmailCodes } from '../../support/email-codes.ts'
 
 const MINUTE = 60_000
+const FORGOT_PATH = '/api/auth/password/v1/forgot'
 
 describe('floods are limited', () => {
-  test('four requests for one address in an hour', async () => {
+  test('four requests for one address in an hour, but not its password resets', async () => {
     await using it = await startEmailCodes()
     for (let at = 0; at < 3; at++) expect((await it.request()).status).toBe(200)
     expect((await it.request()).status).toBe(429)
     expect((await it.request('unknown@example.com')).status).toBe(200)
+    expect((await it.app.ask('POST', FORGOT_PATH, { json: { email: EMAIL } })).status).toBe(200)
     it.app.clock.advance(60 * MINUTE)
     expect((await it.request()).status).toBe(200)
   })
@@ -19,6 +21,14 @@ describe('floods are limited', () => {
       const { requestToken, code } = await it.code()
       expect((await it.verify(requestToken, code)).status).toBe(200)
     }
+  })
+
+  test('eleven requests for one address, at most three from each network', async () => {
+    await using it = await startEmailCodes()
+    const { emailCodes } = it.app.services.users
+    const requests = Array.from({ length: 11 }, (_, at) => `198.51.100.${Math.floor(at / 3)}`)
+    for (const ip of requests.slice(0, 10)) await emailCodes.request(EMAIL, 'en', ip)
+    expect(emailCodes.request(EMAIL, 'en', '192.0.2.1')).rejects.toThrow('Too many attempts')
   })
 
   test('requests from one network', async () => {
@@ -74,7 +84,7 @@ describe('a stranger learns nothing', () => {
     await it.request('unknown@example.com')
     const [tokens = 0, limits = 0] = before
     // The counter of the network exists already.
-    expect(await rows()).toEqual([tokens + 1, limits + 1])
+    expect(await rows()).toEqual([tokens + 1, limits + 2])
   })
 
   test('from the log', async () => {

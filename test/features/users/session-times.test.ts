@@ -29,6 +29,19 @@ test('the sweep deletes sessions after 365 days, even if they are in use', async
   expect(await db.read.$count(db.tables.sessions)).toBe(0)
 })
 
+test('a guest who uses the app every month keeps the session for years', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('POST', '/api/auth/guest/v1')
+  let { refreshToken } = json.response
+  for (let month = 0; month < 30; month++) {
+    app.clock.advance(30 * DAY)
+    await app.services.users.sessions.sweep(AbortSignal.timeout(5_000))
+    refreshToken = (await refresh(app, refreshToken)).json.response.refreshToken
+  }
+  app.clock.advance(60 * DAY)
+  expect((await refresh(app, refreshToken)).status).toBe(401)
+})
+
 test('an access token ends with its session after 365 days', async () => {
   await using app = await createTestApp()
   let session = await app.register()

@@ -91,6 +91,22 @@ test('67: five wrong codes end a challenge; ten in 15 minutes lock code entry', 
   expect((await submitCode(app, fourth, await codeOf(app, secret))).status).toBe(200)
 })
 
+test('67: twenty wrong codes in a day lock code entry until the next day', async () => {
+  await using app = await createTestApp()
+  const { secret } = await enable(app)
+  const statuses: number[] = []
+  for (let at = 0; at < 5; at++) {
+    const challenge = await challengeOf(app)
+    for (let guess = 0; guess < 5; guess++)
+      statuses.push((await submitCode(app, challenge, '000000')).status)
+    app.clock.advance(15 * 60_000)
+  }
+  expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
+  app.clock.advance(24 * 60 * 60_000)
+  const challenge = await challengeOf(app)
+  expect((await submitCode(app, challenge, await codeOf(app, secret))).status).toBe(200)
+})
+
 test('79: a recovery code works once, even in parallel, in any case and with dashes', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { recoveryCodes } = await enable(app)

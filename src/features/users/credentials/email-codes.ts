@@ -2,16 +2,13 @@ import { eq } from 'drizzle-orm'
 import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { plainCode } from '../../../lib/recovery-codes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { SignUp } from '../accounts/sign-up.ts'
-import {
-  type EmailAddresses,
-  requestedMailClaim,
-  requireMailbox,
-} from '../email/email-addresses.ts'
+import { networkMailClaim, requestedMailClaim, requireMailbox } from '../email/email-addresses.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
@@ -21,7 +18,6 @@ type EmailCodesDeps = {
   db: UsersDb
   accounts: Accounts
   accountSecurity: AccountSecurity
-  addresses: EmailAddresses
   oneTimeTokens: OneTimeTokens
   signIn: SignIn
   signUp: SignUp
@@ -37,13 +33,17 @@ type CodeAnswer = { requestToken: string; code: string }
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
 const PER_IP: WindowRule = { name: 'email-code-address', max: 100, seconds: 5 * 60 }
+/** For mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
+const MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-network', max: 3, seconds: 60 * 60 }
+/** For all mails to an address. */
+const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 * 60 }
 
 /**
  * Signs users in with a code of six digits, sent by e-mail. The device that asked holds a secret token, and the code
  * is derived from it: a code is stored only in the queued mail, and is useless on other devices.
  */
 export function createEmailCodes(deps: EmailCodesDeps) {
-  const { db, accounts, accountSecurity, addresses, oneTimeTokens, signIn, signUp } = deps
+  const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { outbox, limits, key, now } = deps
   const { users } = db.tables
   return { request, mailFor, signInWith, claimsOf, codeOf }
@@ -51,7 +51,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
   async function request(email: string, locale: string, ip: string) {
     requireMailbox(email)
-    await addresses.reserveMailLimit(email, ip)
+    await limits.reserve([...mailClaims(email, ip), networkMailClaim(ip)])
     const requestToken = await db.write(async (tx) => {
       const token = await oneTimeTokens.issueOpen(tx, 'email-code', email)
       const until = now().getTime() + LIFETIME_MS['email-code']
@@ -87,7 +87,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const result = await db.write(async (tx) => {
       const pending = await oneTimeTokens.find(tx, 'email-code', requestToken)
       if (!pending) return null
-      if (!equalInConstantTime(code, codeOf(requestToken))) {
+      if (!equalInConstantTime(plainCode(code), codeOf(requestToken))) {
         await oneTimeTokens.countFailure(tx, pending)
         return null
       }
@@ -96,7 +96,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       const user = await findOrCreateAccount(tx, email, defaults, bearerId)
       if (!user) return null
       await release(tx)
-      await addresses.releaseMailLimit(tx, email)
+      for (const claim of mailClaims(email, ip)) await limits.resetCounter(tx, claim)
       return signIn.finishSignIn(tx, user, device, bearerId)
     })
     if (result === null) throw wrongCode()
@@ -133,15 +133,26 @@ export function createEmailCodes(deps: EmailCodesDeps) {
 
   /** The rate limits for codes of an account. */
   function claimsOf({ emailKey }: Account): Claim[] {
-    return emailKey === null
-      ? []
-      : [{ rule: WRONG_PER_ADDRESS, key: emailKey }, requestedMailClaim(emailKey)]
+    if (emailKey === null) return []
+    const perAddress = [WRONG_PER_ADDRESS, MAILS_PER_ADDRESS].map((rule) => ({
+      rule,
+      key: emailKey,
+    }))
+    return [...perAddress, requestedMailClaim(emailKey)]
   }
 
   function codeOf(requestToken: string): string {
     const digest = Buffer.from(hmac(key, `email-code.${requestToken}`), 'base64url')
     return String(digest.readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
   }
+}
+
+function mailClaims(email: string, ip: string): Claim[] {
+  const key = emailKeyOf(email)
+  return [
+    { rule: MAILS_PER_NETWORK, key: `${key} ${ip}` },
+    { rule: MAILS_PER_ADDRESS, key },
+  ]
 }
 
 function wrongCode(): AppError {

@@ -79,10 +79,13 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return insert(tx, purpose, token, { userId, email, emailKey: null })
   }
 
-  /** Creates a token without an account. At most one per purpose is valid for an address. */
+  /**
+   * Creates a token without an account. Only the last invitation of an address is valid, but each code: a stranger
+   * must not be able to end the owner's.
+   */
   async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string) {
     const emailKey = emailKeyOf(email)
-    await revokeOpen(tx, purpose, emailKey)
+    if (purpose === 'invitation') await revokeOpen(tx, purpose, emailKey)
     const token = randomBytes(32).toString('base64url')
     return insert(tx, purpose, token, { userId: null, email, emailKey })
   }

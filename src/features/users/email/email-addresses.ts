@@ -53,8 +53,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     cancelChange,
     requestReset,
     sendReset,
-    reserveMailLimit,
-    releaseMailLimit,
     requireLink,
     findResetOwner,
     consumeResetToken,
@@ -207,18 +205,18 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 
   /** Counts a requested mail. Throws `rate_limited`. */
   async function reserveMailLimit(email: string, ip: string) {
-    await limits.reserve([requestedMailClaim(email), { rule: PER_IP, key: ip }])
-  }
-
-  /** Forgets the mails requested for an address, once its owner has used one of them. */
-  async function releaseMailLimit(tx: Tx, email: string) {
-    await limits.resetCounter(tx, requestedMailClaim(email))
+    await limits.reserve([requestedMailClaim(email), networkMailClaim(ip)])
   }
 }
 
 /** The limit for mails that were requested to an address. */
 export function requestedMailClaim(email: string): Claim {
   return { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) }
+}
+
+/** The limit for mails that were requested from a network. */
+export function networkMailClaim(ip: string): Claim {
+  return { rule: PER_IP, key: ip }
 }
 
 /** Throws `validation_failed` unless `email` is a plain address that mail can be sent to. */

@@ -32,7 +32,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'email-change-requested': {
     subject: 'Someone wants to change your e-mail address',
-    body: 'A request was made to change the address of your account to %s. If this was you, you do not need to do anything. If it was not, cancel the change within 24 hours and choose a new password: someone knows yours.',
+    body: 'A request was made to change the address of your account to %s. If this was you, you do not need to do anything. If it was not, cancel the change now and choose a new password: someone knows yours. The link works until the new address is confirmed, for at most 24 hours.',
     action: 'Cancel the change',
   },
   'reset-password': {
@@ -92,7 +92,7 @@ const GERMAN: Record<MailKind, Text> = {
   },
   'email-change-requested': {
     subject: 'Jemand möchte deine E-Mail-Adresse ändern',
-    body: 'Dein Konto soll die Adresse %s bekommen. Warst du es, musst du nichts tun. Warst du es nicht, brich die Änderung innerhalb von 24 Stunden ab und wähle ein neues Passwort: Jemand kennt deines.',
+    body: 'Dein Konto soll die Adresse %s bekommen. Warst du es, musst du nichts tun. Warst du es nicht, brich die Änderung sofort ab und wähle ein neues Passwort: Jemand kennt deines. Der Link gilt, bis die neue Adresse bestätigt ist, höchstens 24 Stunden.',
     action: 'Änderung abbrechen',
   },
   'reset-password': {

@@ -45,12 +45,13 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions(deps: SessionsDeps) {
   const { isLimited, db, tokens, endings, lastSeen, now, newId, onTokenReuse } = deps
   const { users, sessions, refreshTokens } = db.tables
-  const { id, lastSeenAt, platform, country } = users
+  const { id, lastSeenAt, platform, country, loginType } = users
   const familyOf = db.prepareWrite((tx) =>
     tx
       .select({
         session: sessions,
         generation: refreshTokens.generation,
+        loginType,
         seen: { id, lastSeenAt, platform, country },
       })
       .from(refreshTokens)
@@ -168,7 +169,7 @@ export function createSessions(deps: SessionsDeps) {
       const at = now()
       const found = await findFamily(tx, hash)
       if (!found) return { denial: { reason: 'unknown_token' } } as const
-      const { session, generation, seen } = found
+      const { session, generation, loginType, seen } = found
       const ids = { userId: session.userId, sessionId: session.id }
       const family = { ...ids, sealed: session.sealed }
       if (session.sealed && !sealed) throw sealingRequired()
@@ -197,12 +198,19 @@ export function createSessions(deps: SessionsDeps) {
         await markUsed(tx, { ...family, generation }, at)
         await addToken(tx, successor, session.id, generation + 1)
         await setGeneration(tx).execute({ sessionId: session.id, generation: generation + 1 })
+        if (loginType === 'guest') await prolong(tx, session.id, at)
         await lastSeen.record(tx, seen, device)
       }
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
     })
     if ('grant' in outcome) return outcome.grant
     throw notSignedIn(outcome.denial)
+  }
+
+  /** A guest cannot sign in again: an absolute end of the session would lose the account. */
+  async function prolong(tx: Tx, sessionId: string, at: Date) {
+    const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
+    await tx.update(sessions).set({ expiresAt }).where(eq(sessions.id, sessionId))
   }
 
   async function end(sessionId: string) {

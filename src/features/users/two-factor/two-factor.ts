@@ -28,6 +28,8 @@ export type TwoFactor = ReturnType<typeof createTwoFactor>
 /** How long a confirmation can be repeated after its reply was lost. */
 const CONFIRM_RETRY_MS = 5 * 60_000
 const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
+/** Keeps the chance of guessing a code near 2 % in a year for a thief who knows the password. */
+const CODES_PER_DAY: WindowRule = { name: 'two-factor-day', max: 20, seconds: 24 * 60 * 60 }
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
@@ -151,7 +153,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   /** The rate limits for a user's codes. */
   function claimsOf(userId: string): Claim[] {
-    return [{ rule: CODES_PER_ACCOUNT, key: userId }]
+    return [CODES_PER_ACCOUNT, CODES_PER_DAY].map((rule) => ({ rule, key: userId }))
   }
 
   /** Consumes a code. Throws if it is wrong. */
@@ -163,7 +165,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** Counts an attempt: 10 in 15 minutes per account. */
+  /** Counts an attempt: 10 in 15 minutes and 20 in a day per account. */
   function reserve(userId: string) {
     return limits.reserve(claimsOf(userId))
   }

@@ -4,6 +4,7 @@ import { providerEvent } from '../../../support/app-store/life.ts'
 import { createWorld, createWorldWithApi, deliver } from '../../../support/app-store/world.ts'
 import { DAY } from '../../../support/billing.ts'
 import { typeCommand } from '../../../support/commands.ts'
+import { signInOperator } from '../../../support/operator.ts'
 
 const URL = 'https://api.example.com'
 
@@ -180,6 +181,17 @@ test('events show prints what Apple has signed, until the user is deleted or it 
   app.clock.advance(2 * 24 * 3_600_000)
   await app.services.evidence.clearOld(AbortSignal.timeout(5_000))
   expect(await signedOf(kept)).toBeUndefined()
+})
+
+test('the console does not show what Apple has signed, which anyone could submit', async () => {
+  await using world = await createWorld()
+  const { app, store } = world
+  const { notification } = store.buy()
+  await deliver(app, notification)
+  const rita = await signInOperator(app, { name: 'rita', role: 'reader' })
+  const event = await rita.read(`events/${notification.claims.notificationUUID}`)
+  expect(event.eventId).toBe(notification.claims.notificationUUID)
+  expect(JSON.stringify(event)).not.toContain('eyJ')
 })
 
 test('purchases list leaves out a non-renewing subscription whose time has passed', async () => {
