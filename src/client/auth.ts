@@ -13,7 +13,6 @@ import {
   tokenLost,
 } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
-import type { AuthChangeReason } from './tabs.ts'
 import type { Session, UserProfile } from './users.ts'
 
 type AuthDeps = {
@@ -102,6 +101,7 @@ export function createAuth(deps: AuthDeps) {
       const kept = await session.read()
       if (kept === null) {
         const envelope = await call('post', '/api/auth/guest/v1', null, { deadline })
+        if ((await session.read()) !== null) throw alreadySignedIn()
         return keepSession<'/api/auth/guest/v1'>(envelope)
       }
       const { response } = await withToken((token) => call('get', PROFILE, token, { deadline }))
@@ -126,17 +126,13 @@ export function createAuth(deps: AuthDeps) {
     return result as ReplyOf<'post', P>
   }
 
-  /**
-   * Signs out on this device whatever the server replies, without waiting for a refresh in
-   * progress.
-   */
+  /** Signs out on this device at once, whatever the server replies. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
-    let signIns = session.countSignIns()
+    const kept = await session.read()
+    await session.forget('signed_out')
+    if (kept === null) return { message: SIGNED_OUT }
     try {
-      const envelope = await runCall(options, async (deadline) => {
-        const kept = await session.read()
-        signIns = session.countSignIns()
-        if (kept === null) return { code: 'ok', message: SIGNED_OUT }
+      const envelope = await runCall(options, (deadline) => {
         const sendRequest = (token: string) => call('post', LOGOUT, token, { deadline })
         return sendRequest(kept.accessToken).catch(async (error) => {
           if (!isTokenRefused(error)) throw error
@@ -145,25 +141,18 @@ export function createAuth(deps: AuthDeps) {
       })
       return dataOf<'post', typeof LOGOUT>(envelope)
     } catch (error) {
-      if (/^(aborted|storage_failed)$/.test((error as ApiError).code)) throw error
+      if ((error as ApiError).code === 'aborted') throw error
       return { message: SIGNED_OUT }
-    } finally {
-      await forgetUnlessReplaced(signIns, 'signed_out')
     }
-  }
-
-  /** Keeps the session of a sign-in that came after the first `signIns`. */
-  async function forgetUnlessReplaced(signIns: number, reason: AuthChangeReason) {
-    if (session.countSignIns() === signIns) await session.forget(reason)
   }
 
   /** If the reply was lost and the next attempt finds no account, the first attempt deleted it. */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
-    const owner = (await session.read())?.userId ?? null
-    const signIns = session.countSignIns()
+    const readOwner = async () => (await session.read())?.userId ?? null
+    const owner = await readOwner()
     try {
       const reply = await sendDeletion(options)
-      await forgetUnlessReplaced(signIns, 'account_deleted')
+      if ((await readOwner()) === owner) await session.forget('account_deleted')
       return reply
     } catch (error) {
       if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {

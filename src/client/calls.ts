@@ -11,7 +11,7 @@ type CallsDeps = {
 }
 
 /** A check for a required update must not wait for a refresh that fails. */
-const MAX_REFRESH_WAIT_MS = 1_000
+const MAX_REFRESH_WAIT_MS = 3_000
 
 export type Calls = ReturnType<typeof createCalls>
 
@@ -75,16 +75,13 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
    * only if it cannot be refreshed.
    */
   async function withToken<T>(sendRequest: (token: string) => Promise<T>): Promise<T> {
-    const { accessToken, userId } = await session.readFresh()
+    const kept = await session.readFresh()
     try {
-      return await sendRequest(accessToken)
+      return await sendRequest(kept.accessToken)
     } catch (error) {
       // An intermediary's refusal must not make the client send a request twice.
       if (!isTokenRefused(error)) throw error
-      const next = await session.renew(accessToken)
-      // Another user may have signed in since: the request was not theirs.
-      if (next.userId !== userId) throw error
-      return sendRequest(next.accessToken)
+      return sendRequest((await session.renew(kept)).accessToken)
     }
   }
 }

@@ -177,7 +177,7 @@ export function createClient(options: ClientOptions): Client {
     startAsGuest,
     refresh: (options?: CallOptions) =>
       runCall(options, async () => {
-        await session.renew((await session.read())?.accessToken ?? '')
+        await session.renew(await session.read())
       }),
     logout,
     listSessions: asUser('get', '/api/auth/sessions/v1'),

@@ -45,8 +45,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   const slot = createSlot(deps.storage, KEY)
   let refreshing: Promise<StoredSession> | null = null
   let ending = Promise.resolve()
-  let signIns = 0
-  return { keep, read, readFresh, renew, forget, countSignIns: () => signIns }
+  return { keep, read, readFresh, renew, forget }
 
   async function keep(
     { accessToken, refreshToken, expiresIn, user }: Session,
@@ -56,7 +55,6 @@ export function createSessionKeeper(deps: SessionDeps) {
     const isGuest = user.loginType === 'guest'
     const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
     await slot.write(JSON.stringify(kept))
-    if (reason === 'signed_in') signIns++
     onChange({ reason, expiresAt })
     return kept
   }
@@ -81,16 +79,22 @@ export function createSessionKeeper(deps: SessionDeps) {
   /** Returns a session whose access token is valid by our clock. Throws `unauthenticated` if no user is signed in. */
   async function readFresh(): Promise<StoredSession> {
     const kept = await read()
-    if (kept === null) throw notSignedIn()
-    return kept.expiresAt - EXPIRY_MARGIN_MS > now() ? kept : renew(kept.accessToken)
+    return kept && kept.expiresAt - EXPIRY_MARGIN_MS > now() ? kept : renew(kept)
   }
 
-  /** Returns a session with a different access token; concurrent callers share one refresh. */
-  function renew(staleToken: string): Promise<StoredSession> {
-    refreshing ??= exclusively(() => refresh(staleToken)).finally(() => {
+  /**
+   * Returns a session of the same user with a different access token; concurrent callers share one refresh. Throws
+   * `unauthenticated` if no user is signed in, or by now another one: what the caller sends is not theirs.
+   */
+  async function renew(kept: StoredSession | null): Promise<StoredSession> {
+    if (kept === null) throw notSignedIn()
+    const { accessToken, userId } = kept
+    refreshing ??= exclusively(() => refresh(accessToken)).finally(() => {
       refreshing = null
     })
-    return refreshing
+    const next = await refreshing
+    if (userId !== undefined && next.userId !== userId) throw notSignedIn()
+    return next
   }
 
   async function forget(reason: AuthChangeReason) {

@@ -15,6 +15,7 @@ const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 type Recipe = {
   store: { base?: object; version?: string; patch?: Record<string, unknown> | null }
   useClient: (client: Client) => void
+  useStore: (store: Recipe['store']) => void
   current: () => Record<string, unknown>
   change: (patch: object) => Promise<void>
   sync: () => Promise<void>
@@ -115,6 +116,24 @@ test('changes that the server refuses do not keep the device from reading', asyn
   expect(recipe.current()).toEqual({ theme: 'dark' })
 })
 
+test('a document that arrives after another user has signed in is not shown to that user', async () => {
+  await using setup = await createDevice()
+  const { recipe, client, hold, ofDevice } = setup
+  await client.patchData({ diary: 'of Ann' })
+  const ofAnn = recipe.store
+  const { reached, release } = hold('GET')
+  const reading = recipe.sync()
+  await reached
+  await ofDevice.logout()
+  await ofDevice.register({ ...LOGIN, email: 'bob@example.com' })
+  recipe.useStore({})
+  await recipe.change({ theme: 'dark' })
+  release()
+  await reading
+  expect([recipe.current(), ofAnn.base]).toEqual([{ theme: 'dark' }, { diary: 'of Ann' }])
+  expect((await ofDevice.readData()).data).toEqual({ theme: 'dark' })
+})
+
 /** A device with the recipe. `hold` keeps the reply to its next request with a method back until `release` is called. */
 async function createDevice() {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
@@ -140,7 +159,7 @@ async function createDevice() {
   await ofDevice.login(LOGIN)
   const recipe: Recipe = await import(`${join(folder, 'data.ts')}?${crypto.randomUUID()}`)
   recipe.useClient(ofDevice)
-  return { client, recipe, hold, [Symbol.asyncDispose]: dispose }
+  return { client, recipe, hold, ofDevice, [Symbol.asyncDispose]: dispose }
 
   function hold(method: string) {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -161,7 +180,7 @@ async function writeRecipe(folder: string) {
   const [data = '', mergePatch = ''] = blocks.map(([, code]) => code)
   expect([data.length > 500, mergePatch.length > 500]).toEqual([true, true])
   const setUp =
-    'export const store = {}\nlet api\nexport const useClient = (one) => { api = one }\n'
+    'export let store = {}\nexport const useStore = (one) => { store = one }\nlet api\nexport const useClient = (one) => { api = one }\n'
   const client = JSON.stringify(join(ROOT, 'src/client/client.ts'))
   await Bun.write(join(folder, 'data.ts'), setUp + data.replace("'homeport-client'", client))
   await Bun.write(join(folder, 'merge-patch.js'), mergePatch)

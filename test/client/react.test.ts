@@ -53,6 +53,34 @@ describe('useSession', () => {
   })
 })
 
+describe('a hook', () => {
+  test('does not show the former user once a provider is mounted again', async () => {
+    const { client, ann, bob, signIn } = openWorld()
+    await signIn(ann)
+    const first = await renderHook(useSession, { client })
+    await first.until(({ data }) => data?.user?.email === 'ann@example.com')
+    await first.unmount()
+    await signIn(bob)
+    const second = await renderHook(useSession, { client })
+    await second.until(({ data }) => data?.user?.email === 'bob@example.com')
+    expect(JSON.stringify(second.seen)).not.toContain('ann@')
+    expect(second.seen[0]).toMatchObject({ data: undefined, isLoading: true })
+    await second.unmount()
+  })
+
+  test('reads again after an outage', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    await signIn(ann)
+    const times = Number.POSITIVE_INFINITY
+    const undo = server.fail('readSubscription', { code: 'unavailable', times })
+    const hook = await renderHook(useSubscription, { client, live: false })
+    await hook.until(({ error }) => error !== null)
+    undo()
+    await hook.until(({ error, data }) => error === null && data !== undefined)
+    await hook.unmount()
+  })
+})
+
 describe('useSubscription', () => {
   test('shows a purchase and its end as they happen', async () => {
     const { client, server, ann, signIn } = openWorld()

@@ -53,6 +53,9 @@ const KINDS: Record<string, (keyof Store)[]> = {
   settings: ['settings'],
 }
 
+const RETRY_MS = 2_000
+const MAX_RETRY_MS = 60_000
+
 const stores = new WeakMap<Client, Store>()
 
 /** The store of a client: all components share it. */
@@ -76,10 +79,11 @@ function createStore(client: Client): Store {
     usage: createResource(() => ifSignedIn(() => client.readUsage())),
     settings: createResource(() => client.readAppSettings()),
   }
+  let followers = 0
   return { ...resources, followSession, followChanges }
 
   function followSession() {
-    return client.onAuthChange(({ reason, isSignedIn }: AuthChange) => {
+    const stop = client.onAuthChange(({ reason, isSignedIn }: AuthChange) => {
       if (reason === 'refreshed') return
       // The next user must not see the values of the last one. The settings hold nothing private.
       resources.session.reset({ isSignedIn, user: null })
@@ -87,6 +91,18 @@ function createStore(client: Client): Store {
         resource.reset(isSignedIn ? undefined : null)
       resources.settings.reset(resources.settings.getSnapshot().data)
     })
+    followers++
+    return () => {
+      stop()
+      followers--
+      void Promise.resolve().then(forgetIfUnfollowed)
+    }
+  }
+
+  /** The session may change unnoticed until a provider is mounted again. React's strict mode mounts it twice. */
+  function forgetIfUnfollowed() {
+    if (followers > 0) return
+    for (const name of ['session', 'subscription', 'usage'] as const) resources[name].reset()
   }
 
   function followChanges() {
@@ -108,6 +124,8 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   let isOutdated = false
   /** Increases when the session changes: replies to earlier reads are not shown. */
   let era = 0
+  let failures = 0
+  let retry: ReturnType<typeof setTimeout> | undefined
   return {
     subscribe,
     getSnapshot: () => snapshot,
@@ -119,7 +137,10 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   function subscribe(listener: () => void): () => void {
     listeners.add(listener)
     if (listeners.size === 1) void load()
-    return () => void listeners.delete(listener)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) clearTimeout(retry)
+    }
   }
 
   /** The next component that needs the value reads it anyway. */
@@ -128,7 +149,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   }
 
   /** Replaces the value by what is known without reading. */
-  function reset(data: T | undefined) {
+  function reset(data?: T) {
     era++
     running = null
     show({ data, error: null, isLoading: true })
@@ -143,6 +164,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   /** Shared by all callers. */
   function load(): Promise<void> {
     if (running) return running
+    clearTimeout(retry)
     const run = readAll(era).finally(() => {
       if (running === run) running = null
     })
@@ -167,10 +189,21 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     show({ isLoading: true })
     try {
       const data = await read((edit) => showIfCurrent({ data: edit(snapshot.data) }))
+      failures = 0
       showIfCurrent({ data, error: null, isLoading: isOutdated })
     } catch (error) {
       showIfCurrent({ error: error as ApiError, isLoading: isOutdated })
+      const { status, code } = error as ApiError
+      const mayRecover =
+        status === 429 || status >= 500 || /^(network_error|timeout|reply_)/.test(code)
+      if (mayRecover && listeners.size > 0 && era === startedIn) retryLater()
     }
+  }
+
+  /** A change that was reported during an outage must not be lost. */
+  function retryLater() {
+    clearTimeout(retry)
+    retry = setTimeout(load, Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS))
   }
 
   function show(changes: Partial<Loaded<T>>) {

@@ -23,7 +23,7 @@ type Token = {
 }
 
 const MAX_FAILURES = 5
-const SEVERAL_ALLOWED: Purpose[] = ['two-factor', 'cancel-email-change']
+const SEVERAL_ALLOWED: Purpose[] = ['two-factor', 'cancel-email-change', 'email-code']
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 

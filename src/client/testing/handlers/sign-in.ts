@@ -205,7 +205,7 @@ export function createSignIn(deps: SignInDeps) {
     request: FakeRequest,
   ): SignInResult {
     const pending = tokens.find('email-code', requestToken)
-    if (pending?.code !== code) {
+    if (pending?.code !== code.replace(/[\s-]/g, '')) {
       tokens.countFailure(requestToken)
       throw failure(
         'invalid_credentials',
