@@ -63,6 +63,7 @@ export const SECRET_NAMES = Object.keys(FILES) as SecretName[]
  * database with `schemaVersion` migrations always has it.
  */
 export async function checkSecrets(folder: string, schemaVersion: number) {
+  await requireReadable(folder)
   const damaged: string[] = []
   const exposed: string[] = []
   if (await isExposed(folder, 0o022)) exposed.push('the folder itself')
@@ -87,8 +88,23 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
   }
 }
 
-/** Removes damaged secrets. Returns what stops working once they and the missing ones are replaced. */
+/** Throws for secrets that this user cannot read: they may be intact, and must not be replaced. */
+async function requireReadable(folder: string) {
+  for (const name of SECRET_NAMES) {
+    const code = await readFile(join(folder, name)).then(
+      () => 'ENOENT',
+      (error) => String(error.code),
+    )
+    if (code === 'ENOENT') continue
+    const advice =
+      code === 'EACCES' ? 'give the folder to the user that runs homeport' : 'check its disk'
+    throw new ConfigError(`${join(folder, name)} cannot be read (${code}): ${advice}.`)
+  }
+}
+
+/** Removes damaged secrets, but none that cannot be read. Returns what stops working once they and the missing ones are replaced. */
 export async function discardDamagedSecrets(folder: string, schemaVersion: number) {
+  await requireReadable(folder)
   const lost: { name: SecretName; breaks: string }[] = []
   for (const name of SECRET_NAMES) {
     if ((await describeFault(folder, name, schemaVersion)) === null) continue
@@ -137,16 +153,8 @@ async function symmetricKey({ readOrCreate }: StoredText): Promise<Buffer> {
 /** Describes what is wrong with a secret without revealing it; null when it is valid. */
 async function describeFault(folder: string, name: SecretName, schemaVersion: number) {
   const { since, isValid }: SecretFile = FILES[name]
-  let content: string
-  try {
-    content = await readFile(join(folder, name), 'utf8')
-  } catch (error) {
-    const { code } = error as { code?: string }
-    if (code === 'EACCES')
-      return 'belongs to another user (chown it to the user that runs homeport)'
-    if (code !== 'ENOENT') return `cannot be read (${code})`
-    return schemaVersion >= since ? 'is missing' : null
-  }
+  if (!existsSync(join(folder, name))) return schemaVersion >= since ? 'is missing' : null
+  const content = await readFile(join(folder, name), 'utf8')
   if (content.trim() === '') return 'is empty'
   return (await isValid(content).catch(() => false)) ? null : 'is damaged'
 }

@@ -65,6 +65,11 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   if (fault.kind === 'read_only') {
     return new CommandError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
+  if (fault.kind === 'busy') {
+    return new CommandError(
+      `Another program has locked the database in ${dataDir}: end it ("fuser ${databasePath({ dataDir })}" finds it) and start again.`,
+    )
+  }
   if (fault.kind === 'full' || (await isFull(dataDir))) {
     const { state, advice } = await describeFullDisk(dataDir)
     return new CommandError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)

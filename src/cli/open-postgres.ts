@@ -45,11 +45,7 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
     schema,
   })
   try {
-    if (await db.isCopyUnfinished()) {
-      throw new CommandError(
-        `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
-      )
-    }
+    await refuseUnfinishedCopy(db)
     const secrets = await loadSecrets(secretStore)
     return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
   } catch (error) {
@@ -90,6 +86,17 @@ export async function connectPostgres(
     await Promise.allSettled([pools.reads.close(), pools.changes.close()])
     throw asCommandError(error, url, setting)
   }
+}
+
+/** Throws if only a part of the data has been copied into the database. */
+export async function refuseUnfinishedCopy(db: {
+  place: string
+  isCopyUnfinished: () => Promise<boolean>
+}) {
+  if (!(await db.isCopyUnfinished())) return
+  throw new CommandError(
+    `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
+  )
 }
 
 function refuseMoved(place: string, target: string | null) {

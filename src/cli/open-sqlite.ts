@@ -104,8 +104,8 @@ export function unfinishedCopyFolder(dataDir: string): string {
   return join(dataDir, 'copy.tmp')
 }
 
-export function databasePath(config: Config): string {
-  return join(config.dataDir, 'homeport.db')
+export function databasePath({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'homeport.db')
 }
 
 /** The number of applied migrations (0 without a database), and the tags of all known ones. */

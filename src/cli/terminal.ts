@@ -1,4 +1,5 @@
-import { UsageError } from '../lib/command.ts'
+import { writeSync } from 'node:fs'
+import { CommandError, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 
 /** Asks for confirmation on a terminal; a script must pass `--yes`. */
@@ -27,5 +28,24 @@ export function createProgress(stream = process.stderr) {
 
   function end() {
     if (stream.isTTY) stream.write('\r\x1b[K')
+  }
+}
+
+/** Writes a line to the standard output. Throws if it cannot be written; a reader that has gone away wants no more of it. */
+export function writeOutput(line: string) {
+  const bytes = Buffer.from(`${line}\n`)
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(process.stdout.fd, bytes, written)
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code === 'EPIPE') return
+      // The reader of a pipe is slow.
+      if (code === 'EAGAIN') Bun.sleepSync(5)
+      else
+        throw new CommandError(
+          `The output cannot be written (${code}). What the command changes has been changed.`,
+        )
+    }
   }
 }

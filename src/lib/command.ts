@@ -97,9 +97,13 @@ export async function readJsonFile(path: string | undefined): Promise<unknown> {
   const file = path === '-' ? Bun.stdin : Bun.file(path)
   let text: string
   try {
-    text = await file.text()
-  } catch {
-    throw new UsageError(`${path} cannot be read.`)
+    text = new TextDecoder('utf-8', { fatal: true }).decode(await file.bytes())
+  } catch (error) {
+    throw new UsageError(
+      error instanceof TypeError
+        ? `${path} is not UTF-8: save it in that encoding.`
+        : `${path} cannot be read.`,
+    )
   }
   try {
     return JSON.parse(text)

@@ -179,3 +179,18 @@ async function checkSyntax(shell: string, script: string): Promise<string> {
   const child = Bun.spawn([shell, '-n'], { stdin: new Blob([script]), stderr: 'pipe' })
   return child.stderr.text()
 }
+
+test('a command whose output cannot be written fails, and one whose reader has gone away does not', async () => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'])
+  const to = (target: string) =>
+    Bun.$`sh -c ${`./homeport openapi ${target}`}`.cwd(homeport.folder).quiet().nothrow()
+  const full = await to('> /dev/full')
+  expect([full.exitCode, full.stderr.toString()]).toEqual([
+    1,
+    expect.stringContaining('The output cannot be written (ENOSPC)'),
+  ])
+  const head = await to('| head -c 10')
+  expect([head.exitCode, head.stderr.toString()]).toEqual([0, ''])
+  expect(JSON.parse((await to('| cat')).stdout.toString()).openapi).toBeString()
+})

@@ -94,6 +94,9 @@ onPostgres(
       1,
       expect.stringMatching(/is unfinished: run .* again, or remove .*moved-to.txt to cancel/),
     ])
+    const backup = ['backup', '--out', 'part.tar', '--unencrypted']
+    const part = await homeport.run(backup, { DATABASE_URL: usedUrl })
+    expect([part.exitCode, part.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
     const overwritten = await homeport.run(['db', 'copy', '--from', usedUrl], ON_DISK)
     expect(overwritten.stderr).toContain('already has data')
     await rm(join(homeport.folder, 'data', 'moved-to.txt'))

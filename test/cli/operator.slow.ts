@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -237,4 +238,46 @@ test('everything in the data directory is readable only by its owner', async () 
     expect([name, (mode & 0o077).toString(8)]).toEqual([name, '0'])
   }
   await server.stop()
+}, 30_000)
+
+onSqlite('PostgreSQL has no such lock')(
+  'another program that has locked the database is named, and no restore advised',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    using client = new Database(join(homeport.folder, 'data', 'homeport.db'))
+    client.run('PRAGMA locking_mode = EXCLUSIVE')
+    client.run('BEGIN EXCLUSIVE')
+    const { exitCode, stderr } = await homeport.run(['user', 'list'])
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Another program has locked')])
+    expect(stderr).not.toContain('backup')
+  },
+  30_000,
+)
+
+onSqlite('the data is on PostgreSQL already')(
+  'data that was moved to a database server is neither backed up nor restored over',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const backup = ['backup', '--out', 'before.tar', '--unencrypted']
+    expect((await homeport.run(backup)).exitCode).toBe(0)
+    await Bun.write(join(homeport.folder, 'data', 'moved-to.txt'), 'db.example.com\n')
+    for (const args of [backup, ['restore', 'before.tar', '--trust', '--yes']]) {
+      const { exitCode, stderr } = await homeport.run([...args, '--yes'])
+      expect([exitCode, stderr]).toEqual([
+        1,
+        expect.stringContaining('was moved to db.example.com'),
+      ])
+    }
+  },
+  30_000,
+)
+
+test('a JSON file in another encoding is refused', async () => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'])
+  await Bun.write(join(homeport.folder, 'faqs.json'), Buffer.from('["Gr\u00fc\u00dfe"]', 'latin1'))
+  const { exitCode, stderr } = await homeport.run(['faqs', 'import', 'faqs.json'])
+  expect([exitCode, stderr]).toEqual([2, 'faqs.json is not UTF-8: save it in that encoding.\n'])
 }, 30_000)

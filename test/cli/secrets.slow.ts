@@ -1,5 +1,5 @@
 import { beforeAll, expect } from 'bun:test'
-import { chmod, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkSecrets } from '../../src/secrets.ts'
 import { onSqlite } from '../support/databases.ts'
@@ -89,6 +89,24 @@ onSqlite('PostgreSQL has no secret files')(
     for (const name of NAMES) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
     const again = await homeport.start()
     expect(await again.stop()).toBe(0)
+  },
+  60_000,
+)
+
+onSqlite('PostgreSQL has no secret files')(
+  'a secret that cannot be read is never replaced: it may be intact',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const path = join(homeport.folder, 'data', 'secrets', 'seal.key')
+    await rm(path)
+    await mkdir(path)
+    for (const args of [['init', '--new-secrets'], ['serve']]) {
+      const { exitCode, stderr } = await homeport.run(args)
+      expect([exitCode, stderr]).toEqual([78, expect.stringContaining('cannot be read (EISDIR)')])
+      expect(stderr).not.toContain('--new-secrets')
+    }
+    expect((await stat(path)).isDirectory()).toBe(true)
   },
   60_000,
 )

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { ApiError, type AuthChange, type Session, type Storage } from '../../src/client/client.ts'
+import { ApiError, type AuthChange, type Storage } from '../../src/client/client.ts'
 import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
-import { clientOf, failureOf, networkTo, plainReply } from '../support/network.ts'
+import { clientOf, networkTo, plainReply } from '../support/network.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
@@ -27,70 +27,6 @@ function withoutToken(request: Request): Request {
 }
 
 describe.each(BACKENDS)('$name:', ({ open }) => {
-  describe('while a reply is on its way', () => {
-    /** Holds back the replies to requests for a path until `release`, or loses them at `lose`. */
-    function hold(network: ReturnType<typeof clientOf>['network'], path: string) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const isHeld = (request: Request) => new URL(request.url).pathname.includes(path)
-      network.interceptor = {
-        reply: (reply, request) => (isHeld(request) ? promise.then(() => reply) : reply),
-      }
-      return { release: resolve, lose: () => reject(new Error('connection reset')) }
-    }
-
-    test('a call that waits for a refresh is not sent as the next user', async () => {
-      await using app = await open()
-      const { client, network } = clientOf(app, PLAIN)
-      await client.register(LOGIN)
-      await client.register({ ...LOGIN, email: 'bob@example.com' })
-      await client.login(LOGIN)
-      app.clock.advance(20 * MINUTE)
-      const held = hold(network, '/refresh/')
-      const deletion = failureOf(client.deleteProfile())
-      const change = failureOf(client.patchData({ diary: 'of Ann' }))
-      await Bun.sleep(10)
-      const leaving = client.logout()
-      await Bun.sleep(10)
-      await client.login({ ...LOGIN, email: 'bob@example.com' })
-      held.lose()
-      await leaving
-      expect([(await deletion).code, (await change).code]).toEqual([
-        'unauthenticated',
-        'unauthenticated',
-      ])
-      expect((await client.readData()).data).toEqual({})
-      expect(await app.countUsers()).toBe(2)
-    })
-
-    test('a guest does not replace the user who signs in', async () => {
-      await using app = await open()
-      const { client, network } = clientOf(app, PLAIN)
-      await client.register(LOGIN)
-      await client.logout()
-      const held = hold(network, '/guest/')
-      const guest = failureOf(client.startAsGuest())
-      await Bun.sleep(10)
-      const { user } = (await client.login(LOGIN)) as Session
-      held.release()
-      expect((await guest).code).toBe('conflict')
-      expect((await client.readProfile())._id).toBe(user._id)
-    })
-
-    test('a sign-out has taken effect on the device', async () => {
-      await using app = await open()
-      const { client, network } = clientOf(app, PLAIN)
-      await client.register(LOGIN)
-      const held = hold(network, '/logout/')
-      const leaving = client.logout()
-      await Bun.sleep(10)
-      expect(await client.isSignedIn()).toBe(false)
-      await client.login(LOGIN)
-      held.release()
-      await leaving
-      expect(await client.isSignedIn()).toBe(true)
-    })
-  })
-
   describe('a refused session', () => {
     test('is refreshed once, and kept if the refresh succeeds', async () => {
       await using app = await open()

@@ -9,6 +9,7 @@ import { askServer } from '../command-socket.ts'
 import { asCommandError, lockData, requireData, takeBackupLock } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { ensureInstallationKey, installationKeys } from '../installation-keys.ts'
+import { movedTo, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress } from '../terminal.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
@@ -53,6 +54,8 @@ export const backup: LocalCommand = {
     const config = await effectiveConfig(loadConfig())
     const keepCount = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
+    const isLeft = config.databaseUrl === null && (await movedTo(config))?.isUnfinished === false
+    if (isLeft) await refuseMoved(config)
     // Only this user may read our files.
     process.umask(0o077)
     using lock = await lockBackups(config)

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { existsSync, lstatSync, statSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CommandError } from '../../lib/command.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 import { takeBackupLock } from '../data-directory.ts'
@@ -16,6 +17,17 @@ const ASIDE = 'aside.txt'
 /** Where an archive is extracted before `commitRestore`. */
 export function restoreFolder(dataDir: string): string {
   return join(dataDir, 'restore.tmp')
+}
+
+/** Throws if a restore could not rename a part of the data: it would stop halfway. */
+export function requireReplaceable(dataDir: string) {
+  const mounted = PARTS.map((part) => join(dataDir, part)).find(
+    (path) => existsSync(path) && lstatSync(path).dev !== statSync(dataDir).dev,
+  )
+  if (mounted === undefined) return
+  throw new CommandError(
+    `${mounted} is on another disk than ${dataDir}, so that it cannot be replaced: unmount it, restore, and then move what was restored to that disk.`,
+  )
 }
 
 /**
@@ -61,6 +73,8 @@ export async function finishRestore(dataDir: string) {
   }
   for (const folder of [aside, restored, dataDir]) await syncPath(folder)
   await rm(restored, { recursive: true, force: true })
+  // Nothing was replaced.
+  await rmdir(aside).catch(() => {})
 }
 
 /** Removes the leftovers of an interrupted backup, but not the files of a running one. */

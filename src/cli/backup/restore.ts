@@ -10,11 +10,11 @@ import { readMigrations } from '../../platform/db/migrations.ts'
 import type { LocalCommand } from '../command.ts'
 import { lockData } from '../data-directory.ts'
 import { installationKeys } from '../installation-keys.ts'
-import { databasePath } from '../open-sqlite.ts'
+import { databasePath, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress } from '../terminal.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
-import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
+import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
 
 type Outcome = ReadResult & {
@@ -22,6 +22,7 @@ type Outcome = ReadResult & {
   seconds: number
   isRestored: boolean
   aside: string | null
+  dataDir: string
 }
 
 /** What `restore --verify` reports about who wrote the backup. */
@@ -55,7 +56,13 @@ export const restore: LocalCommand = {
     const done = verify
       ? await verifyBackup(config, path)
       : await replaceData(config, path, found.size, trust === true, yes === true)
-    const outcome = { ...done, path, seconds: Math.round(performance.now() - started) / 1000 }
+    const { dataDir } = config
+    const outcome = {
+      ...done,
+      dataDir,
+      path,
+      seconds: Math.round(performance.now() - started) / 1000,
+    }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
   },
@@ -83,7 +90,9 @@ async function replaceData(
 ) {
   const { dataDir } = config
   using _lock = await lockData(config)
+  if (config.databaseUrl === null) await refuseMoved(config)
   await finishRestore(dataDir)
+  requireReplaceable(dataDir)
   if ((await freeSpace(dataDir)).bytes < size) {
     throw new CommandError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
   }
@@ -99,7 +108,7 @@ async function replaceData(
     return { ...done, isRestored: true, aside: null }
   }
   const aside = await commitRestore(dataDir, new Date())
-  return { ...done, isRestored: true, aside: hasData ? aside : null }
+  return { ...done, isRestored: true, aside: existsSync(aside) ? aside : null }
 }
 
 async function scatter(config: Config, folder: string) {
@@ -128,10 +137,12 @@ async function readWithProgress(
 }
 
 function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
-  const { seconds, isRestored, aside, proof } = rest
+  const { seconds, isRestored, aside, dataDir, proof } = rest
   const details = `from ${createdAt}, written by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
   if (!isRestored) return `${path} is a valid backup ${details}. ${PROOFS[proof ?? 'none']}`
   const kept =
     aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]
-  return [`Restored the backup ${details}.`, ...kept, 'Start the server now.'].join('\n')
+  return [`Restored to ${dataDir} the backup ${details}.`, ...kept, 'Start the server now.'].join(
+    '\n',
+  )
 }

@@ -18,7 +18,7 @@ import {
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { buildTables, type Tables } from '../../server/features.ts'
 import { refuseSchema, type SchemaChange } from '../engine.ts'
-import { connectPostgres, type UrlSetting } from '../open-postgres.ts'
+import { connectPostgres, refuseUnfinishedCopy, type UrlSetting } from '../open-postgres.ts'
 import { CopyMismatch, countAll } from './copy-tables.ts'
 
 /** The source or target database of a copy, with its secrets. */
@@ -70,6 +70,7 @@ export async function openPostgresSource(
     readOnly: true,
   })
   try {
+    await refuseUnfinishedCopy(db)
     // Detect a wrong SECRET_KEY before changes are refused.
     for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => refuseMissing(name))
     if (newPlace !== null) await refuseChanges(pools.changes, newPlace)

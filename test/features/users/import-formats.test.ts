@@ -211,6 +211,7 @@ test('bad lines do not stop the rest', async () => {
     `{"email":"c@example.com","name":"${'x'.repeat(2 ** 20)}"}`,
     { email: 'd@example.com', passwordhash: 'x' },
     { email: 'e@example.com', createdAt: 'yesterday' },
+    { email: 's@example.com', createdAt: 1_714_555_800 },
     { email: 'f@example.com', name: 'a\0b' },
     { email: ['g@example.com'] },
     { email: 'h@example.com', identities: [{ provider: 'github', subject: '1' }] },
@@ -220,9 +221,9 @@ test('bad lines do not stop the rest', async () => {
     { name: 'no address' },
     { email: 'z@example.com' },
   ])
-  expect(outcome).toMatchObject({ imported: 2, refused: 12 })
+  expect(outcome).toMatchObject({ imported: 2, refused: 13 })
   const refused = (await imports.readLines('users.jsonl.refused.jsonl')) ?? []
-  expect(refused.map(({ line }) => line)).toEqual([2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14])
+  expect(refused.map(({ line }) => line)).toEqual([2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])
   expect(new Set(refused.map(({ reason }) => reason)).size).toBe(12)
 })
 

@@ -56,6 +56,8 @@ const MAX_IDENTITIES = 8
 /** Profile values that a user may change later. */
 const DEFAULTS = { locale: 'en', timezone: 'utc', currency: 'usd' }
 const DAY_MS = 86_400_000
+/** Earlier times are seconds that were taken for milliseconds. */
+const MIN_CREATED_AT = Date.UTC(2000)
 
 /** Validates a draft. `source` names the system that the former id is from. Throws `Refusal`. */
 export function toUserRecord(draft: Draft, source: string, line: number): UserRecord {
@@ -156,7 +158,8 @@ function profileValue(
 function readTime(value: unknown): number | null {
   if (value === undefined || value === null || value === '') return null
   const ms = /^\d+$/.test(String(value)) ? Number(value) : parseTime(String(value))
-  if (!(ms >= 0 && ms < Date.now() + DAY_MS)) throw new Refusal('has an invalid creation date')
+  if (!(ms >= MIN_CREATED_AT && ms < Date.now() + DAY_MS))
+    throw new Refusal('has an invalid creation date')
   return ms
 }
 

@@ -61,7 +61,9 @@ export async function reasonNotToOpen(
       return `${path} was written by a newer version of Homeport: start that version, or restore a backup`
     }
   } catch (error) {
-    return `${path} cannot be read (${sqliteCode(error) ?? error}): restore it from a backup`
+    const code = sqliteCode(error) ?? ''
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(code)) throw error
+    return `${path} is damaged (${code}): restore it from a backup`
   }
   return null
 }

@@ -26,9 +26,10 @@ export function asStorageError(error: unknown): AppError | null {
 /** Why a database file or its directory could not be opened or written; null for other errors. */
 export function classifyOpenError(
   error: unknown,
-): { kind: 'full' | 'read_only' | 'io'; code: string } | null {
+): { kind: 'full' | 'read_only' | 'busy' | 'io'; code: string } | null {
   const code = sqliteCode(error) ?? String((error as { code?: unknown }).code)
   if (/^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/.test(code)) return { kind: 'full', code }
   if (/^(EROFS|SQLITE_READONLY)/.test(code)) return { kind: 'read_only', code }
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return { kind: 'busy', code }
   return /^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|PERM|AUTH)\w*)$/.test(code) ? { kind: 'io', code } : null
 }

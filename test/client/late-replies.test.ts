@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'bun:test'
+import type { Session } from '../../src/client/client.ts'
+import { PASSWORD } from '../support/app.ts'
+import { BACKENDS } from '../support/backends.ts'
+import { clientOf, failureOf } from '../support/network.ts'
+
+const LOGIN = { email: 'ann@example.com', password: PASSWORD }
+const PLAIN = { env: 'test' }
+const MINUTE = 60_000
+
+describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
+  /** Holds back the replies to requests for a path until `release`, or loses them at `lose`. */
+  function hold(network: ReturnType<typeof clientOf>['network'], path: string) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const isHeld = (request: Request) => new URL(request.url).pathname.includes(path)
+    network.interceptor = {
+      reply: (reply, request) => (isHeld(request) ? promise.then(() => reply) : reply),
+    }
+    return { release: resolve, lose: () => reject(new Error('connection reset')) }
+  }
+
+  test('a call that waits for a refresh is not sent as the next user', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    await client.register({ ...LOGIN, email: 'bob@example.com' })
+    await client.login(LOGIN)
+    app.clock.advance(20 * MINUTE)
+    const held = hold(network, '/refresh/')
+    const deletion = failureOf(client.deleteProfile())
+    const change = failureOf(client.patchData({ diary: 'of Ann' }))
+    await Bun.sleep(10)
+    const leaving = client.logout()
+    await Bun.sleep(10)
+    await client.login({ ...LOGIN, email: 'bob@example.com' })
+    held.lose()
+    await leaving
+    expect([(await deletion).code, (await change).code]).toEqual([
+      'unauthenticated',
+      'unauthenticated',
+    ])
+    expect((await client.readData()).data).toEqual({})
+    expect(await app.countUsers()).toBe(2)
+  })
+
+  test('a guest does not replace the user who signs in', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    await client.logout()
+    const held = hold(network, '/guest/')
+    const guest = failureOf(client.startAsGuest())
+    await Bun.sleep(10)
+    const { user } = (await client.login(LOGIN)) as Session
+    held.release()
+    expect((await guest).code).toBe('conflict')
+    expect((await client.readProfile())._id).toBe(user._id)
+  })
+
+  test('a sign-out has taken effect on the device', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    const held = hold(network, '/logout/')
+    const leaving = client.logout()
+    await Bun.sleep(10)
+    expect(await client.isSignedIn()).toBe(false)
+    await client.login(LOGIN)
+    held.release()
+    await leaving
+    expect(await client.isSignedIn()).toBe(true)
+  })
+})
