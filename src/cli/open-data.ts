@@ -75,7 +75,7 @@ async function openLocked(
   const engine =
     databaseUrl === null
       ? await openSqlite(config, log, newSecrets, schema)
-      : await openPostgres(config, schema)
+      : await openPostgres(config, log, schema)
   opening.use(engine)
   const { db, migrated, replaced } = engine
   const nativeDir = config.nativeDir ?? join(dataDir, 'native')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
+import type { Log } from '../lib/log.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
 import { isConnectionLost, isRefusedCertificate, sqlState } from '../platform/db/postgres/errors.ts'
@@ -35,14 +36,22 @@ type ConnectOptions = {
   setting?: UrlSetting
   /** Only read, which is allowed even after the data was moved elsewhere. */
   readOnly?: boolean
+  /** Called once if the migration must wait for other transactions. */
+  onWait?: () => void
 }
 
 /** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
-export async function openPostgres(config: Config, schema: SchemaChange): Promise<Engine> {
+export async function openPostgres(
+  config: Config,
+  log: Log,
+  schema: SchemaChange,
+): Promise<Engine> {
   const url = config.databaseUrl ?? ''
   const { db, migrated, secretStore, close } = await connectPostgres(url, config, {
     connections: config.databasePool,
     schema,
+    onWait: () =>
+      log.warn('the migration waits for a long transaction in the database, such as a backup'),
   })
   try {
     await refuseUnfinishedCopy(db)
@@ -58,18 +67,15 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
  * Connects to the database at `url`, updates its schema if allowed, and gives access to its secrets. Throws
  * `CommandError` when that fails.
  */
-export async function connectPostgres(
-  url: string,
-  { secretKey }: Config,
-  { connections, schema, deadline, setting = 'DATABASE_URL', readOnly = false }: ConnectOptions,
-) {
+export async function connectPostgres(url: string, { secretKey }: Config, options: ConnectOptions) {
+  const { connections, schema, deadline, onWait } = options
+  const { setting = 'DATABASE_URL', readOnly = false } = options
   const pools = openPools(url, connections, deadline)
   try {
     if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
-    const migrated = await migrate(pools.changes, migrations, (applied) =>
-      refuseSchema(schema, applied, migrations.length),
-    )
+    const permit = (applied: number) => refuseSchema(schema, applied, migrations.length)
+    const migrated = await migrate(pools.changes, migrations, permit, onWait)
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
     const sealKey = createHash('sha256')
       .update(secretKey ?? '')

@@ -24,7 +24,7 @@ const MIN_JUMP_MS = 2 * 60 * 1000
  * that a jump skipped. After a jump of more than half an hour, jobs that delete by age wait until
  * the clock has kept the new time for an hour: a wrong year would delete everything, and a wrong hour
  * files that are being stored. The same applies if the process starts more than a day after
- * `lastKnown`. `jump` is in ms; 0 for none. Jobs that repair what a clock that was ahead has left behind run once it is
+ * `lastKnown`. `jump` is in ms; 0 for none. `wall` is the time of the call. Jobs that repair what a clock that was ahead has left behind run once it is
  * set back, which may have happened before the process started.
  */
 export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
@@ -36,7 +36,7 @@ export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let isSetBack = clocks.wasAhead ?? false
   return { take, isClockInDoubt: () => clocks.steady() < inDoubtUntil }
 
-  function take(): { due: T[]; jump: number } {
+  function take(): { due: T[]; jump: number; wall: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]
     const jump = wall - wallBefore - (steady - steadyBefore)
     if (jump > MAX_TRUSTED_JUMP_MS) inDoubtUntil = steady + TRUST_DELAY_MS
@@ -52,11 +52,11 @@ export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
     steadyBefore = steady
     if (steady < inDoubtUntil) {
       for (const job of due) if (job.deletesByAge) waiting.add(job)
-      return { due: due.filter((job) => !job.deletesByAge), jump: ignoreSmallJump(jump) }
+      return { due: due.filter((job) => !job.deletesByAge), jump: ignoreSmallJump(jump), wall }
     }
     const all = new Set([...due, ...waiting])
     waiting.clear()
-    return { due: [...all], jump: ignoreSmallJump(jump) }
+    return { due: [...all], jump: ignoreSmallJump(jump), wall }
   }
 }
 

@@ -81,11 +81,13 @@ export function startJobs(
     if (dueJobs.isClockInDoubt()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, CLOCK_IN_DOUBT)
     while (!stopping.signal.aborted) {
       await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)
-      const { due, jump } = dueJobs.take()
+      const { due, jump, wall } = dueJobs.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
       const mayDelete = await isClockInSync()
+      // Rounded to a minute, so that a clock that is slightly ahead names the same one as the others.
+      const nearest = wall - lastSkew + MINUTE_MS / 2
       for (const job of due) {
-        if (mayDelete || !job.deletesByAge) void start(job, job.jitter ?? 0)
+        if (mayDelete || !job.deletesByAge) void start(job, nearest, job.jitter)
       }
     }
   }
@@ -123,27 +125,29 @@ export function startJobs(
   async function catchUp(job: Job) {
     try {
       await firstSkew
-      if (await job.isDueAtStart?.()) await start(job, 0)
+      if (await job.isDueAtStart?.()) await start(job, Date.now() - lastSkew)
     } catch (err) {
       log.error({ job: job.name, err }, 'a missed job could not be run')
     }
   }
 
-  function start(job: Job, jitter: number): Promise<void> {
+  /**
+   * Runs a job, unless another instance has claimed the minute of `slot` for it. That is a time of the shared clock: a
+   * claim by a clock that is ahead would keep the other instances from running the job.
+   */
+  function start(job: Job, slot: number, jitter = 0): Promise<void> {
     const current = running.get(job.name)
     if (current || stopping.signal.aborted) return current ?? Promise.resolve()
-    const run = runOnce(job, jitter).finally(() => running.delete(job.name))
+    const run = runOnce(job, minuteOf(slot), jitter).finally(() => running.delete(job.name))
     running.set(job.name, run)
     return run
   }
 
-  async function runOnce({ name, run, runsOnEveryInstance }: Job, jitter: number) {
+  async function runOnce({ name, run, runsOnEveryInstance }: Job, slot: Date, jitter: number) {
     const at = new Date()
     const recordRun = (error: string | null) =>
       runs.set(name, { at, ms: Date.now() - at.getTime(), error })
     try {
-      // A claim by a clock that is ahead would keep the other instances from running the job.
-      const slot = minuteOf(new Date(at.getTime() - lastSkew))
       if (!runsOnEveryInstance && !(await claim(name, slot))) return
       await pause(Math.random() * jitter, stopping.signal)
       if (!stopping.signal.aborted) await run(stopping.signal)
@@ -156,8 +160,8 @@ export function startJobs(
   }
 }
 
-function minuteOf(time: Date): Date {
-  return new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS)
+function minuteOf(time: number): Date {
+  return new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS)
 }
 
 /** Waits `ms` or until `signal` aborts, whichever comes first. */

@@ -71,6 +71,29 @@ test('a job is claimed for the time of the shared clock', async () => {
   expect(Math.abs(Date.now() - 50 * MINUTE - slot.getTime())).toBeLessThan(2 * MINUTE)
 })
 
+test('instances whose clocks differ slightly claim the same minute for a scheduled run', async () => {
+  const claimed: number[] = []
+  const until = (count: number) => async () => {
+    while (claimed.length < count) await Bun.sleep(5)
+  }
+  for (const skew of [-400, 0, 400]) {
+    const began = performance.now()
+    // Ten milliseconds before the minute, by the instance's own clock.
+    const wall = () => Date.UTC(2026, 0, 1, 11, 59, 59, 990) + performance.now() - began
+    const stop = startJobs([{ name: 'job', schedule: ['0 * * * *'], run: async () => {} }], {
+      log: createLog('silent'),
+      claim: async (_name, slot) => claimed.push(slot.getTime()) > 0,
+      runs: new Map(),
+      readLastKnown: async () => null,
+      readSkew: async () => skew,
+      clocks: { wall, steady: () => performance.now() },
+    })
+    await until(claimed.length + 1)()
+    await stop()
+  }
+  expect(new Set(claimed)).toEqual(new Set([Date.UTC(2026, 0, 1, 12)]))
+})
+
 /** Runs the jobs that are due when a server starts in 120 days, and returns those it claimed. */
 async function startAtNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services

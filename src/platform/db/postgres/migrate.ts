@@ -1,4 +1,5 @@
 import type { Migration } from '../migrations.ts'
+import { sqlState } from './errors.ts'
 import type { Connection, Pool } from './pool.ts'
 
 /** The database cannot be used; the message says why and what to do. */
@@ -6,25 +7,50 @@ export class DatabaseRefusal extends Error {
   override readonly name = 'DatabaseRefusal'
 }
 
+const LOCK_NOT_AVAILABLE = '55P03'
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772
 /** For the migration of a large database, in ms. */
 const MIGRATION_TIMEOUT_MS = 30 * 60 * 1000
 
+/** While a migration waits for a table, so do all later statements on it, also those of running instances. */
+const LOCK_TIMEOUT = '2s'
+const LOCK_RETRY_MS = 5_000
+
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
- * and may throw. Throws `DatabaseRefusal` for a database of another program or a newer version.
+ * and may throw. `onWait` is called once if a long transaction, such as a backup, uses the tables. Throws
+ * `DatabaseRefusal` for a database of another program or a newer version.
  */
 export async function migrate(
   pool: Pool,
   migrations: Migration[],
   permit: (applied: number) => void = () => {},
+  onWait: () => void = () => {},
+): Promise<string[]> {
+  const end = performance.now() + MIGRATION_TIMEOUT_MS
+  for (let attempts = 0; ; attempts++) {
+    try {
+      return await migrateNow(pool, migrations, permit)
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error
+    }
+    if (attempts === 0) onWait()
+    await Bun.sleep(LOCK_RETRY_MS)
+  }
+}
+
+async function migrateNow(
+  pool: Pool,
+  migrations: Migration[],
+  permit: (applied: number) => void,
 ): Promise<string[]> {
   const connection = await pool.reserve()
   let isBroken = true
   try {
     await connection.run('BEGIN', [])
     await connection.run(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`, [], MIGRATION_TIMEOUT_MS)
+    await connection.run(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`, [])
     const applied = await countAppliedMigrations(connection)
     const pending = migrations.slice(applied)
     if (applied === 0 && pending.length > 0) await refuseForeignTables(connection)
