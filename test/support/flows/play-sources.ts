@@ -37,6 +37,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
       reply,
       answer: readAnswer(purchase.kind, reply),
       askedAt: clock.now.getTime(),
+      orderedAt: clock.now.getTime(),
       packageName: store.packageName,
       tokenHash: purchase.token,
       known: known.get(purchase.token) ?? [],

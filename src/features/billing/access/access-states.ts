@@ -18,6 +18,7 @@ import {
   paidPlanOf,
   planGivenBy,
   planOf,
+  withoutCoins,
 } from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
@@ -54,6 +55,8 @@ const MAX_IDS = 1_000
 /** Some customers buy many consumables. */
 const MAX_PURCHASES = 10_000
 const DUE_PER_CHANGE = 50
+/** Increase it when the same purchases give another access than before. */
+const RULES = 1
 const CUSTOMERS_PER_CHANGE = 50
 
 const NO_FACTS = { status: null, plan: null }
@@ -161,13 +164,13 @@ export function createAccessStates(deps: AccessStatesDeps) {
   }
 
   /**
-   * Compares all users' access when plans sell other products or give other entitlements than before. The first time, it
-   * announces nothing: then it stores the access from before this table or its newest columns existed.
+   * Compares all users' access when plans sell other products or give other entitlements than before, or the rules of
+   * this program have changed. The first time, it announces nothing: then it stores the access from before this table or its newest columns existed.
    */
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
     const fields = [plans, archived].map((list) => list.map(matchingFieldsOf))
-    const version = sha256(JSON.stringify(fields), 'hex')
+    const version = sha256(JSON.stringify([RULES, ...fields]), 'hex')
     const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
     const isFirst = stored?.isFirst ?? true
@@ -246,7 +249,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
       accessStateOf(list, planGivenBy(list, catalogue)?.code ?? null)
-    const current = summarize(purchases)
+    const current = summarize(withoutCoins(purchases, catalogue))
     const changesAt = nextChangeOf(purchases, at)
     const { status, plan } = environment === 'production' ? factsOf(purchases, catalogue) : NO_FACTS
     const [row] = await findState(tx).execute({ userId, environment })
@@ -275,5 +278,5 @@ export function createAccessStates(deps: AccessStatesDeps) {
 /** What the search finds a user by. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
   const plan = paidPlanOf(purchases, catalogue)?.plan.code ?? null
-  return { status: accessStatusOf(purchases), plan }
+  return { status: accessStatusOf(withoutCoins(purchases, catalogue)), plan }
 }

@@ -99,6 +99,16 @@ export function paidPlanOf<Plan extends PurchasablePlan>(
   return plan ? { purchase, plan } : null
 }
 
+/** The purchases without those that give nothing, such as coins: they have no end, no plan and no entitlement. */
+export function withoutCoins<T extends PurchaseAccess>(purchases: T[], catalogue: Catalogue): T[] {
+  return purchases.filter(
+    (purchase) =>
+      purchase.effectiveEnd !== null ||
+      purchase.entitlementIds.length > 0 ||
+      planOf(purchase, catalogue) !== undefined,
+  )
+}
+
 /** Whether a purchase gives access but belongs to no plan. */
 function isUnmatched(purchase: PurchaseAccess, catalogue: Catalogue): boolean {
   return (

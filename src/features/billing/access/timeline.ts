@@ -13,7 +13,7 @@ import { transactionOf } from '../stores/purchases/purchase-key.ts'
 import { accessStatusOf } from './access-search.ts'
 import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
-import { type Catalogue, planOf } from './plan-matching.ts'
+import { type Catalogue, planOf, withoutCoins } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
@@ -77,12 +77,12 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
     const { sentence, purchases, catalogue, heldBy, failure } = await assess(userId, 'production')
-    const held = heldBy === null ? purchases : []
+    const held = heldBy === null ? withoutCoins(purchases, catalogue) : []
     const [best] = held
     const end = best?.effectiveEnd ?? null
     return {
       sentence,
-      status: accessStatusOf(best ? purchases : []) ?? 'none',
+      status: accessStatusOf(held) ?? 'none',
       plan: (best?.active && planOf(best, catalogue)?.code) || null,
       store: best?.store ?? null,
       isActive: best?.active ?? false,

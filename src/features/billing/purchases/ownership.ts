@@ -43,6 +43,9 @@ export function ownersOf(
     const current = owners.at(-1)
     const mention = 'name' in event ? event : null
     if (mention?.isHint && isClaimed) continue
+    // The provider names the destination from now on, also of a purchase that a user has submitted meanwhile.
+    if (mention === null)
+      provided = newOwner(event as OrderedEvent, provided, traits, customerOf) ?? provided
     const next =
       'name' in event ? customerOf(event.name) : newOwner(event, current, traits, customerOf)
     if (next === null) continue
@@ -81,12 +84,12 @@ function isLaterMention(mention: OwnerMention, claim: OwnerMention): boolean {
 /** The owner after a transfer; null if it does not concern the purchase. */
 function newOwner(
   transfer: OrderedEvent,
-  owner: string | undefined,
+  owner: string | null | undefined,
   { environment, store, isGrant }: PurchaseTraits,
   customerOf: CustomerOf,
 ): string | null {
   const [destination] = transfer.transferredTo
-  if (isGrant || owner === undefined || destination === undefined) return null
+  if (isGrant || owner == null || destination === undefined) return null
   if (transfer.hasEnvironment && transfer.environment !== environment) return null
   if (transfer.store !== null && store !== null && transfer.store !== store) return null
   const isFromOwner = transfer.transferredFrom.some((id) => customerOf(id) === owner)

@@ -15,14 +15,17 @@ export function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): bool
 }
 
 /** What tells the period of an event, or of a report. */
-type PeriodOfEvent = Pick<OrderedEvent, 'purchasedAt' | 'transactionId' | 'stated'>
+type PeriodOfEvent = Pick<OrderedEvent, 'purchasedAt' | 'expiresAt' | 'transactionId' | 'stated'>
 
 /** Periods are compared by transaction, else by start, which may differ a little between the store and the provider. */
-export function isOfSamePeriod({ stated, purchasedAt }: Purchase, event: PeriodOfEvent): boolean {
+export function isOfSamePeriod(purchase: Purchase, event: PeriodOfEvent): boolean {
+  const { stated, purchasedAt } = purchase
   const known = stated?.transactionId
   if (known && known === event.transactionId) return true
   // A store's ids are certain: an upgrade or a sandbox renewal may start within the tolerance.
   if (known && event.transactionId !== null && event.stated !== null) return false
+  const later = endsLater(purchase, event)
+  if (later !== null) return Math.abs(later) <= PERIOD_TOLERANCE_MS
   if (purchasedAt === null || event.purchasedAt === null) return true
   return Math.abs(event.purchasedAt - purchasedAt) <= PERIOD_TOLERANCE_MS
 }
@@ -32,6 +35,18 @@ export function isDistinctEarlierPeriod(purchase: Purchase, event: PeriodOfEvent
 }
 
 /** Whether an event is about an earlier period. Such an event ends nothing. */
-export function isForEarlierPeriod({ purchasedAt }: Purchase, event: PeriodOfEvent): boolean {
+export function isForEarlierPeriod(purchase: Purchase, event: PeriodOfEvent): boolean {
+  const { purchasedAt } = purchase
+  const later = endsLater(purchase, event)
+  if (later !== null) return later < -PERIOD_TOLERANCE_MS
   return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
+}
+
+/**
+ * By how much the event's period ends later, in ms, if Google has described the purchase, but no start: it does not name
+ * the start of a period that it was not asked about before. Else null.
+ */
+function endsLater({ stated, purchasedAt, expiresAt }: Purchase, event: PeriodOfEvent) {
+  if (stated === null || purchasedAt !== null || event.stated !== null) return null
+  return expiresAt === null || event.expiresAt === null ? null : event.expiresAt - expiresAt
 }

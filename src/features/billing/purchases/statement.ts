@@ -21,11 +21,11 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
   const orderRefundedAt = purchase.refundedOrders?.[event.transactionId ?? ''] ?? null
   const refundReason = purchase.refundedAt === null ? null : purchase.cancelReason
   const isPaused = event.expirationReason === 'SUBSCRIPTION_PAUSED'
-  // Once a period is over, Apple no longer mentions its grace period.
-  const pastGrace =
-    !isCurrentState && isSamePeriod && event.expirationReason !== null && event.refundedAt === null
-      ? purchase.graceExpiresAt
-      : null
+  // Once a period is over, stores no longer mention its grace period. Google names the reason of an account hold.
+  const isOver = isCurrentState
+    ? event.expirationReason === 'BILLING_ERROR'
+    : event.expirationReason !== null && event.refundedAt === null
+  const pastGrace = isOver && isSamePeriod ? purchase.graceExpiresAt : null
   const endedAt = endOf(event, pastGrace)
   return {
     ...purchaseFromFirstEvent(event),

@@ -56,7 +56,7 @@ export function createStores(deps: StoresDeps) {
   const { db, settings, ignoresSandbox, publicUrl, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const verify = createTokenVerifier(settings.appStoreRoot ?? APPLE_ROOT)
-  const recordStatement = createStatements(deps)
+  const statements = createStatements(deps)
   const claims = createClaims({ ...deps, transfer: settings.purchaseTransfer })
   const key =
     appStoreIssuerId && appStoreKeyId && appStoreKey
@@ -66,7 +66,7 @@ export function createStores(deps: StoresDeps) {
     key && createAppStore({ api: createAppleApi({ key, urls: urls(), now }), apps, verify })
   const storeApps = createStoreApps({ db, now })
   const pendingClaims = createPendingClaims({ db, claims, now })
-  const play = createPlay({ ...deps, storeApps, claims, pendingClaims, recordStatement })
+  const play = createPlay({ ...deps, storeApps, claims, pendingClaims, statements })
   const submit = createSubmissions({
     db,
     apps,
@@ -74,12 +74,13 @@ export function createStores(deps: StoresDeps) {
     appStore,
     submitPlayPurchase: play?.submit ?? null,
     claims,
-    recordStatement,
+    recordStatement: statements.record,
     ignoresSandbox,
     log,
   })
   const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })
-  const overdue = appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement })
+  const overdue =
+    appStore && createOverdue({ ...deps, ...claims, appStore, recordStatement: statements.record })
   const purchaseSearch = createPurchaseSearch({
     ...deps,
     claims,

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { serverClient } from '../../../support/api-keys.ts'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { deliver, iso, lifecycle, ms, purchase } from '../../../support/billing.ts'
+import { signInOperator } from '../../../support/operator.ts'
 import { publishPlans } from '../../../support/plans.ts'
 
 const PRO = {
@@ -105,3 +106,36 @@ async function setUp(app: TestApp, { isFree = false } = {}) {
 function codeOf({ code }: { code: string }) {
   return code
 }
+
+test('coins do not keep an ended subscription active for webhooks and the console', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { user } = await app.register()
+  await deliver(app, purchase(user._id))
+  app.clock.now = new Date(ms(10))
+  const coins = { product_id: 'coins', entitlement_ids: null, price: 1.99 }
+  const bought = { purchased_day: 10, expiration_day: null, transaction_id: 'C-1' }
+  await deliver(
+    app,
+    lifecycle(user._id, 'NON_RENEWING_PURCHASE', 10, {
+      ...coins,
+      ...bought,
+      original_transaction_id: 'C-1',
+    }),
+  )
+  app.clock.now = new Date(ms(31))
+  await deliver(
+    app,
+    lifecycle(user._id, 'EXPIRATION', 31, { expiration_day: 30, expiration_reason: 'UNSUBSCRIBE' }),
+  )
+  const { db } = app.services
+  const [row] = await db.read.select().from(db.tables.accessStates)
+  expect(row).toMatchObject({
+    status: 'expired',
+    plan: null,
+    state: { active: false, productId: 'prod_example_pro', status: 'expired', expiresAt: iso(30) },
+  })
+  const ann = await signInOperator(app)
+  const { access } = await ann.read(`people/${user._id}`)
+  expect(access).toMatchObject({ status: 'expired', isActive: false, plan: null })
+})

@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test'
 import { WEBHOOK_TOKEN } from '../../../support/app.ts'
-import { createWorld, deliver, signIn, submit } from '../../../support/app-store/world.ts'
+import {
+  createWorld,
+  deliver,
+  listSubscriptions,
+  signIn,
+  submit,
+} from '../../../support/app-store/world.ts'
 import { startSmtp } from '../../../support/smtp.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -137,4 +143,40 @@ test('the purchase of a deleted user is free, and so is one whose token names no
   const { results, subscription } = await submit(app, other.accessToken, all)
   expect(results).toMatchObject([{ outcome: 'bound' }, { outcome: 'bound' }])
   expect(subscription.subscriptions).toHaveLength(2)
+})
+
+test('a purchase stays with the user who took it over after the provider had transferred it', async () => {
+  await using world = await createWorld()
+  const { app, store, userId: ann } = world
+  const bob = (await app.register()).user._id
+  const bought = store.buy({})
+  const start = app.clock.now.getTime()
+  let count = 0
+  const deliverOnDay = async (day: number, type: string, fields: object) => {
+    app.clock.now = new Date(start + day * DAY)
+    const about = {
+      environment: 'PRODUCTION',
+      store: 'APP_STORE',
+      event_timestamp_ms: start + day * DAY,
+    }
+    const event = { id: `E-${++count}`, type, ...about, ...fields }
+    const json = { api_version: '1.0', event }
+    const reply = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+    expect(reply.status).toBe(200)
+  }
+  const period = (day: number, userId: string) => ({
+    app_user_id: userId,
+    product_id: 'pro_month',
+    purchased_at_ms: start + day * DAY,
+    expiration_at_ms: start + (day + 30) * DAY,
+    transaction_id: `${bought.originalTransactionId}${day}`,
+    original_transaction_id: bought.originalTransactionId,
+  })
+  await deliverOnDay(0, 'INITIAL_PURCHASE', period(0, ann))
+  await deliverOnDay(5, 'TRANSFER', { transferred_from: [ann], transferred_to: [bob] })
+  const token = await signIn(app, world.email)
+  await submit(app, token, [bought.signedTransaction()], true)
+  await deliverOnDay(30, 'RENEWAL', period(30, bob))
+  expect(await listSubscriptions(app, ann)).toMatchObject([{ active: true }])
+  expect(await listSubscriptions(app, bob)).toEqual([])
 })

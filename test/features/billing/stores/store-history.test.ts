@@ -46,6 +46,17 @@ test('the next window begins two hours before the end of the last one', async ()
   expect(await catchUp(world)).toEqual({ read: 1, added: 1, refused: 0 })
 })
 
+test('reads everything again after the clock was 20 days ahead', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store } = world
+  app.clock.advance(20 * DAY)
+  await catchUp(world)
+  app.clock.advance(-20 * DAY)
+  buyMany(store, 1, world.userId)
+  app.clock.advance(DAY)
+  expect(await catchUp(world)).toEqual({ read: 1, added: 1, refused: 0 })
+})
+
 test('--since reads an earlier window again, but leaves no gap', async () => {
   await using world = await createWorldWithApi()
   const { app, store } = world

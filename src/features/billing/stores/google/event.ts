@@ -13,6 +13,8 @@ export type StatementDocument = {
   tokenHash: string
   /** When Google was asked. */
   askedAt: number
+  /** When the reply counts, if the clock was ahead at an earlier one. */
+  orderedAt?: number
   type: string
   /** The key of the purchase without its environment. */
   line: string
@@ -54,6 +56,7 @@ export function playEvent(document: PlayDocument): BillingEvent {
 /** What the purchase is now, whatever was known before. */
 function statementEvent(document: StatementDocument): BillingEvent {
   const { askedAt, type, line, productId, periodEndsAt, userId, isRemoved } = document
+  const at = document.orderedAt ?? askedAt
   const answer = readAnswer(document.kind, document.reply)
   const item = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
   const { state, environment } = answer
@@ -61,9 +64,9 @@ function statementEvent(document: StatementDocument): BillingEvent {
   const isUnsubscribed = state === 'CANCELED' && answer.cancelReason === 'UNSUBSCRIBE'
   return {
     ...NO_EVENT,
-    id: `${line}:${askedAt}`,
+    id: `${line}:${at}`,
     type,
-    at: askedAt,
+    at,
     environment,
     hasEnvironment: true,
     store: 'PLAY_STORE',

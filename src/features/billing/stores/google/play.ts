@@ -6,7 +6,7 @@ import type { BillingDb } from '../../schema.ts'
 import { playApp, type StoreApps } from '../checks/apps.ts'
 import { PLAY_PATH } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
-import type { RecordStatement } from '../purchases/statements.ts'
+import type { Statements } from '../purchases/statements.ts'
 import { createPlayApi, PLAY_API_URL, PLAY_TOKEN_URL } from './api/api.ts'
 import { createPlayStore } from './api/play-store.ts'
 import type { Push } from './push/notification.ts'
@@ -28,7 +28,7 @@ type PlayDeps = {
   billing: Pick<Billing, 'recordIn'>
   claims: Claims
   pendingClaims: PendingClaims
-  recordStatement: RecordStatement
+  statements: Statements
   /** Overridden only in tests. */
   asksPerSecond?: number | undefined
   now: () => Date

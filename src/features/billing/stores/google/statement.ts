@@ -18,6 +18,8 @@ export type KnownItem = Pick<PlayItem, 'productId' | 'orderId' | 'nextProductId'
 type StatementInput = PlayReply & {
   answer: PlayAnswer
   askedAt: number
+  /** When the reply counts: later than all replies before it. */
+  orderedAt: number
   packageName: string
   tokenHash: string
   known: KnownItem[]
@@ -99,12 +101,13 @@ export function readStatements(input: StatementInput): {
   }
 
   function deliver(item: KnownItem, type: string, isRemoved = false): Delivery {
-    const { packageName, kind, reply, inheritedOwner } = input
+    const { packageName, kind, reply, inheritedOwner, orderedAt } = input
     const { line, productId, periodStartedAt, periodEndsAt } = item
     const document: StatementDocument = {
       packageName,
       tokenHash,
       askedAt,
+      ...(orderedAt === askedAt ? {} : { orderedAt }),
       type,
       line,
       productId,

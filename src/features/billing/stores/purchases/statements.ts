@@ -7,24 +7,39 @@ import type { BillingDb } from '../../schema.ts'
 
 type StatementsDeps = { db: BillingDb; billing: Pick<Billing, 'recordIn'> }
 
-/** Records what a store says about a purchase when asked. Does nothing if its latest event said the same. */
+export type Statements = ReturnType<typeof createStatements>
+
+/** What stores say about purchases when asked. */
 export function createStatements({ db, billing }: StatementsDeps) {
   const { billingEvents } = db.tables
-  return async (tx: Tx, delivery: Delivery) => {
-    const purchaseKey = purchaseKeyOf(delivery.event) ?? ''
-    const [latest] = await tx
-      .select({ bodyHash: billingEvents.bodyHash })
-      .from(billingEvents)
-      .where(
-        and(
-          eq(billingEvents.purchaseKey, purchaseKey),
-          eq(billingEvents.provider, delivery.provider),
-        ),
-      )
-      .orderBy(desc(billingEvents.orderedAt))
-      .limit(1)
+  return { record, latestAt }
+
+  /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
+  async function record(tx: Tx, delivery: Delivery) {
+    const latest = await find(tx, delivery.provider, purchaseKeyOf(delivery.event) ?? '')
     if (latest?.bodyHash !== delivery.hash) await billing.recordIn(tx, delivery)
+  }
+
+  /** The time of a store's latest event about a purchase, in ms; 0 for none. */
+  async function latestAt(tx: Tx, provider: Provider, purchaseKey: string): Promise<number> {
+    return (await find(tx, provider, purchaseKey))?.orderedAt ?? 0
+  }
+
+  async function find(tx: Tx, provider: Provider, purchaseKey: string) {
+    const { bodyHash, orderedAt } = billingEvents
+    const isSame = and(
+      eq(billingEvents.purchaseKey, purchaseKey),
+      eq(billingEvents.provider, provider),
+    )
+    const [row] = await tx
+      .select({ bodyHash, orderedAt })
+      .from(billingEvents)
+      .where(isSame)
+      .orderBy(desc(orderedAt))
+      .limit(1)
+    return row
   }
 }
 
-export type RecordStatement = ReturnType<typeof createStatements>
+type Provider = Delivery['provider']
+export type RecordStatement = Statements['record']

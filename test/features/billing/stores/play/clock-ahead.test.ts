@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { drain, pass, report } from '../../../../support/play-store/reports.ts'
+import { catchUp, drain, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
 
 const MINUTE = 60_000
@@ -48,4 +48,31 @@ test('a purchase that was leased while the clock was ahead is free again', async
   expect(await play?.purchases.leaseOne(tokenHash ?? '')).toBeNull()
   await play?.purchases.repairTimes()
   expect(await play?.purchases.leaseOne(tokenHash ?? '')).toMatchObject({ tokenHash })
+})
+
+test('a revocation counts although the clock was four minutes ahead at the last reply', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  app.clock.advance(4 * MINUTE)
+  await report(world, bought.notification)
+  app.clock.advance(-4 * MINUTE)
+  await report(world, bought.revoke())
+  expect(await world.listSubscriptions()).toMatchObject([{ active: false }])
+  await app.services.rebuildBilling(AbortSignal.timeout(5_000))
+  expect(await world.listSubscriptions()).toMatchObject([{ active: false }])
+})
+
+test('refunds are listed again after the clock was 20 days ahead', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId, periodMs: 365 * DAY })
+  await report(world, bought.notification)
+  app.clock.advance(20 * DAY)
+  await catchUp(world)
+  app.clock.advance(-19 * DAY)
+  bought.refund()
+  app.clock.advance(DAY)
+  await catchUp(world)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'refunded' }])
 })

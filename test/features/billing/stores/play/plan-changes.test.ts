@@ -237,3 +237,17 @@ test('when the first product is removed, the add-on goes on', async () => {
     { productId: 'pro_month:monthly', active: false },
   ])
 })
+
+test('a deferred change between base plans of a product is announced', async () => {
+  await using world = await createPlayWorld()
+  const { store, userId } = world
+  const bought = store.buy({ userId, product: 'pro' })
+  await report(world, bought.notification)
+  const notification = bought.changeProduct('pro', 'deferred')
+  const next = bought.purchase.lineItems[1] as unknown as { offerDetails: { basePlanId: string } }
+  next.offerDetails.basePlanId = 'yearly'
+  await report(world, notification)
+  expect(await world.listSubscriptions()).toMatchObject([
+    { productId: 'pro:monthly', pendingProductId: 'pro:yearly' },
+  ])
+})

@@ -239,3 +239,17 @@ test('a silent day after a failed payment does not interrupt access', async () =
     { status: 'active', expiresAt: onDay(31) },
   ])
 })
+
+test('an account hold after a grace period ended access when the grace period ended', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  app.clock.now = new Date(START + 30 * DAY)
+  await report(world, bought.failToRenew(14))
+  app.clock.now = new Date(START + 44 * DAY)
+  await report(world, bought.hold())
+  expect(await world.listSubscriptions()).toMatchObject([
+    { active: false, effectiveEndAt: onDay(44), expiresAt: onDay(30) },
+  ])
+})

@@ -117,14 +117,23 @@ function itemsIn(lineItems: Json[]): PlayItem[] {
       orderId: text(item['latestSuccessfulOrderId']),
       endsAt: time(item['expiryTime']),
       willRenew: plan['autoRenewEnabled'] === true,
-      nextProductId: ids.find((id) => id === next || id.startsWith(`${next}:`)) ?? next,
+      // The base plan may change within a product.
+      nextProductId:
+        ids.find((id, other) => other !== at && (id === next || id.startsWith(`${next}:`))) ?? next,
       periodType,
       price: price['currencyCode'] === 'USD' ? unitsIn(price) : null,
-      // The price of an introductory period is not in the reply.
-      paid: periodType === 'NORMAL' ? money(price['currencyCode'], unitsIn(price)) : null,
+      // The price of an introductory or prorated period is not in the reply.
+      paid:
+        periodType === 'NORMAL' && !isProrated(item)
+          ? money(price['currencyCode'], unitsIn(price))
+          : null,
       quantity: 1,
     }
   })
+}
+
+function isProrated({ offerPhase }: Json): boolean {
+  return objectIn(offerPhase)['prorationPeriod'] !== undefined
 }
 
 function periodTypeOf({ prepaidPlan, offerPhase }: Json): PlayItem['periodType'] {

@@ -5,7 +5,7 @@ import type { Billing } from '../../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../../schema.ts'
 import type { Json } from '../../json.ts'
 import type { Claims } from '../../purchases/claims.ts'
-import type { RecordStatement } from '../../purchases/statements.ts'
+import type { Statements } from '../../purchases/statements.ts'
 import { type PlayAnswer, readAnswer } from '../api/answer.ts'
 import { PlayApiError } from '../api/api-error.ts'
 import { redactForLog } from '../api/json.ts'
@@ -23,7 +23,7 @@ type AskingDeps = {
   pendingClaims: PendingClaims
   claims: Claims
   billing: Pick<Billing, 'recordIn'>
-  recordStatement: RecordStatement
+  statements: Statements
   acknowledgement: PlayAcknowledge
   now: () => Date
 }
@@ -38,7 +38,7 @@ const MAX_OWNER_ATTEMPTS = 5
 
 /** Asks Google about a purchase that was leased, records the reply, and acknowledges the purchase. */
 export function createAskGoogle(deps: AskingDeps) {
-  const { db, play, purchases, pendingClaims, claims, billing, recordStatement, now } = deps
+  const { db, play, purchases, pendingClaims, claims, billing, statements, now } = deps
   const { acknowledgement } = deps
   return ask
 
@@ -104,10 +104,15 @@ export function createAskGoogle(deps: AskingDeps) {
     // Google no longer names the former purchase once this one is acknowledged.
     const linkedHash = linkedToken === null ? purchase.linkedHash : hashOf(linkedToken)
     const linked = linkedHash === null ? null : await purchases.find(tx, linkedHash)
+    // A clock that was ahead must not make this reply older than the last one.
+    const lastAt = await Promise.all(
+      known.map((item) => statements.latestAt(tx, 'play_store', keyOf(item))),
+    )
     const { deliveries, items } = readStatements({
       ...replied,
       answer,
       askedAt: askedAt.getTime(),
+      orderedAt: Math.max(askedAt.getTime(), ...lastAt.map((at) => at + 1)),
       packageName,
       tokenHash,
       known,
@@ -115,7 +120,7 @@ export function createAskGoogle(deps: AskingDeps) {
     })
     const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
     // A purchase that replaces this one may have the same original order id.
-    for (const delivery of isSucceeded ? [] : deliveries) await recordStatement(tx, delivery)
+    for (const delivery of isSucceeded ? [] : deliveries) await statements.record(tx, delivery)
     if (linkedToken !== null && linkedHash !== purchase.linkedHash) {
       const old = { purchaseToken: linkedToken, packageName, kind: answer.kind, productId: null }
       await purchases.enqueue(tx, old, URGENCY.changed)
