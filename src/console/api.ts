@@ -4,6 +4,11 @@ const API = '/console/api/'
 /** The server requires a new proof after 10 minutes, and a download cannot ask for one. */
 const PROOF_MAX_AGE_MS = 9 * 60_000
 
+const UNREADABLE =
+  'The reply could not be read. If it was a change, it may have been made: check before you repeat it.'
+/** A network that has died must not keep old data on the screen. */
+const READ_TIMEOUT_MS = 60_000
+
 /** An error reply from the server, or status 0 if it could not be reached. */
 export class ApiError extends Error {
   readonly status: number
@@ -85,9 +90,13 @@ export function apiAddress(path: string): string {
   return API + path
 }
 
-/** Downloads a file; asks for a proof first if the last one is old. */
+/** Downloads a file; asks for a proof first if the last one is old. A refusal does not replace the page. */
 export async function download(path: string) {
-  if (await ensureRecentProof()) location.assign(API + path)
+  if (!(await ensureRecentProof())) return
+  const link = document.createElement('a')
+  link.href = API + path
+  link.download = ''
+  link.click()
 }
 
 /** Opens a file in a new tab; asks for a proof first if the last one is old. */
@@ -106,7 +115,10 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
 }
 
 async function responseIn<T>(reply: Response): Promise<T> {
-  return ((await reply.json()) as { response: T }).response
+  const { response } = (await reply.json().catch(() => {
+    throw new ApiError(0, { message: UNREADABLE })
+  })) as { response: T }
+  return response
 }
 
 type RequestOptions = { signal?: AbortSignal; mayAsk?: boolean }
@@ -119,8 +131,10 @@ async function request(
   { signal, mayAsk = true }: RequestOptions = {},
 ): Promise<Response> {
   const options = signal ? { signal } : {}
+  const timeout = method === 'GET' ? { signal: AbortSignal.timeout(READ_TIMEOUT_MS) } : {}
   const response = await fetch(API + path, {
     method,
+    ...timeout,
     ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
     headers: method === 'GET' ? {} : { 'content-type': 'application/json' },
     ...options,

@@ -59,6 +59,18 @@ browserTest('a price keeps its zeros while it is typed', async () => {
   await context.close()
 })
 
+browserTest('a question keeps the focus while it grows long', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'faqs')
+  await press(page, 'Add question')
+  const typed = 'How do I use my subscription when I change the phone, or get a new one?'
+  const question = page.getByRole('group', { name: 'Question' }).last().getByLabel('English')
+  await question.click()
+  await page.keyboard.type(typed)
+  expect(await question.inputValue()).toBe(typed)
+  await context.close()
+})
+
 browserTest('reapplies an edit to the right question after a reorder', async () => {
   const { page: mine, newPage, context } = await world.open()
   const other = await newPage()

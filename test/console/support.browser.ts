@@ -35,6 +35,52 @@ browserTest('grants access, revokes it, and undoes the revocation', async () => 
   await context.close()
 })
 
+browserTest('an action that is running cannot be cancelled', async () => {
+  const { page, context } = await world.open()
+  await page.goto(await subscriptionOf('bob@example.com'))
+  await waitUntilLoaded(page)
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  await page.route('**/grants', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Grant access' }).click()
+  await page.getByLabel('Entitlement').fill('a_gamma')
+  await page.getByLabel('Ends').selectOption('never')
+  await page.getByLabel('Reason').fill('slow network')
+  await page.getByRole('button', { name: 'Grant', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
+  release()
+  await page.getByText('Access granted.').waitFor()
+  await dialog.waitFor({ state: 'detached' })
+  await context.close()
+})
+
+browserTest('a grant whose reply was lost is given once when it is sent again', async () => {
+  const { page, context } = await world.open()
+  await page.goto(await subscriptionOf('bob@example.com'))
+  await waitUntilLoaded(page)
+  let lost = 0
+  await page.route('**/grants', async (route) => {
+    const reply = await route.fetch()
+    await (lost++ === 0 ? route.abort() : route.fulfill({ response: reply }))
+  })
+  await page.getByRole('button', { name: 'Grant access' }).click()
+  await page.getByLabel('Entitlement').fill('a_delta')
+  await page.getByLabel('Reason').fill('bad network')
+  const grant = page.getByRole('button', { name: 'Grant', exact: true })
+  await grant.click()
+  await page.getByText('Could not reach the server').waitFor()
+  await grant.click()
+  await page.getByText('Access granted.').waitFor()
+  await waitUntilLoaded(page)
+  expect(await page.locator('.card', { hasText: 'Granted: a_delta' }).count()).toBe(1)
+  await context.close()
+})
+
 browserTest('adds a note to a user and deletes it', async () => {
   const { page, context, faults } = await world.open()
   await page.goto((await subscriptionOf('bob@example.com')).replace('/subscription', ''))

@@ -31,6 +31,28 @@ browserTest('lists have headings, a caption, a total and names', async () => {
   await context.close()
 })
 
+browserTest(
+  'says that a list is loading under another filter, and the filter keeps the focus',
+  async () => {
+    const { page, context } = await world.open()
+    await show(page, 'events')
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    await page.route('**/api/events?*', async (route) => {
+      await held
+      await route.continue()
+    })
+    const user = page.getByLabel('App user id')
+    await user.fill('nobody')
+    await user.press('Enter')
+    await page.getByRole('status', { name: 'Loading' }).waitFor()
+    expect(await page.getByText(/^\d+ events$/).count()).toBe(0)
+    expect(await page.evaluate<string>('document.activeElement.value')).toBe('nobody')
+    release()
+    await page.getByText('No events match.').waitFor()
+    await context.close()
+  },
+)
+
 browserTest('sorts on the server and in the browser, in the address', async () => {
   await deliverMany()
   const { page, context } = await world.open()

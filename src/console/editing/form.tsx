@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { languageName } from '../../lib/rule-words.ts'
 import { plural } from '../format.ts'
 import { Checkbox, ChoiceField, Field, NumberField, TextField } from '../ui/fields.tsx'
@@ -170,8 +171,10 @@ function LocalTextField(props: LocalTextProps) {
     const { [language]: _old, ...others } = texts
     onChange(text === '' ? others : { ...others, [language]: text })
   }
-  const isLong =
-    Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name)
+  // Not while it is edited: another element would lose the focus.
+  const [isLong] = useState(
+    () => Object.values(texts).some((text) => text.length > 60) || /answer|description/.test(name),
+  )
   return (
     <Group
       title={fieldLabel(name)}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { languageName } from '../../lib/rule-words.ts'
 import { codesIn, LANGUAGES } from '../settings/codes-field.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -52,7 +52,12 @@ export function Records(props: RecordsProps) {
     const at = Number(invalid?.path.slice(path.length + 1).split('.')[0])
     if (Number.isInteger(at)) setOpen(at)
   }, [invalid])
-  const languages = [...new Set([...languagesIn(records, { items: schema }), ...added])]
+  // The column of a language stays while its only text is replaced.
+  const shown = useRef<string[]>([])
+  shown.current = [
+    ...new Set([...languagesIn(records, { items: schema }), ...shown.current, ...added]),
+  ]
+  const languages = shown.current
   const move = (from: number, to: number) => {
     onChange(records.toSpliced(from, 1).toSpliced(to, 0, records[from] as Entry))
     setOpen(null)

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ApiKeys } from '../../features/api-keys/service.ts'
+import { DAY_MS } from '../../lib/durations.ts'
 import { SCOPES, type Scope } from '../../lib/scopes.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
@@ -152,13 +153,14 @@ const EMPTY: KeyForm = { name: '', scopes: [], networks: '', days: '', rate: '' 
 
 /** A key with the same rights. Both work until the old one is revoked, so that servers can change over. */
 function replacementFor(key: KeyList[number]): KeyForm {
-  const { name, scopes, networks, requestsPerMinute } = key
+  const { name, scopes, networks, requestsPerMinute, createdAt, expiresAt } = key
+  const lifetime = expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(createdAt)
   const date = new Date().toISOString().slice(0, 10)
   return {
     name: `${name.replace(/ \d{4}-\d\d-\d\d$/, '')} ${date}`,
     scopes,
     networks: networks.join(', '),
-    days: '',
+    days: lifetime === null ? '' : String(Math.ceil(lifetime / DAY_MS)),
     rate: String(requestsPerMinute ?? ''),
   }
 }

@@ -5,7 +5,7 @@ import { unnamedUser } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo, searchOf } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
-import { Field, SelectField } from '../ui/fields.tsx'
+import { Field, FilterInput, SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages, useRemote } from '../ui/remote.tsx'
@@ -26,16 +26,19 @@ export function AuditScreen() {
   const endpoints = useRemote<{ endpoints: { id: string; url: string }[] }>('webhooks').data
   const urls = Object.fromEntries(endpoints?.endpoints.map(({ id, url }) => [id, url]) ?? [])
   const page = usePages(path, namedEntries)
-  const set = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
-    go(linkTo('audit', { ...filter, [name]: event.currentTarget.value.trim() }))
+  const set = (name: string) => (text: string) => go(linkTo('audit', { ...filter, [name]: text }))
   const field = (name: string, label: string, hint: string) => (
     <Field label={label} hint={hint}>
-      <input key={filter[name]} defaultValue={filter[name]} onChange={set(name)} />
+      <FilterInput value={filter[name] ?? ''} onSet={set(name)} />
     </Field>
   )
   const day = (name: string, label: string) => (
     <Field label={label}>
-      <input type="date" value={filter[name] ?? ''} onChange={set(name)} />
+      <input
+        type="date"
+        value={filter[name] ?? ''}
+        onChange={({ currentTarget }) => set(name)(currentTarget.value)}
+      />
     </Field>
   )
   return (

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
 import { money, number, plural, words } from '../format.ts'
@@ -13,11 +13,11 @@ import {
 } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
+import { Checkbox, Field, FilterInput, SelectField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Badge, Time, TimeAgo, Title } from '../ui/parts.tsx'
-import { Loaded, usePages } from '../ui/remote.tsx'
+import { Loaded, usePages, useRefresh } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { Breakable, UserLink } from '../ui/user-link.tsx'
 import { EventScreen, type FoundEvent } from './event.tsx'
@@ -41,15 +41,7 @@ function EventLog() {
   const isFiltered = Object.keys(filter).length > 0
   const path = `events${search}`
   const { first, rows, next, total, loadMore } = usePages(path, namedEvents)
-  useEffect(() => {
-    if (search !== '') return
-    // While the operator signs in again, requests would only queue up.
-    const refresh = () => {
-      if (!document.hidden && !document.querySelector('dialog[open]')) void first.reload()
-    }
-    const timer = setInterval(refresh, REFRESH_MS)
-    return () => clearInterval(timer)
-  }, [search])
+  useRefresh(first.reload, REFRESH_MS, search === '')
   return (
     <>
       <Title>Billing events</Title>
@@ -178,11 +170,7 @@ function EventFilters({ filter }: { filter: Filter }) {
       {choice('outcome', 'Outcome', ['applied', 'ignored', 'failed'])}
       {choice('environment', 'Environment', ['production', 'sandbox'])}
       <Field label="App user id">
-        <input
-          key={filter['user'] ?? ''}
-          defaultValue={filter['user'] ?? ''}
-          onChange={(event) => set('user', event.currentTarget.value.trim())}
-        />
+        <FilterInput value={filter['user'] ?? ''} onSet={(text) => set('user', text)} />
       </Field>
       <fieldset class="plain">
         <legend>Only</legend>

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 import { DAY_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
@@ -25,9 +25,16 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
   const known = facts?.entitlements ?? []
   const isUnknown = facts !== null && entitlementId !== '' && !known.includes(entitlementId)
   const listId = useId()
+  // Sent again after a lost reply, the same request gives access once.
+  const request = useRef({ idempotencyKey: '', at: 0 })
+  const begin = () => {
+    request.current = { idempotencyKey: crypto.randomUUID(), at: Date.now() }
+  }
   const grant = async (reason: string) => {
-    const until = endOf(duration, date)
-    await send(`people/${encodeSegment(userId)}/grants`, { entitlementId, until, reason })
+    const { idempotencyKey, at } = request.current
+    const until = endOf(duration, date, at)
+    const body = { entitlementId, until, reason, idempotencyKey }
+    await send(`people/${encodeSegment(userId)}/grants`, body)
     await reload()
   }
   return (
@@ -36,6 +43,7 @@ export function GrantAccess({ userId, reload }: { userId: string; reload: Reload
       confirm="Grant"
       done="Access granted."
       isReady={entitlementId !== '' && (duration !== ON_A_DATE || date !== '')}
+      onOpen={begin}
       run={grant}
     >
       <p>The user gets the entitlement at once. A more expensive plan stays.</p>
@@ -111,8 +119,8 @@ export function RevokeOrRestore(props: GrantProps) {
   )
 }
 
-function endOf(duration: string, date: string): string | null {
+function endOf(duration: string, date: string, now: number): string | null {
   if (duration === NEVER) return null
   if (duration === ON_A_DATE) return `${date}T00:00:00.000Z`
-  return new Date(Date.now() + Number(duration) * DAY_MS).toISOString()
+  return new Date(now + Number(duration) * DAY_MS).toISOString()
 }

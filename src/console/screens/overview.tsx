@@ -5,7 +5,7 @@ import type { Json } from '../api.ts'
 import { bytes, number, plural, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
 import { Badge, Card, List, PlainTimes, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
-import { Loaded, Loading, useRemote } from '../ui/remote.tsx'
+import { Loaded, Loading, useRefresh, useRemote } from '../ui/remote.tsx'
 import { SetupChecklist, useSetup } from './setup-checklist.tsx'
 
 type Overview = Json<OverviewReply>
@@ -17,10 +17,13 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
   failing: ['failing', 'bad'],
 }
 
+const REFRESH_MS = 30_000
+
 /** The health of the service. */
 export function OverviewScreen() {
   const overview = useRemote<Overview>('overview')
   const setup = useSetup()
+  useRefresh(overview.reload, REFRESH_MS)
   return (
     <>
       <Title>Overview</Title>

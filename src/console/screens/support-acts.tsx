@@ -5,7 +5,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { read, send } from '../api.ts'
 import { me } from '../operator.ts'
 import { productName } from '../purchase-words.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Confirm, Dialog, useBusy } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
 import { Action } from '../ui/parts.tsx'
 import { describeError } from '../ui/problems.tsx'
@@ -64,13 +64,14 @@ export function Act(props: ActProps) {
   const { label, confirm, done, children, isReady = true, isDanger = false, onOpen, run } = props
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState('')
+  const { isBusy, runBusy } = useBusy(run)
   const open = () => {
     setReason('')
     onOpen?.()
     setOpen(true)
   }
   const act = async () => {
-    await run(reason.trim())
+    await runBusy(reason.trim())
     setOpen(false)
   }
   return (
@@ -79,7 +80,7 @@ export function Act(props: ActProps) {
         {label}
       </button>
       {isOpen && (
-        <Dialog title={label} onClose={() => setOpen(false)}>
+        <Dialog title={label} onClose={() => setOpen(false)} isBusy={isBusy}>
           <form class="stack" onSubmit={(event) => event.preventDefault()}>
             {children}
             <TextField
@@ -91,7 +92,7 @@ export function Act(props: ActProps) {
               onChange={setReason}
             />
             <div class="actions end">
-              <button type="button" onClick={() => setOpen(false)}>
+              <button type="button" disabled={isBusy} onClick={() => setOpen(false)}>
                 Cancel
               </button>
               <Action

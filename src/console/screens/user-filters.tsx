@@ -5,7 +5,7 @@ import { send } from '../api.ts'
 import { countOf, day as dayText } from '../format.ts'
 import { ACCESS } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, query, searchOf } from '../router.ts'
-import { Field, SelectField, TextField } from '../ui/fields.tsx'
+import { Field, FilterInput, SelectField, TextField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action } from '../ui/parts.tsx'
 import { useRemote } from '../ui/remote.tsx'
@@ -80,13 +80,12 @@ export function UserFilters({ total }: { total: number | null }) {
         ])}
         {choice('platform', 'Platform', Object.entries(PLATFORM_NAMES))}
         <Field label="Country">
-          <input
-            key={country}
-            defaultValue={country}
+          <FilterInput
+            value={country}
             maxLength={2}
             placeholder="Code, such as BR"
             autocomplete="off"
-            onChange={(event) => set({ country: event.currentTarget.value.trim() })}
+            onSet={(text) => set({ country: text })}
           />
         </Field>
         <LastSeen filter={filter} onChange={set} />

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import type { Users } from '../../features/users/users.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { DraftOffers, useDraft } from '../editing/use-draft.tsx'
@@ -50,9 +51,12 @@ function AddNote({ userId, reload }: Omit<NotesProps, 'notes'>) {
     isChanged: (text) => text.trim() !== '',
   })
   const { value: text, setValue: setText } = draft
+  const typed = useRef(text)
+  typed.current = text
   const add = async () => {
     await send(`people/${userId}/notes`, { text })
-    setText('')
+    // What was typed meanwhile is another note.
+    if (typed.current === text) setText('')
     await reload()
   }
   return (

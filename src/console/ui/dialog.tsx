@@ -10,10 +10,14 @@ type DialogProps = {
   onClose?: () => void
   /** The dialog hides the page and cannot be closed with Escape. */
   isRequired?: boolean
+  /** Its action is running, so that it cannot be closed. */
+  isBusy?: boolean
 }
 
 /** A modal dialog; Escape closes it. Errors of its actions are shown inside. */
-export function Dialog({ title, onClose, children, isRequired = false }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, onClose, children, isRequired = false, isBusy = false } = props
+  const isLocked = isRequired || isBusy
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -29,13 +33,23 @@ export function Dialog({ title, onClose, children, isRequired = false }: DialogP
       ref={element}
       class={isRequired ? 'veil' : ''}
       aria-labelledby={id}
-      onCancel={(event) => isRequired && event.preventDefault()}
-      onClose={() => (isRequired ? element.current?.showModal() : onClose?.())}
+      onCancel={(event) => isLocked && event.preventDefault()}
+      onClose={() => (isLocked ? element.current?.showModal() : onClose?.())}
     >
       <h2 id={id}>{title}</h2>
       <Problems>{children}</Problems>
     </dialog>
   )
+}
+
+/** Whether an action is running: its dialog must not look cancelled while the server carries it out. */
+export function useBusy<Args extends unknown[]>(run: (...args: Args) => Promise<unknown>) {
+  const [isBusy, setBusy] = useState(false)
+  const runBusy = async (...args: Args) => {
+    setBusy(true)
+    await run(...args).finally(() => setBusy(false))
+  }
+  return { isBusy, runBusy }
 }
 
 type ConfirmProps = {
@@ -75,8 +89,13 @@ export function Confirm(props: ConfirmProps) {
   } = props
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
+  const { isBusy, runBusy } = useBusy(run)
+  const open = () => {
+    setText('')
+    setOpen(true)
+  }
   const confirm = async () => {
-    await run()
+    await runBusy()
     setOpen(false)
   }
   return (
@@ -85,12 +104,12 @@ export function Confirm(props: ConfirmProps) {
         type="button"
         class={isReversible || isSecondary ? '' : 'danger'}
         aria-label={label}
-        onClick={() => setOpen(true)}
+        onClick={open}
       >
         {shortLabel}
       </button>
       {isOpen && (
-        <Dialog title={label} onClose={() => setOpen(false)}>
+        <Dialog title={label} onClose={() => setOpen(false)} isBusy={isBusy}>
           {children}
           {confirmText !== undefined && (
             <TextField
@@ -103,7 +122,7 @@ export function Confirm(props: ConfirmProps) {
             />
           )}
           <div class="actions end">
-            <button type="button" onClick={() => setOpen(false)}>
+            <button type="button" disabled={isBusy} onClick={() => setOpen(false)}>
               Cancel
             </button>
             <Action

@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError } from '../api.ts'
 import { withVisibleControls } from '../direction-controls.ts'
 import { ago, day, time, utc } from '../format.ts'
 import { isRestoring } from '../visits.ts'
@@ -256,8 +257,14 @@ type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }
 
 /** A button that copies text to the clipboard. */
 export function Copy({ text, label = 'Copy', kind = 'quiet' }: CopyProps) {
+  const copy = () =>
+    navigator.clipboard.writeText(text).catch(() => {
+      throw new ApiError(409, {
+        message: 'The browser does not allow copying. Select the text and copy it.',
+      })
+    })
   return (
-    <Action run={() => navigator.clipboard.writeText(text)} done="Copied." kind={kind}>
+    <Action run={copy} done="Copied." kind={kind}>
       {label}
     </Action>
   )

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { read } from '../api.ts'
 import { keptPages } from '../visits.ts'
 import { Action } from './parts.tsx'
@@ -10,6 +10,8 @@ export type Remote<T> = {
   path: string
   data: T | null
   error: unknown
+  /** Whether the data is that of an earlier path. */
+  isStale: boolean
   reload: () => Promise<void>
 }
 
@@ -37,7 +39,20 @@ export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(
       isCurrent = false
     }
   }, [path])
-  return { ...state, reload: () => load() }
+  return { ...state, isStale: state.path !== path, reload: () => load() }
+}
+
+/** Reloads every `ms` while the page is visible, unless a dialog is open: while the operator signs in again, requests would only queue up. */
+export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true) {
+  const latest = useRef(reload)
+  latest.current = reload
+  useEffect(() => {
+    if (!isOn) return
+    const timer = setInterval(() => {
+      if (!document.hidden && !document.querySelector('dialog[open]')) void latest.current()
+    }, ms)
+    return () => clearInterval(timer)
+  }, [isOn])
 }
 
 type LoadedProps<T> = { from: Remote<T>; children: (data: T) => ComponentChildren }
@@ -53,6 +68,7 @@ export function Loaded<T>({ from, children }: LoadedProps<T>) {
           <Action run={from.reload}>Try again</Action>
         </div>
       )}
+      {from.isStale && <Loading />}
       {from.data !== null && children(from.data)}
     </>
   )
@@ -78,16 +94,18 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const remote = useRemote<Page<T>>(path)
   const [more, setMore] = useState<Longer<Row> | null>(null)
   const kept = keptPages().get(path) as Kept<T, Row> | undefined
-  const isLoaded = remote.path === path && remote.data !== null
-  const first = isLoaded || !kept ? remote : { ...remote, data: kept.first }
+  const isLoaded = !remote.isStale && remote.data !== null
+  const first = isLoaded || !kept ? remote : { ...remote, data: kept.first, isStale: false }
   const loaded = more?.path === path ? more : kept?.longer
   const longer = (first.data !== null && loaded) || null
   const newest = first.data === null ? [] : rowsOf(first.data)
   const rest = longer && rowsAfter(newest.at(-1), longer.rows)
   const hasRest = rest !== null && first.data?.next !== null
   const rows = hasRest ? [...newest, ...rest] : newest
-  const next = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
-  const total = first.data?.total ?? (next === null ? rows.length : null)
+  const end = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
+  // The old list has no total and no more rows under another filter.
+  const next = first.isStale ? null : end
+  const total = first.isStale ? null : (first.data?.total ?? (next === null ? rows.length : null))
   useEffect(() => {
     if (isLoaded && first.data !== null) keptPages().set(path, { first: first.data, longer })
   })

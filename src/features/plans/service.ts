@@ -178,7 +178,7 @@ function withNumbers(fields: object) {
 
 /** Validates an import. Throws `validation_failed`. */
 function validateImports(wanted: unknown): PlanImport[] {
-  const imports = check(PlanImports, wanted, 'plans')
+  const imports = check(PlanImports, wanted, 'plans').map(withTrimmedIds)
   const details = imports.flatMap(({ currency }, at) =>
     asCurrency(currency) === null
       ? [{ path: `plans.${at}.currency`, message: INVALID_CURRENCY }]
@@ -200,6 +200,20 @@ function validateImports(wanted: unknown): PlanImport[] {
   }
   if (details.length === 0) return imports
   throw new AppError('validation_failed', 'The plans are invalid.', { details })
+}
+
+/** Spaces and empty lines from a text field would keep a purchase from matching its plan, invisibly. */
+function withTrimmedIds(plan: PlanImport): PlanImport {
+  const { otherProductIds, entitlementIds, capabilities } = plan
+  const trimAll = (ids: string[]) => ids.map((id) => id.trim()).filter((id) => id !== '')
+  return {
+    ...plan,
+    paymentProductId: plan.paymentProductId.trim(),
+    paymentPriceId: plan.paymentPriceId.trim(),
+    capabilities: trimAll(capabilities),
+    ...(otherProductIds && { otherProductIds: trimAll(otherProductIds) }),
+    ...(entitlementIds && { entitlementIds: trimAll(entitlementIds) }),
+  }
 }
 
 /** The indexes of duplicates. Empty values may repeat. */

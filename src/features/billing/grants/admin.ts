@@ -9,6 +9,7 @@ import {
 import { closedObject, data, nullable } from '../../../platform/http/envelope.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import type { Grants } from './grants.ts'
+import { IdempotencyKey } from './model.ts'
 
 type GrantsAdminDeps = { grants: Grants; record: RecordAction }
 
@@ -19,6 +20,7 @@ const GrantBody = closedObject({
   entitlementId: t.String({ maxLength: 100 }),
   until: nullable(t.String({ format: 'date-time', maxLength: 40 })),
   ...ReasonBody.properties,
+  idempotencyKey: t.Optional(IdempotencyKey),
 })
 
 /** Console routes for access that operators give to a user without a purchase. */

@@ -19,18 +19,18 @@ const active = t.Boolean({ description: 'whether it gives access now', examples:
 const text = (description: string, example: string) =>
   t.String({ description, examples: [example] })
 
+export const IdempotencyKey = t.String({
+  pattern: '^[\\x21-\\x7e]{1,100}$',
+  error: 'must be 1 to 100 printable characters without spaces',
+  description: 'a retry with the same key gives access once',
+  examples: ['5f0c6d3e'],
+})
+
 export const NewGrantBody = closedObject({
   entitlementId,
   until: nullable(time('when access ends; null: never')),
   reason,
-  idempotencyKey: t.Optional(
-    t.String({
-      pattern: '^[\\x21-\\x7e]{1,100}$',
-      error: 'must be 1 to 100 printable characters without spaces',
-      description: 'a retry with the same key gives access once',
-      examples: ['5f0c6d3e'],
-    }),
-  ),
+  idempotencyKey: t.Optional(IdempotencyKey),
 })
 
 export const GrantParams = closedObject({
