@@ -23,6 +23,13 @@ test.each([
     [faq(HOW, 'theirs'), WHY],
     [faq(HOW_IN_GERMAN, 'theirs'), WHY],
   ],
+  [
+    'my answer, while they reword its question and move it',
+    [faq(HOW, 'old'), WHY],
+    [faq(HOW, 'mine'), WHY],
+    [WHY, faq({ en: 'How so?' }, 'old')],
+    [WHY, faq({ en: 'How so?' }, 'mine')],
+  ],
   ['my order, while they edit an item', [A, B], [B, A], [plan('a', 2), B], [B, plan('a', 2)]],
   ['their order, while I edit an item', [A, B], [plan('a', 2), B], [B, A], [B, plan('a', 2)]],
   ['an item that I edit and they delete', [A, B], [plan('a', 2), B], [B], [plan('a', 2), B]],

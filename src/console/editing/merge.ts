@@ -54,15 +54,19 @@ function rowsOf(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   return [...known, ...added, ...addedByThem.map((item): Row => ({ theirs: item }))]
 }
 
-/** Items match by their code or question, else a question that was edited by its position. */
+/** Items match by their code or question, else a question that was edited by its answer, or by its position. */
 function counterparts(base: Tree[], list: Tree[]): Map<Tree, Tree> {
-  const named = new Map(list.map((item) => [nameOf(item), item]))
   const found = new Map<Tree, Tree>()
-  for (const item of base) {
-    const same = named.get(nameOf(item))
-    if (same) found.set(item, same)
+  const taken = new Set<Tree>()
+  for (const keyOf of [nameOf, answerOf]) {
+    const keyed = new Map(list.map((item) => [keyOf(item), item]))
+    for (const item of base) {
+      const same = keyed.get(keyOf(item))
+      if (!same || found.has(item) || taken.has(same)) continue
+      found.set(item, same)
+      taken.add(same)
+    }
   }
-  const taken = new Set(found.values())
   for (const [at, item] of base.entries()) {
     const other = list[at]
     if (other && !found.has(item) && !taken.has(other) && item['question']) found.set(item, other)
@@ -86,6 +90,10 @@ function mergeRow({ base, mine, theirs }: Row): Tree | null {
 
 function nameOf(item: Tree): string {
   return JSON.stringify(item['code'] ?? item['question'] ?? item)
+}
+
+function answerOf(item: Tree): string {
+  return JSON.stringify(item['answer'] ?? item)
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -127,6 +127,6 @@ export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppErr
   const message =
     kind === 'too_slow'
       ? 'The picture takes too long to process: send a smaller one.'
-      : 'The picture is too large. The limits are 64 megapixels, 16,384 pixels per side and 25 MiB.'
+      : 'The picture is too large. The limits are 64 megapixels (48 for a progressive JPEG), 16,384 pixels per side and 25 MiB.'
   return new AppError('image_too_large', message)
 }
