@@ -102,7 +102,10 @@ async function requireReadable(folder: string) {
   }
 }
 
-/** Removes damaged secrets, but none that cannot be read. Returns what stops working once they and the missing ones are replaced. */
+/**
+ * Removes damaged secrets, but none that cannot be read. Returns what stops working once they and the missing ones are
+ * replaced.
+ */
 export async function discardDamagedSecrets(folder: string, schemaVersion: number) {
   await requireReadable(folder)
   const lost: { name: SecretName; breaks: string }[] = []

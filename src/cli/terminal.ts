@@ -31,7 +31,7 @@ export function createProgress(stream = process.stderr) {
   }
 }
 
-/** Writes a line to the standard output. Throws if it cannot be written; a reader that has gone away wants no more of it. */
+/** Writes a line to the standard output. Throws if that fails, unless the reader has gone away: it wants no more. */
 export function writeOutput(line: string) {
   const bytes = Buffer.from(`${line}\n`)
   for (let written = 0; written < bytes.length; ) {

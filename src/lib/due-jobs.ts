@@ -24,8 +24,8 @@ const MIN_JUMP_MS = 2 * 60 * 1000
  * that a jump skipped. After a jump of more than half an hour, jobs that delete by age wait until
  * the clock has kept the new time for an hour: a wrong year would delete everything, and a wrong hour
  * files that are being stored. The same applies if the process starts more than a day after
- * `lastKnown`. `jump` is in ms; 0 for none. `wall` is the time of the call. Jobs that repair what a clock that was ahead has left behind run once it is
- * set back, which may have happened before the process started.
+ * `lastKnown`. `jump` is in ms; 0 for none. `wall` is the time of the call. Jobs that repair what a clock that was ahead
+ * has left behind run once it is set back, which may have happened before the process started.
  */
 export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()

@@ -54,8 +54,9 @@ export const backup: LocalCommand = {
     const config = await effectiveConfig(loadConfig())
     const keepCount = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
-    const isLeft = config.databaseUrl === null && (await movedTo(config))?.isUnfinished === false
-    if (isLeft) await refuseMoved(config)
+    // Until a copy is complete, the data is still here.
+    const isMoving = (await movedTo(config))?.isUnfinished === true
+    if (config.databaseUrl === null && !isMoving) await refuseMoved(config)
     // Only this user may read our files.
     process.umask(0o077)
     using lock = await lockBackups(config)

@@ -42,7 +42,10 @@ export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(
   return { ...state, isStale: state.path !== path, reload: () => load() }
 }
 
-/** Reloads every `ms` while the page is visible, unless a dialog is open: while the operator signs in again, requests would only queue up. */
+/**
+ * Reloads every `ms` while the page is visible, unless a dialog is open: while the operator signs in again, requests
+ * would only queue up.
+ */
 export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true) {
   const latest = useRef(reload)
   latest.current = reload

@@ -165,7 +165,8 @@ export function createAccessStates(deps: AccessStatesDeps) {
 
   /**
    * Compares all users' access when plans sell other products or give other entitlements than before, or the rules of
-   * this program have changed. The first time, it announces nothing: then it stores the access from before this table or its newest columns existed.
+   * this program have changed. The first time, it announces nothing: then it stores the access from before this table or
+   * its newest columns existed.
    */
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
