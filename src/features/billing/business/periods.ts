@@ -66,7 +66,7 @@ export function periodsOf(events: OrderedEvent[]): Period[] {
   }
   const last = drafts.at(-1)
   return drafts
-    .filter(({ purchase, isFamilyShared }) => isPaidFor(purchase) && !isFamilyShared)
+    .filter((draft) => isPaidFor(draft) && !draft.isFamilyShared)
     .map((draft) => finish(draft, draft === last))
     .toSorted((a, b) => a.startsAt - b.startsAt)
     .map((period, at, periods) => billedFromLast(period, periods[at - 1]))
@@ -90,16 +90,29 @@ export function endPeriodsAt(periods: Period[], replacedAt: number): Period[] {
 }
 
 /** Access that an operator, the provider or an outage has given is no purchase. */
-function isPaidFor({ purchasedAt, store, periodType, grant, isTemporary }: Purchase): boolean {
+function isPaidFor(draft: Draft): boolean {
+  const { store, periodType, grant, isTemporary } = draft.purchase
   const isGiven = grant !== null || isTemporary || [store, periodType].includes(PROMOTIONAL)
-  return !isGiven && purchasedAt !== null && purchasedAt >= MIN_MS && purchasedAt < MAX_MS
+  const startsAt = startOf(draft)
+  return !isGiven && startsAt !== null && startsAt >= MIN_MS && startsAt < MAX_MS
+}
+
+/**
+ * Google does not name the start of a period that it was not asked about before: then all periods count as equally
+ * long. Its renewals are numbered from 0, as in `GPA.1..0`.
+ */
+function startOf({ purchase, transactionId }: Draft): number | null {
+  const { purchasedAt, startedAt, expiresAt } = purchase
+  const [, renewal] = /\.\.(\d+)$/.exec(transactionId ?? '') ?? []
+  if (purchasedAt !== null || expiresAt === null || renewal === undefined) return purchasedAt
+  return expiresAt - (expiresAt - startedAt) / (Number(renewal) + 2)
 }
 
 function startsPeriod(current: Draft | undefined, purchase: Purchase, event: OrderedEvent) {
   if (current === undefined) return true
   const { purchasedAt } = current.purchase
-  if (!describesPeriod(event) || purchasedAt === null || purchase.purchasedAt === purchasedAt)
-    return false
+  if (!describesPeriod(event) || purchase.purchasedAt === purchasedAt) return false
+  if (purchasedAt === null) return current.transactionId !== event.transactionId
   const [known, named] = [current.transactionId, event.transactionId]
   const areKnown = known !== null && named !== null
   const distance = Math.abs((purchase.purchasedAt ?? purchasedAt) - purchasedAt)
@@ -154,9 +167,10 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
   else if (refundedAt !== null) draft.refundedAt = refundedAt
 }
 
-function finish({ purchase, paid, country, ...draft }: Draft, isLast: boolean): Period {
+function finish(draft: Draft, isLast: boolean): Period {
+  const { purchase, paid, country } = draft
   const { periodType, expiresAt, graceExpiresAt, endedAt, willRenew } = purchase
-  const startsAt = purchase.purchasedAt ?? 0
+  const startsAt = startOf(draft) ?? 0
   const isOnce = draft.isOnce || expiresAt === null || periodType === 'CONSUMABLE'
   const isTrial = periodType === 'TRIAL'
   const hasFailedPayment = purchase.billingIssueDetectedAt !== null

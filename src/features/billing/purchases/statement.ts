@@ -1,5 +1,5 @@
 import type { OrderedEvent } from './event-order.ts'
-import { isDistinctEarlierPeriod, isOfSamePeriod } from './periods.ts'
+import { isDistinctEarlierPeriod, isOfSamePeriod, PERIOD_TOLERANCE_MS } from './periods.ts'
 import { type Purchase, purchaseFromFirstEvent } from './purchase.ts'
 import { applyRefund, isRefund } from './refunds.ts'
 
@@ -29,6 +29,8 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
   const endedAt = endOf(event, pastGrace)
   return {
     ...purchaseFromFirstEvent(event),
+    // Google does not name the start of a period that it was not asked about before; the provider may have.
+    purchasedAt: event.purchasedAt ?? (endsAlike(purchase, event) ? purchase.purchasedAt : null),
     price: price ?? sameProduct?.price ?? null,
     priceId: sameProduct?.priceId ?? null,
     entitlementIds:
@@ -56,6 +58,11 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
     refundedOrders: purchase.refundedOrders,
     provided: isSamePeriod ? providedIn(purchase) : null,
   }
+}
+
+function endsAlike({ expiresAt }: Purchase, event: OrderedEvent): boolean {
+  if (expiresAt === null || event.expiresAt === null) return false
+  return Math.abs(event.expiresAt - expiresAt) <= PERIOD_TOLERANCE_MS
 }
 
 /** Whether the transaction of a refunded purchase no longer names the refund. */

@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test'
+import { WEBHOOK_TOKEN } from '../../../support/app.ts'
+import { signIn } from '../../../support/app-store/world.ts'
+import { DAY } from '../../../support/billing.ts'
+import { playProviderEvent } from '../../../support/play-store/life.ts'
+import { report } from '../../../support/play-store/reports.ts'
+import { createPlayWorld } from '../../../support/play-store/world.ts'
+
+type World = Awaited<ReturnType<typeof createPlayWorld>>
+
+const START = Date.UTC(2026, 9, 1, 12)
+
+test('a subscription that Google described only after a renewal counts from that period on', async () => {
+  await using world = await createPlayWorld()
+  const { store, userId } = world
+  const bought = store.buy({ userId })
+  bought.acknowledge()
+  for (const [day, month, isNew] of [
+    [30, '2026-10', 1],
+    [60, '2026-11', 0],
+  ] as const) {
+    goTo(world, day)
+    await report(world, bought.renew())
+    goTo(world, day + 5)
+    expect(await figuresOf(world, month)).toEqual({
+      active: 1,
+      new: isNew,
+      paid: 9990,
+      recurring: 9990,
+    })
+  }
+})
+
+test('a subscription keeps its figures when the app submits it after the billing provider has reported it', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, email, userId } = world
+  const bought = store.buy({ userId })
+  bought.acknowledge()
+  const deliver = async (type: string) => {
+    const json = playProviderEvent(bought, type, app.clock.now.getTime(), userId)
+    const price = { price_in_purchased_currency: 9.99, currency: 'USD' }
+    Object.assign((json as { event: object }).event, price)
+    await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+  }
+  await deliver('INITIAL_PURCHASE')
+  goTo(world, 30)
+  bought.renew()
+  await deliver('RENEWAL')
+  goTo(world, 40)
+  const before = await figuresOf(world, '2026-11')
+  await world.submit([bought], false, await signIn(app, email))
+  expect(before).toEqual({ active: 1, new: 0, paid: 0, recurring: 9990 })
+  expect(await figuresOf(world, '2026-11')).toEqual(before)
+  goTo(world, 60)
+  await report(world, bought.renew())
+  goTo(world, 65)
+  expect(await figuresOf(world, '2026-11')).toEqual({ ...before, paid: 9990 })
+})
+
+function goTo({ app }: World, day: number) {
+  app.clock.now = new Date(START + day * DAY)
+}
+
+async function figuresOf({ app }: World, month: string) {
+  await app.services.counting.rebuild(AbortSignal.timeout(10_000))
+  const { months } = await app.services.figures.read({ currency: 'USD' })
+  const found = months.find((one) => one.month === month)
+  if (!found) throw new Error(`there are no figures for ${month}`)
+  const { active, paid, recurring } = found
+  return { active, new: found.new, paid, recurring }
+}
