@@ -18,8 +18,8 @@ export const attachmentGerman: Sentences = {
     'Es geht ein Bild als JPEG, PNG, WebP oder HEIC, PDF, Text, JSON, ZIP oder MP4.',
   'The picture is damaged and cannot be read.':
     'Das Bild ist beschädigt und lässt sich nicht lesen.',
-  'The picture is too large. The limits are # megapixels, # pixels per side and # MiB.':
-    'Das Bild ist zu groß: höchstens # Megapixel, # Pixel je Seite und # MiB.',
+  'The picture is too large. The limits are # megapixels (# for a progressive JPEG), # pixels per side and # MiB.':
+    'Das Bild ist zu groß: höchstens # Megapixel (# bei einem progressiven JPEG), # Pixel je Seite und # MiB.',
   'The picture takes too long to process: send a smaller one.':
     'Das Bild braucht zu lange: Nimm ein kleineres.',
   'The picture could not be processed. Send it again.':
