@@ -22,7 +22,8 @@ const UTC = new Intl.DateTimeFormat(LOCALE, {
 const NUMBER = new Intl.NumberFormat(LOCALE)
 const COUNTRIES = new Intl.DisplayNames(LOCALE, { type: 'region' })
 const CURRENCIES = new Intl.DisplayNames(LOCALE, { type: 'currency' })
-const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
+// Not `yesterday`: 35 hours ago may be the day before.
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'always' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', DAY_MS],
   ['hour', HOUR_MS],
