@@ -1,10 +1,7 @@
 import type { ComponentType } from 'preact'
 import { loadedScreen } from './frame/loaded-screen.tsx'
-import { BackupsScreen } from './screens/backups.tsx'
 import { EventsScreen } from './screens/events.tsx'
 import { FilesScreen } from './screens/files.tsx'
-import { KeysScreen } from './screens/keys.tsx'
-import { LiveScreen } from './screens/live.tsx'
 import { MeScreen } from './screens/me.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
 import { PeopleScreen } from './screens/people.tsx'
@@ -25,11 +22,20 @@ const AuditScreen = loadedScreen(
   'Audit',
   async () => (await import('./screens/audit.tsx')).AuditScreen,
 )
+const BackupsScreen = loadedScreen(
+  'Backups',
+  async () => (await import('./screens/backups.tsx')).BackupsScreen,
+)
 const BusinessScreen = loadedScreen(
   'Business',
   async () => (await import('./screens/business.tsx')).BusinessScreen,
 )
 const FaqsScreen = loadedScreen('FAQs', async () => (await import('./screens/faqs.tsx')).FaqsScreen)
+const KeysScreen = loadedScreen('Keys', async () => (await import('./screens/keys.tsx')).KeysScreen)
+const LiveScreen = loadedScreen(
+  'Live log',
+  async () => (await import('./screens/live.tsx')).LiveScreen,
+)
 const MetricsScreen = loadedScreen(
   'Metrics',
   async () => (await import('./screens/metrics.tsx')).MetricsScreen,
