@@ -1,5 +1,6 @@
 import { sha256 } from '../../../../lib/crypto.ts'
 import type { Delivery } from '../../inbox/event.ts'
+import type { Json } from '../json.ts'
 import type { PlayAnswer, PlayItem, PlayState } from './api/answer.ts'
 import { redactForLog } from './api/json.ts'
 import type { PlayReply } from './api/play-store.ts'
@@ -23,6 +24,8 @@ type StatementInput = PlayReply & {
   packageName: string
   tokenHash: string
   known: KnownItem[]
+  /** The user who has claimed the main product; null for none. */
+  claimant: string | null
   /** The owner of the purchase that this one replaces; null if it has none. */
   inheritedOwner: string | null
 }
@@ -103,6 +106,8 @@ export function readStatements(input: StatementInput): {
   function deliver(item: KnownItem, type: string, isRemoved = false): Delivery {
     const { packageName, kind, reply, inheritedOwner, orderedAt } = input
     const { line, productId, periodStartedAt, periodEndsAt } = item
+    // Google still names the user of the first purchase. A claim of the main product stands for itself.
+    const claimant = line === known[0]?.line ? null : input.claimant
     const document: StatementDocument = {
       packageName,
       tokenHash,
@@ -114,14 +119,22 @@ export function readStatements(input: StatementInput): {
       periodStartedAt,
       periodEndsAt,
       ...(inheritedOwner === null ? {} : { userId: inheritedOwner }),
+      ...(claimant === null ? {} : { claimant }),
       ...(isRemoved ? { isRemoved } : {}),
       kind,
-      reply: redactForLog(reply),
+      reply: redactForLog(claimant === null ? reply : withoutUsers(reply)),
     }
-    const hash = sha256(JSON.stringify([line, isRemoved, inheritedOwner, reply]), 'hex')
+    const said = [line, isRemoved, inheritedOwner, reply, ...(claimant === null ? [] : [claimant])]
+    const hash = sha256(JSON.stringify(said), 'hex')
     const bytes = Buffer.from(JSON.stringify(document))
     return { provider: 'play_store', event: playEvent(document), bytes, hash }
   }
+}
+
+/** The event names only its own user, so that no other user's id outlives that user. */
+function withoutUsers(reply: Json): Json {
+  const { externalAccountIdentifiers: _own, outOfAppPurchaseContext: _former, ...others } = reply
+  return others
 }
 
 const TYPES: Partial<Record<PlayState, string>> = {

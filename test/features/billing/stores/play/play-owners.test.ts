@@ -152,3 +152,19 @@ test('a user can submit purchases 60 times an hour', async () => {
   expect([...statuses]).toEqual([200])
   expect((await app.ask('POST', '/api/user/purchases/v1', { token, json })).status).toBe(429)
 })
+
+test('an add-on belongs to the user who has taken over the purchase, whomever Google names', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  app.clock.advance(5 * DAY)
+  const other = await app.register()
+  await world.submit([bought], true, await signIn(app, other.user.email))
+  await report(world, bought.addItem('addon'))
+  await report(world, bought.cancel())
+  const products = async (id: string) =>
+    (await listSubscriptions(app, id)).map(({ productId }) => productId).toSorted()
+  expect(await products(other.user._id)).toEqual(['addon:monthly', 'pro_month:monthly'])
+  expect(await products(userId)).toEqual([])
+})

@@ -108,6 +108,7 @@ export function createAskGoogle(deps: AskingDeps) {
     const lastAt = await Promise.all(
       known.map((item) => statements.latestAt(tx, 'play_store', keyOf(item))),
     )
+    const [main] = known
     const { deliveries, items } = readStatements({
       ...replied,
       answer,
@@ -116,6 +117,7 @@ export function createAskGoogle(deps: AskingDeps) {
       packageName,
       tokenHash,
       known,
+      claimant: main ? await claims.claimantOf(keyOf(main), tx) : null,
       inheritedOwner: answer.userId === null && linked ? await ownerOf(tx, linked.items) : null,
     })
     const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
