@@ -255,6 +255,22 @@ onSqlite('PostgreSQL has no such lock')(
   30_000,
 )
 
+onSqlite('PostgreSQL has no such lock')(
+  'a server starts although a process of the one before still closes the database',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    using client = new Database(join(homeport.folder, 'data', 'homeport.db'))
+    client.run('PRAGMA locking_mode = EXCLUSIVE')
+    client.run('BEGIN EXCLUSIVE')
+    const starting = homeport.start()
+    await Bun.sleep(1_000)
+    client.close()
+    expect(await (await starting).stop()).toBe(0)
+  },
+  30_000,
+)
+
 onSqlite('the data is on PostgreSQL already')(
   'data that was moved to a database server is neither backed up nor restored over',
   async () => {

@@ -1,4 +1,4 @@
-import { Database, type SQLQueryBindings } from 'bun:sqlite'
+import { Database, type DatabaseOptions, type SQLQueryBindings } from 'bun:sqlite'
 import type { Migration } from '../migrations.ts'
 import { DATABASE_MAGIC } from '../read-rows.ts'
 import { schemaVersion } from './migrate.ts'
@@ -13,9 +13,12 @@ const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
  */
 const CACHE_KIB = 16 * 1024
 
+/** How long to wait for a process that still closes the database: a killed server leaves its checkpoint process behind. */
+const OPEN_TIMEOUT_MS = 5_000
+
 /** Opens or creates the database at `path`. Its schema may be old: see `migrate`. */
 export function openDatabase(path: string): Database {
-  const client = new Database(path, { create: true, readwrite: true })
+  const client = openWaiting(path, { create: true, readwrite: true })
   setPragmas(client)
   client.run('PRAGMA journal_mode = WAL')
   client.run('PRAGMA synchronous = FULL')
@@ -27,13 +30,21 @@ export function openDatabase(path: string): Database {
   if (applicationId(client) !== APPLICATION_ID) {
     client.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   }
+  client.run('PRAGMA busy_timeout = 0')
+  return client
+}
+
+function openWaiting(path: string, options: DatabaseOptions): Database {
+  const client = new Database(path, options)
+  client.run(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   return client
 }
 
 /** Opens the database at `path` for queries only. */
 export function openReader(path: string): Database {
-  const client = new Database(path, { readonly: true })
+  const client = openWaiting(path, { readonly: true })
   setPragmas(client)
+  client.run('PRAGMA busy_timeout = 0')
   return client
 }
 
@@ -54,7 +65,7 @@ export async function reasonNotToOpen(
   if (!(await file.exists()) || file.size === 0) return null
   const header = new TextDecoder('latin1').decode(await file.slice(0, 16).arrayBuffer())
   if (header !== DATABASE_MAGIC) return foreignFileReason(path)
-  using client = new Database(path, { readwrite: true })
+  using client = openWaiting(path, { readwrite: true })
   try {
     if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return foreignFileReason(path)
     if (schemaVersion(client) > migrations.length) {
@@ -101,7 +112,7 @@ export function isIntact(path: string): boolean {
 
 /** The number of migrations applied to the database at `path`, which is opened read-only. */
 export function countAppliedMigrations(path: string): number {
-  using client = new Database(path, { readonly: true })
+  using client = openWaiting(path, { readonly: true })
   return schemaVersion(client)
 }
 
@@ -134,7 +145,6 @@ function foreignFileReason(path: string): string {
 
 function setPragmas(client: Database) {
   for (const pragma of [
-    'busy_timeout = 0',
     'foreign_keys = ON',
     'trusted_schema = OFF',
     'cell_size_check = ON',
