@@ -91,14 +91,15 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
 /** Throws for secrets that this user cannot read: they may be intact, and must not be replaced. */
 async function requireReadable(folder: string) {
   for (const name of SECRET_NAMES) {
-    const code = await readFile(join(folder, name)).then(
-      () => 'ENOENT',
-      (error) => String(error.code),
-    )
-    if (code === 'ENOENT') continue
-    const advice =
-      code === 'EACCES' ? 'give the folder to the user that runs homeport' : 'check its disk'
-    throw new ConfigError(`${join(folder, name)} cannot be read (${code}): ${advice}.`)
+    try {
+      await readFile(join(folder, name))
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code === 'ENOENT') continue
+      const advice =
+        code === 'EACCES' ? 'give the folder to the user that runs homeport' : 'check its disk'
+      throw new ConfigError(`${join(folder, name)} cannot be read (${code}): ${advice}.`)
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import type { LocalCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { requireOwnDirectory } from './data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
+import { writeOutput } from './terminal.ts'
 
 export const status = dataCommand({
   name: 'status',
@@ -73,12 +74,12 @@ export const health: LocalCommand = {
     const answer = await askServer(loadConfig(), readinessCommand, null, 'work')
     if (answer === null) {
       await requireOwnDirectory(loadConfig())
-      if (json) console.log(JSON.stringify({ server: 'not running' }))
+      if (json) writeOutput(JSON.stringify({ server: 'not running' }))
       process.stderr.write(`No server is running on ${loadConfig().dataDir}.\n`)
       return EXIT.failed
     }
     const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>
-    console.log(json ? JSON.stringify(parts) : readinessCommand.print(parts))
+    writeOutput(json ? JSON.stringify(parts) : readinessCommand.print(parts))
     return parts.database === 'ok' && parts.storage === 'ok' ? EXIT.done : EXIT.failed
   },
 }
@@ -88,7 +89,7 @@ export const version: LocalCommand = {
   summary:
     'Print the version, its commit and date; with --json also the schema and embedded components',
   run: async (_loadConfig, { json }) => {
-    console.log(json ? JSON.stringify(describeBuild()) : BUILD)
+    writeOutput(json ? JSON.stringify(describeBuild()) : BUILD)
     return EXIT.done
   },
 }
@@ -117,7 +118,7 @@ export const open: LocalCommand = {
     if (url === null) throw new UsageError('CONSOLE is off: set it to "on" to enable the console.')
     const { consoleNetworks: networks } = config
     const restriction = networks.length > 0 ? `\nReachable only from ${networks.join(', ')}.` : ''
-    console.log(json ? JSON.stringify({ url, networks }) : url + restriction)
+    writeOutput(json ? JSON.stringify({ url, networks }) : url + restriction)
     return EXIT.done
   },
 }

@@ -3,6 +3,7 @@ import { createLog } from '../lib/log.ts'
 import type { LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
 import { openData } from './open-data.ts'
+import { writeOutput } from './terminal.ts'
 
 export const init: LocalCommand = {
   name: 'init',
@@ -24,10 +25,10 @@ export const init: LocalCommand = {
     return EXIT.done
 
     function report(replaced: { name: string; breaks: string }[]) {
-      if (json) console.log(JSON.stringify({ dataDir, newSecrets: replaced }))
+      if (json) writeOutput(JSON.stringify({ dataDir, newSecrets: replaced }))
       else {
-        for (const { name, breaks } of replaced) console.log(`New ${name}: ${breaks}.`)
-        console.log(`${dataDir} is ready.`)
+        for (const { name, breaks } of replaced) writeOutput(`New ${name}: ${breaks}.`)
+        writeOutput(`${dataDir} is ready.`)
       }
     }
   },

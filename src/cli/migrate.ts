@@ -8,7 +8,7 @@ import { openData } from './open-data.ts'
 import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
 import { findSnapshot, returnToSnapshot } from './snapshots.ts'
-import { confirmRisk } from './terminal.ts'
+import { confirmRisk, writeOutput } from './terminal.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
@@ -28,15 +28,15 @@ export const migrateCommand: LocalCommand = {
     if (backToSnapshot) {
       const name = backToSnapshot === true ? null : backToSnapshot
       const done = await restoreSnapshot(config, name, yes === true)
-      console.log(json ? JSON.stringify(done) : describeRestored(done))
+      writeOutput(json ? JSON.stringify(done) : describeRestored(done))
       return EXIT.done
     }
     const migrated = status ? undefined : await migrateNow(config)
     const { applied, known } = await schemaStatus(config)
     const pending = known.slice(applied)
     const outcome = { applied, known, pending, ...(migrated ? { migrated } : {}) }
-    if (json) console.log(JSON.stringify(outcome))
-    else console.log(describe(outcome))
+    if (json) writeOutput(JSON.stringify(outcome))
+    else writeOutput(describe(outcome))
     return EXIT.done
   },
 }

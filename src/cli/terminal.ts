@@ -42,10 +42,7 @@ export function writeOutput(line: string) {
       if (code === 'EPIPE') return
       // The reader of a pipe is slow.
       if (code === 'EAGAIN') Bun.sleepSync(5)
-      else
-        throw new CommandError(
-          `The output cannot be written (${code}). What the command changes has been changed.`,
-        )
+      else throw new CommandError(`The output cannot be written (${code}). Any changes were made.`)
     }
   }
 }

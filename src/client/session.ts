@@ -84,7 +84,7 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /**
    * Returns a session of the same user with a different access token; concurrent callers share one refresh. Throws
-   * `unauthenticated` if no user is signed in, or by now another one: what the caller sends is not theirs.
+   * `unauthenticated` if no user is signed in, and `conflict` if by now another one is: what the caller sends is not theirs.
    */
   async function renew(kept: StoredSession | null): Promise<StoredSession> {
     if (kept === null) throw notSignedIn()
@@ -93,7 +93,7 @@ export function createSessionKeeper(deps: SessionDeps) {
       refreshing = null
     })
     const next = await refreshing
-    if (userId !== undefined && next.userId !== userId) throw notSignedIn()
+    if (userId !== undefined && next.userId !== userId) throw userChanged()
     return next
   }
 
@@ -198,6 +198,11 @@ function isTransient(error: unknown): boolean {
 function notSignedIn(): ApiError {
   const message = 'No user is signed in.'
   return new ApiError({ status: 401, code: 'unauthenticated', message, isGenuine: true })
+}
+
+function userChanged(): ApiError {
+  const message = 'Another user has signed in since.'
+  return new ApiError({ status: 0, code: 'conflict', message })
 }
 
 export function tokenLost(): ApiError {

@@ -84,10 +84,10 @@ export function startJobs(
       const { due, jump, wall } = dueJobs.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
       const mayDelete = await isClockInSync()
-      // Rounded to a minute, so that a clock that is slightly ahead names the same one as the others.
-      const nearest = wall - lastSkew + MINUTE_MS / 2
+      // All instances with about the right time name the scheduled minute, by their own clocks.
+      const slot = wall - (Math.abs(lastSkew) < MAX_SKEW_MS ? 0 : lastSkew)
       for (const job of due) {
-        if (mayDelete || !job.deletesByAge) void start(job, nearest, job.jitter)
+        if (mayDelete || !job.deletesByAge) void start(job, slot, job.jitter)
       }
     }
   }

@@ -1,3 +1,5 @@
+import { createRecentMap } from './recent-map.ts'
+
 /** The currencies of ISO 4217 in use in 2026; `Intl` would include withdrawn ones. */
 const CURRENCIES = new Set(
   `
@@ -34,23 +36,35 @@ export function asLocale(tag: string): string | null {
   }
 }
 
+/** Long lists are compared often, and clients choose tags. */
+const MAX_KNOWN_FORMS = 2_000
+const knownForms = createRecentMap<string, string[]>(MAX_KNOWN_FORMS)
+
 /**
- * The tags that a language tag is a variant of, in canonical form: `zh-Hant-TW`, `zh-TW`, `zh-Hant` and `zh` for
- * `zh-TW`. The tag itself if it is not valid.
+ * The tags that a language tag is a variant of, in canonical form, itself first: `zh-TW`, `zh`, `zh-Hant` and
+ * `zh-Hant-TW` for `zh-tw`. Only the tag itself if it is not valid.
  */
 function languageForms(tag: string): string[] {
+  const known = knownForms.get(tag)
+  if (known) return known
+  const forms = formsOf(tag)
+  knownForms.set(tag, forms)
+  return forms
+}
+
+function formsOf(tag: string): string[] {
   const canonical = asLocale(tag)
   if (canonical === null) return [tag]
-  const { language, region } = new Intl.Locale(canonical)
-  const { script } = new Intl.Locale(canonical).maximize()
-  const regions = region === undefined ? [''] : ['', `-${region}`]
-  const scripts = script === undefined ? [''] : ['', `-${script}`]
-  return [canonical, ...scripts.flatMap((one) => regions.map((other) => language + one + other))]
+  const locale = new Intl.Locale(canonical)
+  const { script } = locale.maximize()
+  const endings = [script, locale.region, script && locale.region && `${script}-${locale.region}`]
+  const variants = endings.flatMap((ending) => (ending ? `${locale.language}-${ending}` : []))
+  return [canonical, locale.language, ...variants]
 }
 
 /** Whether a tag is a variant of one of the languages: `iw-IL` is one of `he`. */
 export function isVariantOfAny(languages: string[]): (tag: string) => boolean {
-  const known = new Set(languages.map((language) => asLocale(language) ?? language))
+  const known = new Set(languages.map((language) => languageForms(language)[0]))
   return (tag) => languageForms(tag).some((form) => known.has(form))
 }
 

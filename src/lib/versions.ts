@@ -7,3 +7,8 @@ export function compareVersions(a: string, b: string): number {
   }
   return 0
 }
+
+/** The numbers of a version such as `v2.4.0-beta.1` or `2.4.0+7`; null if it has none. */
+export function plainVersion(version: string): string | null {
+  return /^v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-+ ]|$)/i.exec(version)?.[1] ?? null
+}

@@ -35,10 +35,7 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
     await client.login({ ...LOGIN, email: 'bob@example.com' })
     held.lose()
     await leaving
-    expect([(await deletion).code, (await change).code]).toEqual([
-      'unauthenticated',
-      'unauthenticated',
-    ])
+    expect([(await deletion).code, (await change).code]).toEqual(['conflict', 'conflict'])
     expect((await client.readData()).data).toEqual({})
     expect(await app.countUsers()).toBe(2)
   })

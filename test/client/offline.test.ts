@@ -130,7 +130,7 @@ test('a document that arrives after another user has signed in is not shown to t
   await recipe.change({ theme: 'dark' })
   release()
   await reading
-  expect([recipe.current(), ofAnn.base]).toEqual([{ theme: 'dark' }, { diary: 'of Ann' }])
+  expect([recipe.current(), ofAnn]).toEqual([{ theme: 'dark' }, {}])
   expect((await ofDevice.readData()).data).toEqual({ theme: 'dark' })
 })
 

@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { CommandError } from '../../lib/command.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
@@ -14,6 +14,8 @@ const WAL_FILES = [`${DATABASE}-wal`, `${DATABASE}-shm`]
 /** The file that holds the name of the folder for the replaced data. */
 const ASIDE = 'aside.txt'
 
+const MOUNTS = '/proc/self/mountinfo'
+
 /** Where an archive is extracted before `commitRestore`. */
 export function restoreFolder(dataDir: string): string {
   return join(dataDir, 'restore.tmp')
@@ -22,12 +24,20 @@ export function restoreFolder(dataDir: string): string {
 /** Throws if a restore could not rename a part of the data: it would stop halfway. */
 export function requireReplaceable(dataDir: string) {
   const mounted = PARTS.map((part) => join(dataDir, part)).find(
-    (path) => existsSync(path) && lstatSync(path).dev !== statSync(dataDir).dev,
+    (path) => existsSync(path) && isMounted(path),
   )
   if (mounted === undefined) return
   throw new CommandError(
-    `${mounted} is on another disk than ${dataDir}, so that it cannot be replaced: unmount it, restore, and then move what was restored to that disk.`,
+    `${mounted} is a mount point and cannot be replaced: unmount it, restore, and then move the restored content there.`,
   )
+}
+
+function isMounted(path: string): boolean {
+  if (lstatSync(path).dev !== statSync(dirname(path)).dev) return true
+  // A folder of the same disk may be mounted too, for example in a container.
+  const mounts = existsSync(MOUNTS) ? readFileSync(MOUNTS, 'utf8').split('\n') : []
+  const place = join(realpathSync(dirname(path)), basename(path)).replaceAll(' ', '\\040')
+  return mounts.some((line) => line.split(' ')[4] === place)
 }
 
 /**

@@ -12,7 +12,7 @@ import { lockData } from '../data-directory.ts'
 import { installationKeys } from '../installation-keys.ts'
 import { databasePath, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
-import { confirmRisk, createProgress } from '../terminal.ts'
+import { confirmRisk, createProgress, writeOutput } from '../terminal.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
@@ -22,7 +22,8 @@ type Outcome = ReadResult & {
   seconds: number
   isRestored: boolean
   aside: string | null
-  dataDir: string
+  /** Null if the data went to a database server. */
+  dataDir: string | null
 }
 
 /** What `restore --verify` reports about who wrote the backup. */
@@ -56,14 +57,14 @@ export const restore: LocalCommand = {
     const done = verify
       ? await verifyBackup(config, path)
       : await replaceData(config, path, found.size, trust === true, yes === true)
-    const { dataDir } = config
+    const dataDir = config.databaseUrl === null ? config.dataDir : null
     const outcome = {
       ...done,
       dataDir,
       path,
       seconds: Math.round(performance.now() - started) / 1000,
     }
-    console.log(json ? JSON.stringify(outcome) : describe(outcome))
+    writeOutput(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
   },
 }
@@ -90,9 +91,11 @@ async function replaceData(
 ) {
   const { dataDir } = config
   using _lock = await lockData(config)
-  if (config.databaseUrl === null) await refuseMoved(config)
   await finishRestore(dataDir)
-  requireReplaceable(dataDir)
+  if (config.databaseUrl === null) {
+    await refuseMoved(config)
+    requireReplaceable(dataDir)
+  }
   if ((await freeSpace(dataDir)).bytes < size) {
     throw new CommandError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
   }
@@ -142,7 +145,6 @@ function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome):
   if (!isRestored) return `${path} is a valid backup ${details}. ${PROOFS[proof ?? 'none']}`
   const kept =
     aside === null ? [] : [`The old data is in ${aside}: remove it once everything works.`]
-  return [`Restored to ${dataDir} the backup ${details}.`, ...kept, 'Start the server now.'].join(
-    '\n',
-  )
+  const place = dataDir === null ? '' : ` to ${dataDir}`
+  return [`Restored the backup${place} ${details}.`, ...kept, 'Start the server now.'].join('\n')
 }

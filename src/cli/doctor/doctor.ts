@@ -2,6 +2,7 @@ import { EXIT } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
 import { requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
+import { writeOutput } from '../terminal.ts'
 import { type Check, type Finding, failed, reasonOf } from './check.ts'
 import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
@@ -23,9 +24,9 @@ export const doctor: LocalCommand = {
     for (const check of [...localChecks(config, state), ...networkChecks(config, state)]) {
       const found = { name: check.name, ...(await examine(check)) }
       findings.push(found)
-      if (!json) console.log(describe(found))
+      if (!json) writeOutput(describe(found))
     }
-    if (json) console.log(JSON.stringify(findings))
+    if (json) writeOutput(JSON.stringify(findings))
     return findings.some(({ state }) => state === 'failed') ? EXIT.failed : EXIT.done
   },
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { EXIT, UsageError } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
-import { confirmRisk } from '../terminal.ts'
+import { confirmRisk, writeOutput } from '../terminal.ts'
 import { previousOf } from './new-executable.ts'
 import { unitOf } from './unit.ts'
 
@@ -37,12 +37,12 @@ export const serviceInstall: LocalCommand = {
   ],
   run: async (_loadConfig, { print, yes }) => {
     if (print) {
-      console.log(unitOf({ user: NAME, ...PATHS }))
+      writeOutput(unitOf({ user: NAME, ...PATHS }))
       return EXIT.done
     }
     requireRoot()
     if (existsSync(PATHS.unit) && !yes) confirmRisk(`${PATHS.unit} exists and will be replaced.`)
-    console.log(nextSteps(await installService(PATHS, run)))
+    writeOutput(nextSteps(await installService(PATHS, run)))
     return EXIT.done
   },
 }
@@ -56,7 +56,7 @@ export const serviceUninstall: LocalCommand = {
     if (!existsSync(PATHS.unit)) throw new UsageError('There is no service to remove.')
     if (!yes) confirmRisk('The service will be stopped and removed.')
     for (const failure of await removeService(PATHS, run)) console.error(failure)
-    console.log(
+    writeOutput(
       `Removed the service. ${PATHS.home}, ${PATHS.environment} and the user ${NAME} were kept.`,
     )
     return EXIT.done

@@ -11,7 +11,7 @@ import { isServing } from '../command-socket.ts'
 import { schemaStatus } from '../migrate.ts'
 import { databasePath } from '../open-sqlite.ts'
 import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
-import { createProgress } from '../terminal.ts'
+import { createProgress, writeOutput } from '../terminal.ts'
 import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
@@ -65,7 +65,7 @@ export const upgrade: LocalCommand = {
       if (failure !== null)
         throw new CommandError(await rollBack(config, executable, since, failure))
       const outcome = { version: next.version, previous: previousOf(executable) }
-      console.log(
+      writeOutput(
         json
           ? JSON.stringify(outcome)
           : `Version ${next.version} is installed; the previous one is ${outcome.previous}.`,

@@ -151,12 +151,14 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
   /** Replaces the value by what is known without reading. */
   function reset(data?: T) {
     era++
+    failures = 0
     running = null
     show({ data, error: null, isLoading: true })
     if (listeners.size > 0) void load()
   }
 
   function reload(): Promise<void> {
+    failures = 0
     isOutdated = running !== null
     return load()
   }
@@ -186,24 +188,24 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     const showIfCurrent = (changes: Partial<Loaded<T>>) => {
       if (era === startedIn) show(changes)
     }
-    show({ isLoading: true })
+    // Attempts after a failure do not alternate between an error and a loading indicator.
+    if (failures === 0) show({ isLoading: true })
     try {
       const data = await read((edit) => showIfCurrent({ data: edit(snapshot.data) }))
       failures = 0
       showIfCurrent({ data, error: null, isLoading: isOutdated })
     } catch (error) {
       showIfCurrent({ error: error as ApiError, isLoading: isOutdated })
-      const { status, code } = error as ApiError
-      const mayRecover =
-        status === 429 || status >= 500 || /^(network_error|timeout|reply_)/.test(code)
-      if (mayRecover && listeners.size > 0 && era === startedIn) retryLater()
+      if (mayRecover(error as ApiError) && listeners.size > 0 && era === startedIn)
+        retryAfter((error as ApiError).retryAfter ?? 0)
     }
   }
 
-  /** A change that was reported during an outage must not be lost. */
-  function retryLater() {
+  /** A change that was reported during an outage must not be lost. Randomised, so that phones do not all ask at once. */
+  function retryAfter(seconds: number) {
     clearTimeout(retry)
-    retry = setTimeout(load, Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS))
+    const delay = Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS) * (0.5 + Math.random())
+    retry = setTimeout(load, Math.max(delay, seconds * 1_000))
   }
 
   function show(changes: Partial<Loaded<T>>) {
@@ -215,4 +217,8 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     snapshot = next
     for (const listener of [...listeners]) listener()
   }
+}
+
+function mayRecover({ status, code }: ApiError): boolean {
+  return status === 429 || status >= 500 || /^(network_error|timeout|reply_)/.test(code)
 }

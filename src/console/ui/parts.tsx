@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../api.ts'
+import { failure as refusal } from '../api.ts'
 import { withVisibleControls } from '../direction-controls.ts'
 import { ago, day, time, utc } from '../format.ts'
 import { isRestoring } from '../visits.ts'
@@ -259,9 +259,7 @@ type CopyProps = { text: string; label?: string; kind?: 'primary' | 'quiet' }
 export function Copy({ text, label = 'Copy', kind = 'quiet' }: CopyProps) {
   const copy = () =>
     navigator.clipboard.writeText(text).catch(() => {
-      throw new ApiError(409, {
-        message: 'The browser does not allow copying. Select the text and copy it.',
-      })
+      throw refusal('The browser does not allow copying. Select the text and copy it.')
     })
   return (
     <Action run={copy} done="Copied." kind={kind}>

@@ -42,8 +42,16 @@ export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(
   return { ...state, isStale: state.path !== path, reload: () => load() }
 }
 
+/** Reloads would keep an unattended page signed in. */
+const UNATTENDED_MS = 60 * 60_000
+let lastInputAt = Date.now()
+for (const input of ['pointerdown', 'keydown'])
+  globalThis.addEventListener?.(input, () => {
+    lastInputAt = Date.now()
+  })
+
 /**
- * Reloads every `ms` while the page is visible, unless a dialog is open: while the operator signs in again, requests
+ * Reloads every `ms` while the page is visible and in use, unless a dialog is open: while the operator signs in again, requests
  * would only queue up.
  */
 export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true) {
@@ -52,7 +60,8 @@ export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true)
   useEffect(() => {
     if (!isOn) return
     const timer = setInterval(() => {
-      if (!document.hidden && !document.querySelector('dialog[open]')) void latest.current()
+      const isInUse = !document.hidden && Date.now() - lastInputAt < UNATTENDED_MS
+      if (isInUse && !document.querySelector('dialog[open]')) void latest.current()
     }, ms)
     return () => clearInterval(timer)
   }, [isOn])

@@ -92,7 +92,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const id = restoreDots(params.id)
         const found = await billing.show(id)
         if (!found) throw new AppError('not_found', `There is no event ${id}.`)
-        // Whoever has a signed transaction can submit it as a purchase of their own.
+        // Anyone with the signed transaction could submit it as their own purchase.
         const { signed: _signed, ...event } = found
         const { isRefund } = eventFacts(event.provider, Buffer.from(event.body))
         const access = await timeline.explainForEvent(event)

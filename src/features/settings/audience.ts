@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { AppError } from '../../lib/errors.ts'
+import { plainVersion } from '../../lib/versions.ts'
 import type { Session } from '../../platform/http/authenticate.ts'
 import { tokenIn } from '../../platform/http/authenticate.ts'
 import type { CountryOf } from '../../platform/http/country.ts'
@@ -59,11 +60,6 @@ export function createAudienceReader(deps: AudienceDeps) {
     const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
     return session ? session.userId : null
   }
-}
-
-/** The numbers of a version such as `v2.4.0-beta.1` or `2.4.0+7`; null if it has none. */
-function plainVersion(version: string): string | null {
-  return /^v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-+ ]|$)/i.exec(version)?.[1] ?? null
 }
 
 /** A refused token must not block the settings, but a failed check must not look like a refusal. */

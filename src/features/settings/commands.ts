@@ -7,6 +7,7 @@ import {
   UsageError,
 } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
+import { plainVersion } from '../../lib/versions.ts'
 import {
   historyOption,
   noteOption,
@@ -15,7 +16,7 @@ import {
   readVersion,
 } from '../../platform/publications/command-parts.ts'
 import type { StoredSettings } from './model.ts'
-import { type Audience, VERSION } from './rules/conditions.ts'
+import type { Audience } from './rules/conditions.ts'
 import { type Explanation, settingsIn } from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
@@ -144,8 +145,9 @@ function parseAudience(options: Options): Audience {
     const value = options[name]
     return typeof value === 'string' && value !== '' ? value : null
   }
-  const version = text('appVersion')
-  if (version !== null && !new RegExp(VERSION).test(version))
+  const stated = text('appVersion')
+  const version = stated === null ? null : plainVersion(stated)
+  if (stated !== null && version === null)
     throw new UsageError('--app-version takes a version such as 2.4.0.')
   return {
     platform: text('platform')?.toLowerCase() ?? null,

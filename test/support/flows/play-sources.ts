@@ -41,7 +41,7 @@ export function playOnGoogle({ steps, events }: PlayFlow): Record<'billing' | 's
       packageName: store.packageName,
       tokenHash: purchase.token,
       known: known.get(purchase.token) ?? [],
-      claimant: null,
+      mainOwner: null,
       inheritedOwner: null,
     })
     known.set(purchase.token, items)

@@ -18,7 +18,7 @@ import {
   paidPlanOf,
   planGivenBy,
   planOf,
-  withoutCoins,
+  withoutUnassigned,
 } from './plan-matching.ts'
 import type { Environment, PlanLike } from './subscription.ts'
 
@@ -250,7 +250,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
       accessStateOf(list, planGivenBy(list, catalogue)?.code ?? null)
-    const current = summarize(withoutCoins(purchases, catalogue))
+    const current = summarize(withoutUnassigned(purchases, catalogue))
     const changesAt = nextChangeOf(purchases, at)
     const { status, plan } = environment === 'production' ? factsOf(purchases, catalogue) : NO_FACTS
     const [row] = await findState(tx).execute({ userId, environment })
@@ -279,5 +279,5 @@ export function createAccessStates(deps: AccessStatesDeps) {
 /** What the search finds a user by. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
   const plan = paidPlanOf(purchases, catalogue)?.plan.code ?? null
-  return { status: accessStatusOf(withoutCoins(purchases, catalogue)), plan }
+  return { status: accessStatusOf(withoutUnassigned(purchases, catalogue)), plan }
 }

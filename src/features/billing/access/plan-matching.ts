@@ -99,11 +99,14 @@ export function paidPlanOf<Plan extends PurchasablePlan>(
   return plan ? { purchase, plan } : null
 }
 
-/** The purchases without those that give nothing, such as coins: they have no end, no plan and no entitlement. */
-export function withoutCoins<T extends PurchaseAccess>(purchases: T[], catalogue: Catalogue): T[] {
+/** The purchases without those that belong to no plan, give no entitlement and never expire, such as coins. */
+export function withoutUnassigned<T extends PurchaseAccess>(
+  purchases: T[],
+  catalogue: Catalogue,
+): T[] {
   return purchases.filter(
     (purchase) =>
-      purchase.effectiveEnd !== null ||
+      purchase.expiresAt !== null ||
       purchase.entitlementIds.length > 0 ||
       planOf(purchase, catalogue) !== undefined,
   )

@@ -13,7 +13,7 @@ import { transactionOf } from '../stores/purchases/purchase-key.ts'
 import { accessStatusOf } from './access-search.ts'
 import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
-import { type Catalogue, planOf, withoutCoins } from './plan-matching.ts'
+import { type Catalogue, planOf, withoutUnassigned } from './plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
@@ -77,7 +77,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
   async function summarize(userId: string) {
     const { sentence, purchases, catalogue, heldBy, failure } = await assess(userId, 'production')
-    const held = heldBy === null ? withoutCoins(purchases, catalogue) : []
+    const held = heldBy === null ? withoutUnassigned(purchases, catalogue) : []
     const [best] = held
     const end = best?.effectiveEnd ?? null
     return {

@@ -14,7 +14,7 @@ const LOCK_KEY = 0x6d696772
 const MIGRATION_TIMEOUT_MS = 30 * 60 * 1000
 
 /** While a migration waits for a table, so do all later statements on it, also those of running instances. */
-const LOCK_TIMEOUT = '2s'
+const LOCK_TIMEOUT = '200ms'
 const LOCK_RETRY_MS = 5_000
 
 /**

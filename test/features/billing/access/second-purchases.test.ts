@@ -139,3 +139,18 @@ test('coins do not keep an ended subscription active for webhooks and the consol
   const { access } = await ann.read(`people/${user._id}`)
   expect(access).toMatchObject({ status: 'expired', isActive: false, plan: null })
 })
+
+test('coins that were refunded do not make a user a former subscriber', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { user } = await app.register()
+  const coins = { product_id: 'coins', entitlement_ids: null, expiration_day: null }
+  await deliver(app, lifecycle(user._id, 'NON_RENEWING_PURCHASE', 1, coins))
+  await deliver(
+    app,
+    lifecycle(user._id, 'CANCELLATION', 2, { ...coins, cancel_reason: 'CUSTOMER_SUPPORT' }),
+  )
+  const { db } = app.services
+  const [row] = await db.read.select().from(db.tables.accessStates)
+  expect(row).toMatchObject({ status: null, state: { active: false, productId: null } })
+})

@@ -25,8 +25,8 @@ export type StatementDocument = {
   periodEndsAt: number | null
   /** The owner of the purchase that this one replaces, if Google names no user. */
   userId?: string
-  /** The user who has claimed the main product of the purchase, if this is another one. */
-  claimant?: string
+  /** The owner of the purchase's main product, if Google names another user and this is another product. */
+  mainOwner?: string
   /** The product is no longer part of the purchase. */
   isRemoved?: true
   kind: PurchaseKind
@@ -73,7 +73,7 @@ function statementEvent(document: StatementDocument): BillingEvent {
     hasEnvironment: true,
     store: 'PLAY_STORE',
     stated: 'full',
-    appUserId: document.claimant ?? answer.userId ?? userId ?? null,
+    appUserId: document.mainOwner ?? answer.userId ?? userId ?? null,
     isHint: true,
     productId,
     newProductId: item?.nextProductId ?? null,

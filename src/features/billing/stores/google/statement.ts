@@ -24,8 +24,8 @@ type StatementInput = PlayReply & {
   packageName: string
   tokenHash: string
   known: KnownItem[]
-  /** The user who has claimed the main product; null for none. */
-  claimant: string | null
+  /** The owner of the main product, if Google names another user; else null. */
+  mainOwner: string | null
   /** The owner of the purchase that this one replaces; null if it has none. */
   inheritedOwner: string | null
 }
@@ -106,8 +106,8 @@ export function readStatements(input: StatementInput): {
   function deliver(item: KnownItem, type: string, isRemoved = false): Delivery {
     const { packageName, kind, reply, inheritedOwner, orderedAt } = input
     const { line, productId, periodStartedAt, periodEndsAt } = item
-    // Google still names the user of the first purchase. A claim of the main product stands for itself.
-    const claimant = line === known[0]?.line ? null : input.claimant
+    // Google still names the user of the first purchase. The main product has its own events about its owner.
+    const mainOwner = line === known[0]?.line ? null : input.mainOwner
     const document: StatementDocument = {
       packageName,
       tokenHash,
@@ -119,13 +119,19 @@ export function readStatements(input: StatementInput): {
       periodStartedAt,
       periodEndsAt,
       ...(inheritedOwner === null ? {} : { userId: inheritedOwner }),
-      ...(claimant === null ? {} : { claimant }),
+      ...(mainOwner === null ? {} : { mainOwner }),
       ...(isRemoved ? { isRemoved } : {}),
       kind,
-      reply: redactForLog(claimant === null ? reply : withoutUsers(reply)),
+      reply: redactForLog(mainOwner === null ? reply : withoutUsers(reply)),
     }
-    const said = [line, isRemoved, inheritedOwner, reply, ...(claimant === null ? [] : [claimant])]
-    const hash = sha256(JSON.stringify(said), 'hex')
+    const content = [
+      line,
+      isRemoved,
+      inheritedOwner,
+      reply,
+      ...(mainOwner === null ? [] : [mainOwner]),
+    ]
+    const hash = sha256(JSON.stringify(content), 'hex')
     const bytes = Buffer.from(JSON.stringify(document))
     return { provider: 'play_store', event: playEvent(document), bytes, hash }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { PASSWORD } from '../../../../support/app.ts'
+import { PASSWORD, WEBHOOK_TOKEN } from '../../../../support/app.ts'
 import { listSubscriptions, signIn } from '../../../../support/app-store/world.ts'
 import { drain, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
@@ -167,4 +167,28 @@ test('an add-on belongs to the user who has taken over the purchase, whomever Go
     (await listSubscriptions(app, id)).map(({ productId }) => productId).toSorted()
   expect(await products(other.user._id)).toEqual(['addon:monthly', 'pro_month:monthly'])
   expect(await products(userId)).toEqual([])
+})
+
+test('an add-on follows a transfer by the billing provider after the claim', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  await world.submit([bought], false, await signIn(app, world.email))
+  const other = await app.register()
+  const transfer = {
+    id: 'T-1',
+    type: 'TRANSFER',
+    event_timestamp_ms: app.clock.now.getTime() + MINUTE,
+    environment: 'PRODUCTION',
+    store: 'PLAY_STORE',
+    transferred_from: [userId],
+    transferred_to: [other.user._id],
+  }
+  const json = { api_version: '1.0', event: transfer }
+  await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+  app.clock.advance(DAY)
+  await report(world, bought.addItem('addon'))
+  expect(await listSubscriptions(app, other.user._id)).toHaveLength(2)
+  expect(await world.listSubscriptions()).toEqual([])
 })

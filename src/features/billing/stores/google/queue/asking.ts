@@ -108,7 +108,7 @@ export function createAskGoogle(deps: AskingDeps) {
     const lastAt = await Promise.all(
       known.map((item) => statements.latestAt(tx, 'play_store', keyOf(item))),
     )
-    const [main] = known
+    const mainOwner = await ownerOf(tx, known)
     const { deliveries, items } = readStatements({
       ...replied,
       answer,
@@ -117,7 +117,7 @@ export function createAskGoogle(deps: AskingDeps) {
       packageName,
       tokenHash,
       known,
-      claimant: main ? await claims.claimantOf(keyOf(main), tx) : null,
+      mainOwner: mainOwner === answer.userId ? null : mainOwner,
       inheritedOwner: answer.userId === null && linked ? await ownerOf(tx, linked.items) : null,
     })
     const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
