@@ -81,7 +81,11 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
     } catch (error) {
       // An intermediary's refusal must not make the client send a request twice.
       if (!isTokenRefused(error)) throw error
-      return sendRequest((await session.renew(kept)).accessToken)
+      const next = await session.renew(kept).catch((failure) => {
+        // Another user has signed in since: what the server refused was the former user's request.
+        throw failure.code === 'conflict' ? error : failure
+      })
+      return sendRequest(next.accessToken)
     }
   }
 }

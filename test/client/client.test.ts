@@ -207,7 +207,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     network.interceptor = {}
     await client.login({ ...LOGIN, email: 'bob@example.com' })
     gate.resolve()
-    expect(await late).toMatchObject({ code: 'conflict' })
+    expect(await late).toMatchObject({ code: 'unauthenticated' })
     expect([await client.isSignedIn(), signedOut.times]).toEqual([true, 0])
     const { email, profile } = await client.readProfile()
     expect([email, profile.name]).toEqual(['bob@example.com', ''])

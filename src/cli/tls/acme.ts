@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'acme-client'
 import { makeFolder, writeDurably } from '../../lib/durable-file.ts'
@@ -20,7 +20,11 @@ export type Acme = ReturnType<typeof createAcme>
 
 /** Obtains certificates by ACME (RFC 8555) with http-01 challenges. */
 export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDeps) {
-  const paths = { cert: join(folder, 'certificate.json'), account: join(folder, 'account.pem') }
+  const paths = {
+    cert: join(folder, 'certificate.json'),
+    account: join(folder, 'account.pem'),
+    pending: join(folder, 'pending-key.pem'),
+  }
   return { load, obtain }
 
   /** The stored certificate, and whether it is for exactly these domains; null when there is none. */
@@ -49,10 +53,13 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
       { altNames: domains },
       await crypto.createPrivateEcdsaKey(),
     )
+    // A disk that cannot store anything must not use up the authority's limit.
+    await writeDurably(paths.pending, key)
     const cert = await order(client, csr)
     const certificate = parseCertificate(cert, key.toString())
     // In one file, so that a power cut never leaves a certificate without its key.
     await writeDurably(paths.cert, JSON.stringify([cert, certificate.key, domains]))
+    await rm(paths.pending, { force: true })
     return certificate
   }
 

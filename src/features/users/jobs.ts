@@ -10,7 +10,7 @@ export function userJobs({ users, outbox, names }: UserJobsDeps): Job[] {
     {
       name: 'outbox',
       schedule: ['* * * * *'],
-      run: outbox.flush,
+      run: outbox.wake,
       isDueAtStart: async () => true,
     },
     {

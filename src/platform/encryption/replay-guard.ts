@@ -1,7 +1,9 @@
-import { lt, sql } from 'drizzle-orm'
+import { inArray, lt, sql } from 'drizzle-orm'
 import { HOUR_MS } from '../../lib/durations.ts'
+import { repeatInBatches } from '../db/repeat-in-batches.ts'
 import type { EncryptionDb } from './schema.ts'
 
+const ROWS_PER_CHANGE = 2_000
 /** How far the clocks of instances may differ before one accepts a request that another has forgotten. */
 const CLOCK_SLACK_MS = HOUR_MS
 
@@ -26,8 +28,12 @@ export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Da
 
   async function sweep() {
     const forgetBefore = new Date(now().getTime() - CLOCK_SLACK_MS)
-    await db.write(async (tx) => {
-      await tx.delete(sealedRequests).where(lt(sealedRequests.forgetAt, forgetBefore))
+    await repeatInBatches(db, ROWS_PER_CHANGE, async (tx) => {
+      const { id, forgetAt } = sealedRequests
+      const old = tx.select({ id }).from(sealedRequests).where(lt(forgetAt, forgetBefore))
+      const ids = (await old.limit(ROWS_PER_CHANGE)).map((row) => row.id)
+      if (ids.length > 0) await tx.delete(sealedRequests).where(inArray(id, ids))
+      return ids.length
     })
   }
 }

@@ -1,8 +1,9 @@
-import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prepareSelect, type Tx } from '../db/db.ts'
+import { repeatInBatches } from '../db/repeat-in-batches.ts'
 import type { LimitsDb } from './schema.ts'
 
 /** At most `max` attempts in a window of `seconds`. */
@@ -20,6 +21,7 @@ type Row = { count: number; until: Date }
 
 /** Setting the clock back by less than this does not reset counters. */
 const CLOCK_SLACK_SECONDS = 60 * 60
+const ROWS_PER_CHANGE = 2_000
 
 /** Rate limits with counters in the database, which survive a restart and count concurrent attempts. */
 export function createLimits({
@@ -110,8 +112,12 @@ export function createLimits({
   }
 
   async function sweep() {
-    await db.write(async (tx) => {
-      await tx.delete(limits).where(lt(limits.until, new Date(now().getTime() - DAY_MS)))
+    const isOld = lt(limits.until, new Date(now().getTime() - DAY_MS))
+    await repeatInBatches(db, ROWS_PER_CHANGE, async (tx) => {
+      const old = tx.select({ key: limits.key }).from(limits).where(isOld)
+      const keys = (await old.limit(ROWS_PER_CHANGE)).map(({ key }) => key)
+      if (keys.length > 0) await tx.delete(limits).where(inArray(limits.key, keys))
+      return keys.length
     })
   }
 

@@ -51,7 +51,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   let flushCount = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
-  return { deliverWith, add, flush, count, clear, retryAll, stop }
+  return { deliverWith, add, wake, flush, count, clear, retryAll, stop }
 
   /** Sets the delivery function; until then messages wait. */
   function deliverWith(work: (message: Message) => Promise<void>) {
@@ -79,14 +79,19 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     isFlushScheduled = true
     setTimeout(() => {
       isFlushScheduled = false
-      void flush()
+      void wake()
     }, FLUSH_DELAY_MS)
+  }
+
+  /** Begins to send all due messages, without waiting for it: a server that stops waits for its jobs. */
+  async function wake() {
+    flushCount++
+    startSender()
   }
 
   /** Sends all due messages. */
   async function flush() {
-    flushCount++
-    startSender()
+    await wake()
     while (senders.size > 0) await Promise.all(senders)
   }
 

@@ -42,6 +42,24 @@ test('a guest who uses the app every month keeps the session for years', async (
   expect((await refresh(app, refreshToken)).status).toBe(401)
 })
 
+test('a session keeps its last 500 tokens, and the sweep deletes those of expired sessions in steps', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const { users, db } = app.services
+  const first = (await app.register()).refreshToken
+  let refreshToken = first
+  for (let count = 0; count < 510; count++) {
+    refreshToken = (await refresh(app, refreshToken)).json.response.refreshToken
+    app.clock.advance(61 * SECOND)
+  }
+  expect(await db.read.$count(db.tables.refreshTokens)).toBe(501)
+  expect((await refresh(app, first)).status).toBe(401)
+  expect((await refresh(app, refreshToken)).status).toBe(200)
+  app.clock.advance(60 * DAY)
+  await users.sessions.sweep(AbortSignal.timeout(5_000))
+  expect(await db.read.$count(db.tables.refreshTokens)).toBe(0)
+  expect(await db.read.$count(db.tables.sessions)).toBe(0)
+})
+
 test('an access token ends with its session after 365 days', async () => {
   await using app = await createTestApp()
   let session = await app.register()

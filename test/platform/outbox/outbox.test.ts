@@ -17,6 +17,24 @@ test('sends a message soon after the change that added it', async () => {
   await promise
 })
 
+test('the job does not wait for a mail server that never replies: a restart would wait for it', async () => {
+  await using app = await createTestApp()
+  const { db, outbox, jobs } = app.services
+  const { promise: arrived, resolve } = Promise.withResolvers<void>()
+  const { promise: replied, resolve: reply } = Promise.withResolvers<void>()
+  outbox.deliverWith(async () => {
+    resolve()
+    await replied
+  })
+  const handling = { priority: 0, userId: null, source: null }
+  const message = { kind: 'forgotten-password', email: 'ann@example.com' } as const
+  await db.write((tx) => outbox.add(tx, message, handling))
+  await jobs.find(({ name }) => name === 'outbox')?.run(AbortSignal.timeout(5_000))
+  await arrived
+  reply()
+  await outbox.flush()
+})
+
 test('an instance does not send a mail that another instance is sending', async () => {
   await using app = await createTestApp()
   const { db, log } = app.services

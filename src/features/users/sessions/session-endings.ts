@@ -1,4 +1,4 @@
-import { and, asc, eq, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { DenialReason } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
@@ -29,7 +29,7 @@ const MAX_RECENT_ENDS = 5_000
 
 /** Ends sessions, in the caller's transaction. Access and refresh tokens end with their session. */
 export function createSessionEndings({ db, onSessionsEnded, log }: SessionEndingsDeps) {
-  const { sessions, knownDevices } = db.tables
+  const { sessions, refreshTokens, knownDevices } = db.tables
   const recentEnds = createRecentMap<string, SessionEndReason>(MAX_RECENT_ENDS)
   const openSessions = db.prepareWrite((tx) =>
     tx
@@ -38,7 +38,7 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
       .where(eq(sessions.userId, sql.placeholder('userId')))
       .orderBy(asc(sessions.lastUsedAt)),
   )
-  return { endOne, endOneOf, endOthers, endAll, endExpired, evictOldest, reasonOf }
+  return { endOne, endOneOf, endOthers, endAll, endExpired, clearExpired, evictOldest, reasonOf }
 
   async function endOne(tx: Tx, sessionId: string, reason: SessionEndReason) {
     await remove(tx, eq(sessions.id, sessionId), reason)
@@ -64,10 +64,32 @@ export function createSessionEndings({ db, onSessionsEnded, log }: SessionEnding
     await remove(tx, eq(sessions.userId, userId), reason)
   }
 
+  /** Deletes up to `limit` tokens of the sessions that `endExpired` would end, and returns how many it found. */
+  async function clearExpired(
+    tx: Tx,
+    range: SQL | undefined,
+    at: Date,
+    idleSince: Date,
+    limit: number,
+  ): Promise<number> {
+    const rows = await tx
+      .select({ hash: refreshTokens.hash })
+      .from(refreshTokens)
+      .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
+      .where(and(range, isExpired(at, idleSince)))
+      .limit(limit)
+    const hashes = rows.map(({ hash }) => hash)
+    if (hashes.length > 0) await tx.delete(refreshTokens).where(inArray(refreshTokens.hash, hashes))
+    return hashes.length
+  }
+
   /** Ends the sessions in a range that have expired or were last used at `idleSince` or before. */
   async function endExpired(tx: Tx, range: SQL | undefined, at: Date, idleSince: Date) {
-    const isExpired = or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
-    await remove(tx, and(range, isExpired), 'session_expired')
+    await remove(tx, and(range, isExpired(at, idleSince)), 'session_expired')
+  }
+
+  function isExpired(at: Date, idleSince: Date) {
+    return or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
   }
 
   /** Ends the least recently used sessions to make room for one more. */

@@ -1,13 +1,15 @@
-import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, sql } from 'drizzle-orm'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
+import { repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
 import type { Device } from '../../../platform/http/request-headers.ts'
 import type { Account } from '../accounts/accounts.ts'
 import type { UsersDb } from '../schema.ts'
 import type { LastSeen } from './last-seen.ts'
 import type { SessionEndings } from './session-endings.ts'
+import { prepareTokenStatements } from './token-statements.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
 const IDLE_LIFETIME_MS = 60 * DAY_MS
@@ -17,6 +19,9 @@ const MAX_LIFETIME_MS = 365 * DAY_MS
 const RETRY_WINDOW_MS = MINUTE_MS
 /** Each refresh stores a row that lasts as long as the session. Allows a burst, then one refresh per interval (ms). */
 const REFRESH_LIMIT = { burst: 100, interval: 15_000 }
+/** Older tokens of a session are forgotten: deleting many at once, with their session, would hold up all requests. */
+const MAX_KNOWN_TOKENS = 500
+const TOKENS_PER_CHANGE = 500
 /** The longest overlap of requests by two processes that share a session. */
 const OVERLAP_MS = 5_000
 
@@ -45,6 +50,7 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions(deps: SessionsDeps) {
   const { isLimited, db, tokens, endings, lastSeen, now, newId, onTokenReuse } = deps
   const { users, sessions, refreshTokens } = db.tables
+  const { insertToken, useToken, forgetToken } = prepareTokenStatements(db)
   const { id, lastSeenAt, platform, country, loginType } = users
   const familyOf = db.prepareWrite((tx) =>
     tx
@@ -70,26 +76,6 @@ export function createSessions(deps: SessionsDeps) {
       lastUsedAt: sql.placeholder('at'),
       expiresAt: sql.placeholder('expiresAt'),
     }),
-  )
-  const insertToken = db.prepareWrite((tx) =>
-    tx.insert(refreshTokens).values({
-      hash: sql.placeholder('hash'),
-      sessionId: sql.placeholder('sessionId'),
-      generation: sql.placeholder('generation'),
-      firstUsedAt: null,
-    }),
-  )
-  const useToken = db.prepareWrite((tx) =>
-    tx
-      .update(refreshTokens)
-      .set({ firstUsedAt: sql.placeholder('at') as never })
-      .where(
-        and(
-          eq(refreshTokens.sessionId, sql.placeholder('sessionId')),
-          eq(refreshTokens.generation, sql.placeholder('generation')),
-          isNull(refreshTokens.firstUsedAt),
-        ),
-      ),
   )
   const useSession = db.prepareWrite((tx) =>
     tx
@@ -198,6 +184,10 @@ export function createSessions(deps: SessionsDeps) {
         await markUsed(tx, { ...family, generation }, at)
         await addToken(tx, successor, session.id, generation + 1)
         await setGeneration(tx).execute({ sessionId: session.id, generation: generation + 1 })
+        await forgetToken(tx).execute({
+          sessionId: session.id,
+          generation: generation - MAX_KNOWN_TOKENS,
+        })
         if (loginType === 'guest') await prolong(tx, session.id, at)
         await lastSeen.record(tx, seen, device)
       }
@@ -222,6 +212,13 @@ export function createSessions(deps: SessionsDeps) {
     const at = now()
     const idleSince = new Date(at.getTime() - IDLE_LIFETIME_MS)
     for await (const range of keyRanges(db.read, sessions, sessions.id)) {
+      if (signal.aborted) return
+      await repeatInBatches(
+        db,
+        TOKENS_PER_CHANGE,
+        (tx) => endings.clearExpired(tx, range, at, idleSince, TOKENS_PER_CHANGE),
+        signal,
+      )
       if (signal.aborted) return
       await db.write((tx) => endings.endExpired(tx, range, at, idleSince))
     }
