@@ -84,7 +84,7 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /**
    * Returns a session of the same user with a different access token; concurrent callers share one refresh. Throws
-   * `unauthenticated` if no user is signed in, and `conflict` if by now another one is: what the caller sends is not theirs.
+   * `unauthenticated` if no user is signed in, and `conflict` if another one has signed in since.
    */
   async function renew(kept: StoredSession | null): Promise<StoredSession> {
     if (kept === null) throw notSignedIn()

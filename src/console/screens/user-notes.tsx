@@ -55,7 +55,7 @@ function AddNote({ userId, reload }: Omit<NotesProps, 'notes'>) {
   typed.current = text
   const add = async () => {
     await send(`people/${userId}/notes`, { text })
-    // What was typed meanwhile is another note.
+    // Text typed while this one was being saved belongs to the next note.
     if (typed.current === text) setText('')
     await reload()
   }

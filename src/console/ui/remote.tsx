@@ -51,8 +51,8 @@ for (const input of ['pointerdown', 'keydown'])
   })
 
 /**
- * Reloads every `ms` while the page is visible and in use, unless a dialog is open: while the operator signs in again, requests
- * would only queue up.
+ * Reloads every `ms` while the page is visible and in use, unless a dialog is open: while the operator signs in again,
+ * requests would only queue up.
  */
 export function useRefresh(reload: () => Promise<void>, ms: number, isOn = true) {
   const latest = useRef(reload)

@@ -250,9 +250,10 @@ export function createAccessStates(deps: AccessStatesDeps) {
     reportUnmatched(purchases, catalogue)
     const summarize = (list: PurchaseAccess[]) =>
       accessStateOf(list, planGivenBy(list, catalogue)?.code ?? null)
-    const current = summarize(withoutUnassigned(purchases, catalogue))
+    const assigned = withoutUnassigned(purchases, catalogue)
+    const current = summarize(assigned)
     const changesAt = nextChangeOf(purchases, at)
-    const { status, plan } = environment === 'production' ? factsOf(purchases, catalogue) : NO_FACTS
+    const { status, plan } = environment === 'production' ? factsOf(assigned, catalogue) : NO_FACTS
     const [row] = await findState(tx).execute({ userId, environment })
     if (!row && own.length === 0) return null
     const previous = (row?.state as AccessState | undefined) ?? summarize([])
@@ -279,5 +280,5 @@ export function createAccessStates(deps: AccessStatesDeps) {
 /** What the search finds a user by. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
   const plan = paidPlanOf(purchases, catalogue)?.plan.code ?? null
-  return { status: accessStatusOf(withoutUnassigned(purchases, catalogue)), plan }
+  return { status: accessStatusOf(purchases), plan }
 }

@@ -43,7 +43,7 @@ export function ownersOf(
     const current = owners.at(-1)
     const mention = 'name' in event ? event : null
     if (mention?.isHint && isClaimed) continue
-    // The provider names the destination from now on, also of a purchase that a user has submitted meanwhile.
+    // From now on the provider names the destination, even if a user has submitted the purchase since.
     if (mention === null)
       provided = newOwner(event as OrderedEvent, provided, traits, customerOf) ?? provided
     const next =

@@ -82,9 +82,7 @@ export function createAppleHistory(deps: HistoryDeps) {
       environment,
     })
     const wanted = since?.getTime() ?? Number.POSITIVE_INFINITY
-    // A later time was recorded while the clock was ahead.
-    const isKnown = last !== null && last <= now()
-    const next = isKnown ? last.getTime() - OVERLAP_MS : (since?.getTime() ?? 0)
+    const next = last === null ? (since?.getTime() ?? 0) : last.getTime() - OVERLAP_MS
     return new Date(Math.max(earliest, Math.min(wanted, next)))
   }
 

@@ -32,8 +32,10 @@ export function createStoreApps({ db, now }: { db: BillingDb; now: () => Date })
       .select()
       .from(storeNotifications)
       .where(eq(storeNotifications.id, id))
+    const completeUntil = history?.completeUntil ?? null
     return {
-      completeUntil: history?.completeUntil ?? null,
+      // A later time was recorded while the clock was ahead: what is complete is unknown.
+      completeUntil: completeUntil !== null && completeUntil <= now() ? completeUntil : null,
       lastNotificationAt: notified?.lastAt ?? null,
     }
   }

@@ -54,10 +54,10 @@ export function createVoided(deps: VoidedDeps) {
     const app = playApp(packageName)
     const until = now()
     const { completeUntil } = await storeApps.read(app)
-    // A later time was recorded while the clock was ahead.
-    const isKnown = completeUntil !== null && completeUntil <= until
-    const since = isKnown ? completeUntil.getTime() - OVERLAP_MS : 0
-    const from = Math.max(until.getTime() - HORIZON_MS, since)
+    const from = Math.max(
+      until.getTime() - HORIZON_MS,
+      (completeUntil?.getTime() ?? 0) - OVERLAP_MS,
+    )
     let count = 0
     let isComplete = true
     for await (const page of play.readVoided(packageName, new Date(from), until, signal)) {
