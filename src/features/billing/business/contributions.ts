@@ -15,7 +15,7 @@ export type Counted = { purchaseKey: string; periods: string | null; replacedBy:
 
 type CountedAtStore = Counted & { isOnPlayStore: boolean }
 
-/** Of a batch, which is halved when it has more. A purchase has a few dozen; a corrupt one with more counts up to here. */
+/** In one read. A purchase has a few dozen; a corrupt one with more counts up to here. */
 const MAX_EVENTS = 2_000
 const MAX_SIBLINGS = 200
 /** How long the event loop may be blocked. */
@@ -81,17 +81,20 @@ export function createContributions({ db, log }: ContributionsDeps) {
   }
 
   async function countAll(keys: string[]): Promise<CountedAtStore[]> {
-    if (keys.length === 0) return []
-    const rows = await eventsOf(keys)
-    if (rows.length === MAX_EVENTS && keys.length > 1) {
-      const half = keys.length >> 1
-      return [...(await countAll(keys.slice(0, half))), ...(await countAll(keys.slice(half)))]
-    }
-    const byKey = Map.groupBy(rows, (row) => row.purchaseKey)
-    const counted = []
-    for (const key of keys) {
-      counted.push(await count(key, byKey.get(key) ?? []))
-      await yieldTurn()
+    const counted: CountedAtStore[] = []
+    let remaining = keys
+    while (remaining.length > 0) {
+      const rows = await eventsOf(remaining)
+      const byKey = Map.groupBy(rows, (row) => row.purchaseKey)
+      const isFull = rows.length === MAX_EVENTS
+      // The last purchase of a full page may have more events.
+      if (isFull && byKey.size > 1) byKey.delete(rows.at(-1)?.purchaseKey ?? null)
+      const complete = isFull ? remaining.filter((key) => byKey.has(key)) : remaining
+      for (const key of complete) {
+        counted.push(await count(key, byKey.get(key) ?? []))
+        await yieldTurn()
+      }
+      remaining = isFull ? remaining.filter((key) => !byKey.has(key)) : []
     }
     return counted
   }
