@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { eq, sql } from 'drizzle-orm'
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
 import fc from 'fast-check'
@@ -47,6 +47,19 @@ test('prepared queries return the same results as drizzle', async () => {
       },
     ),
   )
+})
+
+test('queries of the same text share one statement, whatever their parameters and the schema', async () => {
+  const client = createDatabase()
+  const db = compilingDrizzle(client)
+  const compiled = spyOn(client, 'prepare')
+  for (const id of ['1', '2', '3']) {
+    await db.insert(things).values({ id, someText: id === '2' ? null : id })
+    const [row] = await db.select().from(things).where(eq(things.id, id))
+    expect(row).toMatchObject({ id, someText: id === '2' ? null : id })
+    client.run(`ALTER TABLE things ADD COLUMN extra_${id}`)
+  }
+  expect(compiled).toHaveBeenCalledTimes(2)
 })
 
 test('throws for a missing parameter', async () => {

@@ -140,7 +140,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     mergedInto: string | null = null,
   ) {
     tx.beforeCommit(`account ${userId}`, async (tx) => {
-      const [account] = await tx.select().from(users).where(eq(users.id, userId))
+      const [account] = await findUser(tx).execute({ id: userId })
       await onChange(tx, account ? { kind, account } : { kind: 'deleted', userId, mergedInto })
     })
   }

@@ -2,6 +2,7 @@ import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
+import { createRecentMap } from '../../../lib/recent-map.ts'
 import {
   asyncQuery,
   decoderOf,
@@ -21,6 +22,9 @@ type Options = {
   /** Runs the selects that are not prepared. */
   readOnce?: Run
 }
+
+/** One takes about 10 KB. */
+const MAX_STATEMENTS = 100
 
 /**
  * drizzle over `client` with encoders and decoders prepared once per query; drizzle itself does that on every run. The
@@ -43,7 +47,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     dialect: SQLiteSyncDialect,
     { beforeSelect = () => {}, beforeAny = () => {}, readOnce }: Options,
   ) {
-    super(client, dialect, undefined)
+    super(reusingStatements(client), dialect, undefined)
     this.#dialect = dialect
     this.#beforeSelect = beforeSelect
     this.#beforeAny = beforeAny
@@ -84,6 +88,20 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     }
     return prepared
   }
+}
+
+/** `client` as drizzle uses it. Builders that run once would have SQLite compile the same text each time. */
+function reusingStatements(client: Database) {
+  const statements = createRecentMap<string, Statement>(MAX_STATEMENTS)
+  return {
+    prepare(text: string) {
+      const known = statements.get(text)
+      if (known) return known
+      const statement = client.prepare(text)
+      statements.set(text, statement)
+      return statement
+    },
+  } as Database
 }
 
 function compile(
