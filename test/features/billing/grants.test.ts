@@ -135,8 +135,9 @@ test('the export has granted access with its reason, and deletion removes the re
   const exported = await app.services.exportData(userId)
   expect(JSON.stringify(exported['billingEvents'])).toContain('wrote a kind letter')
   expect(exported['subscription']).toMatchObject({ subscriptions: [{ store: 'PROMOTIONAL' }] })
-  await app.services.deleteAccount(userId)
-  const { db } = app.services
+  const { db, backlog, deleteAccount } = app.services
+  await deleteAccount(userId)
+  await backlog.drain()
   const { billingEvents, subscriptions } = db.tables
   const events = await db.read.select().from(billingEvents)
   const states = await db.read.select().from(subscriptions)
