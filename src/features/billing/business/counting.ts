@@ -43,6 +43,7 @@ const DELAY_MS = MINUTE_MS
 const RECHECKED_MS = 2 * DAY_MS
 const PURCHASES_PER_CHANGE = 50
 const EVENTS_PER_PAGE = 500
+const MAX_COUNTED_KEYS = 10_000
 const ROWS_CLEARED = 500
 
 /** Counts purchases into the business figures, in the background: recording an event does not wait for it. */
@@ -198,13 +199,18 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   async function follow(start: Progress, signal: AbortSignal, rest: Rest) {
     const end = idBefore(delayMs)
     let progress: Progress | null = start
+    // A purchase is counted with all of its events, so it need not be counted again for a later page.
+    const countedKeys = new Set<string>()
     // The clock was wrong: the ids of the next events are lower.
     if (start.after > end) progress = await advance(start, { ...start, after: end })
     while (progress !== null && !signal.aborted) {
       const page = await eventsBetween(progress.after, end)
       const last = page.at(-1)
       if (last === undefined) return
-      const keys = [...new Set(page.flatMap(({ purchaseKey }) => purchaseKey ?? []))]
+      if (countedKeys.size > MAX_COUNTED_KEYS) countedKeys.clear()
+      const changed = new Set(page.flatMap(({ purchaseKey }) => purchaseKey ?? []))
+      const keys = [...changed.difference(countedKeys)]
+      for (const key of keys) countedKeys.add(key)
       for (let at = 0; at < keys.length && progress !== null; at += PURCHASES_PER_CHANGE) {
         const startedAt = performance.now()
         const counted = await countWithReplaced(keys.slice(at, at + PURCHASES_PER_CHANGE))
