@@ -76,139 +76,50 @@ export type Users = ReturnType<typeof createUsers>
 
 /** Creates the services of this feature. */
 export function createUsers(deps: UsersDeps) {
-  const { db, accounts, identities, outbox, now, tokens, limits, log } = deps
-  const { sealKey, recoveryKey, passwordMinLength, passwords, appName, alertEmail, links } = deps
-  const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
-  const { hasRecentAssets, onSessionsEnded, signUpMode, relyingParty, openId } = deps
-  const endings = createSessionEndings({ db, onSessionsEnded, log })
-  const devices = createDevices({ db, endings, now })
-  const oneTimeTokens = createOneTimeTokens({ db, now })
-  const notices = createNotices({ limits, outbox })
-  const hashKinds = createHashKinds({ db })
-  const proof = createPasswordProof({ db, accounts, passwords, limits, hashKinds })
-  const accountSecurity = createAccountSecurity({
-    db,
-    accounts,
-    endings,
-    identities,
-    oneTimeTokens,
-  })
-  const ownerProof = createOwnerProof({ db, accounts, proof, now })
+  const { db, accounts, identities, outbox, limits, appName, links, recoveryKey } = deps
+  const { sendMail, appleGrants, openId, alertEmail, log } = deps
+  const endings = createSessionEndings(deps)
+  const devices = createDevices({ ...deps, endings })
+  const oneTimeTokens = createOneTimeTokens(deps)
+  const notices = createNotices(deps)
+  const hashKinds = createHashKinds(deps)
+  const proof = createPasswordProof({ ...deps, hashKinds })
+  const accountSecurity = createAccountSecurity({ ...deps, endings, oneTimeTokens })
+  const ownerProof = createOwnerProof({ ...deps, proof })
   const notes = createNotes(deps)
   const signInMethods = createSignInMethods(deps)
   const signUp = createSignUp({
-    mode: signUpMode,
-    db,
-    accounts,
+    ...deps,
+    mode: deps.signUpMode,
     oneTimeTokens,
-    outbox,
     appLink: links.app,
   })
   const isLimited = limits.isOn
-  const lastSeen = createLastSeen({ db, now })
+  const lastSeen = createLastSeen(deps)
   const sessions = createSessions({ ...deps, isLimited, endings, lastSeen, onTokenReuse })
-  const twoFactor = createTwoFactor({
-    db,
-    sealKey,
-    recoveryKey,
-    limits,
-    issuer: appName,
-    now,
-    ownerProof,
-    accountSecurity,
-  })
+  const twoFactor = createTwoFactor({ ...deps, issuer: appName, ownerProof, accountSecurity })
   const signIn = createSignIn({
-    db,
-    accounts,
+    ...deps,
     sessions,
     devices,
     endings,
-    tokens,
     oneTimeTokens,
     twoFactor,
     notices,
-    mergeGuest,
-    readProfile,
   })
-  const addresses = createEmailAddresses({
-    db,
-    accounts,
-    oneTimeTokens,
-    outbox,
-    notices,
-    accountSecurity,
-    limits,
-    links,
-  })
-  const passwordLogin = createPasswordLogin({
-    db,
-    accounts,
-    addresses,
-    accountSecurity,
-    signInMethods,
-    passwords,
-    proof,
-    signIn,
-    limits,
-    signUp,
-    passwordMinLength,
-    now,
-  })
-  const emailCodes = createEmailCodes({
-    db,
-    accounts,
-    accountSecurity,
-    oneTimeTokens,
-    signIn,
-    signUp,
-    outbox,
-    limits,
-    key: recoveryKey,
-    now,
-  })
-  const passkeys = createUserPasskeys({
-    db,
-    accounts,
-    accountSecurity,
-    signInMethods,
-    signUp,
-    oneTimeTokens,
-    proof,
-    ownerProof,
-    notices,
-    relyingParty,
-    appName,
-    now,
-  })
+  const security = { oneTimeTokens, notices, accountSecurity, signInMethods, signUp }
+  const addresses = createEmailAddresses({ ...deps, ...security })
+  const passwordLogin = createPasswordLogin({ ...deps, ...security, addresses, proof, signIn })
+  const emailCodes = createEmailCodes({ ...deps, ...security, signIn, key: recoveryKey })
+  const passkeys = createUserPasskeys({ ...deps, ...security, proof, ownerProof })
   const passkeyLogin = createPasskeyLogin({ ...deps, oneTimeTokens, signIn, key: recoveryKey })
-  const guests = createGuests({
-    db,
-    accounts,
-    signIn,
-    signUp,
-    limits,
-    now,
-    checkSession: sessions.check,
-    hasRecentAssets,
-    deleteAccount,
-  })
+  const guests = createGuests({ ...deps, signIn, signUp, checkSession: sessions.check })
   const socialLogin = createSocialLogin({
-    db,
-    accounts,
+    ...deps,
+    ...security,
     addresses,
     signIn,
-    signUp,
-    signInMethods,
-    identities,
-    accountSecurity,
-    notices,
-    limits,
-    verifyIdToken,
     openIdName: openId.name,
-    appleGrants,
-    sealKey,
-    now,
-    log,
   })
   const directory = createDirectory({ db, accounts })
   const importer = createImporter({ ...deps, ...accounts, hashKinds, issuer: openId.issuer })
