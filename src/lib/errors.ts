@@ -100,9 +100,11 @@ export function notFound(): AppError {
 
 /** One field of the request is invalid. `message` says what it must be, never its value. */
 export function invalidField(path: string, message: string): AppError {
-  return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path, message }],
-  })
+  return invalidFields([{ path, message }])
+}
+
+export function invalidFields(details: ErrorDetail[]): AppError {
+  return new AppError('validation_failed', 'Some fields are invalid.', { details })
 }
 
 export function accountDeleted(userId: string): AppError {

@@ -1,6 +1,13 @@
 import type { ValueError } from '@sinclair/typebox/errors'
 import { Elysia, ValidationError } from 'elysia'
-import { AppError, type ErrorCode, type ErrorDetail, notFound } from '../../lib/errors.ts'
+import {
+  AppError,
+  type ErrorCode,
+  type ErrorDetail,
+  invalidField,
+  invalidFields,
+  notFound,
+} from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { detailsOf } from '../../lib/validation.ts'
 import { asStorageError } from '../db/sqlite/storage-error.ts'
@@ -140,9 +147,7 @@ function outOfRange({ validator, value }: ValidationError, { url }: Request): Ap
   const query = new URL(url, 'http://localhost').searchParams
   const [path = 'query'] = [...query].find(([, text]) => Number(text) === Number(value)) ?? []
   const message = `must be a whole number from ${minimum ?? 0} to ${maximum ?? Number.MAX_SAFE_INTEGER}`
-  return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path: path.slice(0, 100), message }],
-  })
+  return invalidField(path.slice(0, 100), message)
 }
 
 /** Names the invalid fields and what they must be, never their values, which may be passwords. */
@@ -150,7 +155,5 @@ function invalid(error: ValidationError, request: Request): AppError {
   if (error.type === 'property') return outOfRange(error, request)
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
   const faults = Errors?.call(error.validator, error.value) ?? []
-  return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: detailsOf(faults, (path) => path || error.type),
-  })
+  return invalidFields(detailsOf(faults, (path) => path || error.type))
 }

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, invalidFields } from '../../../lib/errors.ts'
 import { checkPassword } from '../../../lib/password-rules.ts'
 import type { Passwords } from '../../../lib/passwords.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
@@ -170,9 +170,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     )
     if (errors.length === 1) throw errors[0]
     if (errors.length === 0) return
-    throw new AppError('validation_failed', 'Some fields are invalid.', {
-      details: errors.flatMap(({ details = [] }) => details),
-    })
+    throw invalidFields(errors.flatMap(({ details = [] }) => details))
   }
 
   function check(password: string, field: string, email: string, name: string) {

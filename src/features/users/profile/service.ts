@@ -1,5 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
-import { AppError, accountDeleted, type ErrorDetail, invalidField } from '../../../lib/errors.ts'
+import {
+  type AppError,
+  accountDeleted,
+  type ErrorDetail,
+  invalidField,
+  invalidFields,
+} from '../../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
@@ -104,9 +110,7 @@ function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults:
       : { onboardingCompleted: onboardingCompleted ?? false }),
   }
   if (errors.length === 0) return changes
-  throw new AppError('validation_failed', 'Some fields are invalid.', {
-    details: errors,
-  })
+  throw invalidFields(errors)
 
   function field<K extends 'name' | 'locale' | 'timezone' | 'currency'>(
     name: K,

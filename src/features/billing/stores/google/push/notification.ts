@@ -94,7 +94,13 @@ export function readPush(body: Json): Push | null {
 export function pushEvent({ messageId, notification, fault }: PushDocument) {
   const [kind] = KINDS.filter((one) => notification[one] !== undefined)
   const type = fault !== undefined || !kind ? 'PLAY_UNREADABLE' : typeOf(kind, notification)
-  return { ...NO_EVENT, id: messageId, type, at: timeOf(notification), store: 'PLAY_STORE' }
+  return {
+    ...NO_EVENT,
+    id: messageId,
+    type,
+    at: time(notification['eventTimeMillis']),
+    store: 'PLAY_STORE',
+  }
 }
 
 function typeOf(kind: Kind, notification: Json): string {
@@ -129,11 +135,6 @@ function readVoidedOrder(kind: Kind | undefined, subject: Json, at: number | nul
   const orderId = text(subject['orderId'])
   if (kind !== 'voidedPurchaseNotification' || orderId === null || at === null) return null
   return { orderId, isPartial: subject['refundType'] === PARTIAL_REFUND, at }
-}
-
-/** In ms. Google sends a number or a string. */
-function timeOf({ eventTimeMillis }: Json): number | null {
-  return time(eventTimeMillis)
 }
 
 function decode(data: string): Json | null {
