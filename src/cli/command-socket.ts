@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { sha256 } from '../lib/crypto.ts'
+import { MINUTE_MS } from '../lib/durations.ts'
 import { AppError, type ErrorDetail, type NonDenialCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { megabytes } from '../lib/megabytes.ts'
@@ -99,7 +100,7 @@ export async function askServer(
       method: 'POST',
       headers: { [USER]: encodeURIComponent(currentUser()) },
       body,
-      signal: AbortSignal.timeout(10 * 60_000),
+      signal: AbortSignal.timeout(10 * MINUTE_MS),
     })
   } catch (error) {
     if (isNotListening(error)) return null

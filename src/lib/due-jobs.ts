@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from './durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.ts'
 /**
  * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time recorded before this
  * process started; null if there is none. `wasAhead`: whether a later time than now was recorded too.
@@ -17,7 +17,7 @@ const TRUST_DELAY_MS = HOUR_MS
 /** After a smaller jump, what is deleted at the age of an hour, the shortest, is still half an hour old. */
 const MAX_TRUSTED_JUMP_MS = HOUR_MS / 2
 /** A smaller difference comes from a busy process, not from a clock change. */
-const MIN_JUMP_MS = 2 * 60 * 1000
+const MIN_JUMP_MS = 2 * MINUTE_MS
 
 /**
  * `take` returns the jobs that became due by the wall clock since the last call, including those

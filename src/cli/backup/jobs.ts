@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { makeFolder } from '../../lib/durable-file.ts'
+import { HOUR_MS } from '../../lib/durations.ts'
 import type { Job, JobRun } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
 import type { BackupState } from '../../usecases/monitoring/host-state.ts'
@@ -10,7 +11,7 @@ import { backupDirOf, newestBackup } from './backups.ts'
 
 const BACKUP_JOB = 'backup'
 /** A large backup can take hours. */
-const GRACE_MS = 6 * 60 * 60 * 1000
+const GRACE_MS = 6 * HOUR_MS
 /** How long the result of probing the folder is cached. */
 const PROBE_INTERVAL_MS = 30_000
 

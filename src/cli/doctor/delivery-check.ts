@@ -1,9 +1,10 @@
+import { HOUR_MS } from '../../lib/durations.ts'
 import type { DeliveryRecord } from '../../usecases/monitoring/monitoring.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
 /** The billing provider retries for 155 minutes: after that, a refused event was accepted or is lost. */
-const RECENT_MS = 3 * 60 * 60 * 1000
+const RECENT_MS = 3 * HOUR_MS
 
 const ADVICE: Record<string, string> = {
   unauthenticated:

@@ -1,4 +1,5 @@
 import { asc, gt } from 'drizzle-orm'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import type { AttachmentsDb } from './schema.ts'
 
@@ -10,7 +11,7 @@ type Total = { files: number; bytes: number }
 const ROWS_PER_TURN = 2_000
 const MAX_LARGEST_SHOWN = 20
 /** Counting millions of rows takes a while, so a count is reused for this long. */
-const MAX_AGE_MS = 10 * 60_000
+const MAX_AGE_MS = 10 * MINUTE_MS
 const MAX_WAIT_MS = 500
 
 /** Totals the number and size of attachments by type and user, a few rows at a time. */

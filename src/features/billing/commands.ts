@@ -1,4 +1,5 @@
 import { dataCommand, type Options, parseLimitOption, prettyJson } from '../../lib/command.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { UnmatchedProduct } from './access/plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
@@ -131,7 +132,7 @@ const eventsReconcile = dataCommand({
   work: async ({ reconcile }: Needs, { user }: { user?: string }) => {
     if (reconcile === null)
       throw new AppError('unavailable', 'Set RC_API_KEY to refresh purchases from RevenueCat.')
-    const signal = AbortSignal.timeout(9 * 60_000)
+    const signal = AbortSignal.timeout(9 * MINUTE_MS)
     return user === undefined
       ? reconcile.reconcileOverdue(signal)
       : reconcile.reconcileUser(user, signal)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { asc, count, eq } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Role } from '../../lib/roles.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
@@ -12,7 +13,7 @@ type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => str
 export type OperatorAccounts = ReturnType<typeof createOperatorAccounts>
 export type OperatorRow = OperatorsDb['tables']['operators']['$inferSelect']
 
-const LINK_LIFETIME_MS = 30 * 60 * 1000
+const LINK_LIFETIME_MS = 30 * MINUTE_MS
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 
 /** The console's operators. A single-use link lets an operator choose how to sign in. */

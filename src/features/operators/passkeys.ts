@@ -1,6 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { and, asc, eq, lt } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import {
   fromBase64url,
@@ -18,7 +19,7 @@ type PasskeysDeps = { db: OperatorsDb; appName: string; now: () => Date }
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
-const CHALLENGE_LIFETIME_MS = 5 * 60 * 1000
+const CHALLENGE_LIFETIME_MS = 5 * MINUTE_MS
 const MAX_PASSKEYS = 20
 
 /** Passkeys (WebAuthn level 3). Each works on one host only and requires user verification. */

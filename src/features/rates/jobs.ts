@@ -1,7 +1,8 @@
+import { MINUTE_MS } from '../../lib/durations.ts'
 import type { Job } from '../../lib/jobs.ts'
 import type { Rates } from './service.ts'
 
-const MAX_JITTER_MS = 5 * 60_000
+const MAX_JITTER_MS = 5 * MINUTE_MS
 
 /** Empty if refreshing is off. */
 export function rateJobs({ rates }: { rates: Rates }): Job[] {

@@ -1,9 +1,10 @@
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { createRecentMap } from '../../lib/recent-map.ts'
 import { lastsUntil, tooManyAttempts } from './limits.ts'
 
 type Window = { count: number; until: Date }
 
-const WINDOW_MS = 10 * 60 * 1000
+const WINDOW_MS = 10 * MINUTE_MS
 const MAX_ADDRESSES = 10_000
 
 type FailureLimitDeps = {

@@ -1,4 +1,5 @@
 import { asc, eq } from 'drizzle-orm'
+import { MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
@@ -35,8 +36,8 @@ const MAX_CACHED_FILES = 256
 /**
  * How long a failure is cached. Short, because a busy machine recovers and owners may free space.
  */
-const UNREADABLE_FOR_MS = 10 * 60 * 1000
-const NO_SPACE_FOR_MS = 60 * 1000
+const UNREADABLE_FOR_MS = 10 * MINUTE_MS
+const NO_SPACE_FOR_MS = MINUTE_MS
 const MAX_CACHED_FAILURES = 5_000
 
 /** Pictures in the widths that apps need, each made once and stored beside its original. */

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncPath } from '../../../lib/durable-file.ts'
-import { HOUR_MS } from '../../../lib/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { Files } from './files.ts'
@@ -18,7 +18,7 @@ type S3FilesDeps = {
 }
 
 /** After `open`, a file is read later, by its path: it must not be evicted for this long. */
-const IN_USE_MS = 60 * 1000
+const IN_USE_MS = MINUTE_MS
 const SWEEP_BATCH_SIZE = 500
 const PARTIAL_SUFFIX = '.part'
 /** Originals and variants. Other objects in the bucket are not ours. */

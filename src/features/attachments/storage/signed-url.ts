@@ -1,6 +1,7 @@
 import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
+import { MINUTE_MS } from '../../../lib/durations.ts'
 
-const LIFETIME_MS = 15 * 60 * 1000
+const LIFETIME_MS = 15 * MINUTE_MS
 
 export type UrlSigner = ReturnType<typeof createUrlSigner>
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { DAY_MS } from '../../../lib/durations.ts'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { readForeignHash } from '../../../lib/foreign-hashes.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
@@ -55,7 +56,6 @@ const MAX_HASH_LENGTH = 512
 const MAX_IDENTITIES = 8
 /** Profile values that a user may change later. */
 const DEFAULTS = { locale: 'en', timezone: 'utc', currency: 'usd' }
-const DAY_MS = 86_400_000
 /** Earlier times are seconds that were taken for milliseconds. */
 const MIN_CREATED_AT = Date.UTC(2000)
 

@@ -1,4 +1,5 @@
 import { errors, type JWTVerifyGetKey } from 'jose'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { readTextCapped } from '../../../lib/read-text-capped.ts'
 import { remoteKeys } from '../../../lib/remote-keys.ts'
 import { isSecureInTransit } from '../../../lib/setting-values.ts'
@@ -9,9 +10,9 @@ type OpenIdProvider = { jwksUrl: string; algorithms: string[] }
 /** Signatures with a public key that all platforms verify; no symmetric ones. */
 export const OPENID_ALGORITHMS = ['RS256', 'ES256', 'PS256', 'EdDSA']
 /** The keys of all providers are fetched again after this time. */
-export const KEYS_LIFETIME_MS = 10 * 60_000
+export const KEYS_LIFETIME_MS = 10 * MINUTE_MS
 
-const DISCOVERY_LIFETIME_MS = 60 * 60_000
+const DISCOVERY_LIFETIME_MS = HOUR_MS
 /** Shorter than the time after which clients retry. */
 const FAILURE_LIFETIME_MS = 5_000
 const TIMEOUT_MS = 5_000

@@ -1,6 +1,7 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import { hmac } from '../../../lib/crypto.ts'
+import { MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
 import { derivedRecoveryCodes, newRecoveryCodes, plainCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
@@ -26,7 +27,7 @@ type TwoFactorDeps = {
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
 /** How long a confirmation can be repeated after its reply was lost. */
-const CONFIRM_RETRY_MS = 5 * 60_000
+const CONFIRM_RETRY_MS = 5 * MINUTE_MS
 const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
 /** Keeps the chance of guessing a code near 2 % in a year for a thief who knows the password. */
 const CODES_PER_DAY: WindowRule = { name: 'two-factor-day', max: 20, seconds: 24 * 60 * 60 }

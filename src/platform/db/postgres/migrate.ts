@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../../lib/durations.ts'
 import type { Migration } from '../migrations.ts'
 import { sqlState } from './errors.ts'
 import type { Connection, Pool } from './pool.ts'
@@ -11,7 +12,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772
 /** For the migration of a large database, in ms. */
-const MIGRATION_TIMEOUT_MS = 30 * 60 * 1000
+const MIGRATION_TIMEOUT_MS = 30 * MINUTE_MS
 
 /** While a migration waits for a table, so do all later statements on it, also those of running instances. */
 const LOCK_TIMEOUT = '200ms'
