@@ -1,6 +1,6 @@
 import { type Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
-import { CommandError, EXIT, type Options, UsageError } from '../lib/command.ts'
+import { CommandError, EXIT, flagOf, type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/free-space.ts'
 import { createLog } from '../lib/log.ts'
@@ -84,8 +84,7 @@ function printable(text: string): string {
 function requireNonEmptyOptions(options: Options) {
   const empty = Object.keys(options).find((name) => options[name] === '' && name !== 'note')
   if (empty === undefined) return
-  const option = `--${empty.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-  throw new UsageError(`${option} is empty: give it a value, or leave it out.`)
+  throw new UsageError(`${flagOf(empty)} is empty: give it a value, or leave it out.`)
 }
 
 /** Only one process writes: the running server executes the command, or else this process does. */

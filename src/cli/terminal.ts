@@ -14,7 +14,8 @@ export function confirmRisk(risk: string | null) {
 const INTERVAL_MS = 100
 
 /** Shows the progress of a long operation on a terminal; shows nothing otherwise. */
-export function createProgress(stream = process.stderr) {
+export function createProgress() {
+  const stream = process.stderr
   let shownAt = 0
   return { show, end }
 

@@ -116,3 +116,8 @@ export async function readJsonFile(path: string | undefined): Promise<unknown> {
 export function prettyJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
+
+/** `--created-from` for `createdFrom`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}

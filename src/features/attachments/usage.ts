@@ -1,6 +1,7 @@
 import { asc, gt } from 'drizzle-orm'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
+import { nextTurn } from '../../lib/next-turn.ts'
 import type { AttachmentsDb } from './schema.ts'
 
 export type Usage = ReturnType<typeof createUsage>
@@ -64,7 +65,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
       const end = rows.at(-1)
       if (!end) break
       after = end.key
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
     const largest = [...byUser].toSorted(([, a], [, b]) => b.bytes - a.bytes)
     return {

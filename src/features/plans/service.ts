@@ -103,8 +103,8 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return (await list()).flatMap(({ code }) => (codes.includes(code) ? [] : [code]))
   }
 
-  async function archive(code: string, by = BY_COMMAND) {
-    await publishChange(by, async (tx) => {
+  async function archive(code: string) {
+    await publishChange(BY_COMMAND, async (tx) => {
       const rows = await tx
         .update(plans)
         .set({ archivedAt: now() })

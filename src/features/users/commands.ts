@@ -1,4 +1,4 @@
-import { dataCommand, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
+import { dataCommand, flagOf, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Page } from './accounts/directory.ts'
 import type { FindUsers } from './accounts/find-users.ts'
@@ -19,11 +19,6 @@ type Needs = {
 type ListInput = { page: Page; filter: FilterTexts }
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
-
-/** `--created-from` for `createdFrom`. */
-function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-}
 
 const USER = '<id-or-email>'
 const readUserArgument = ([user = '']: string[]) => user

@@ -1,5 +1,6 @@
 import { and, asc, eq, gte, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
+import { nextTurn } from '../../lib/next-turn.ts'
 import type { Tx } from '../db/db.ts'
 import type { HistoryDb, Span, ValuesOf } from './schema.ts'
 
@@ -48,7 +49,7 @@ export function createHistoryStore(db: HistoryDb) {
       // More instances than a page has rows do not exist.
       if (isLast || complete.length === 0) return rows
       since = last
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import type { Log } from '../../lib/log.ts'
+import { nextTurn } from '../../lib/next-turn.ts'
 import { disableIdleTimeout } from './connection-time.ts'
 import type { RecordAction } from './console-guard.ts'
 import { rawReply } from './raw-reply.ts'
@@ -70,7 +71,7 @@ export function createCsvExport({ record, now, log }: CsvDeps) {
             head = ''
             do {
               if (slice.next === null) return controller.close()
-              await new Promise((resolve) => setImmediate(resolve))
+              await nextTurn()
               slice = await readSlice(slice.next)
             } while (slice.rows.length === 0)
           } catch (err) {

@@ -44,8 +44,8 @@ export function createPublications(
   }
 
   /** The current version; 0 when there is none yet. */
-  async function current(from: Reader = db.read): Promise<number> {
-    return (await latest(from)) ?? 0
+  async function current(): Promise<number> {
+    return (await latest(db.read)) ?? 0
   }
 
   /** Versions below `before`, newest first, each with its differences. */

@@ -1,5 +1,6 @@
 import { asc, gt } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
+import { nextTurn } from '../../../lib/next-turn.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -175,7 +176,7 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
       const last = rows.at(-1)
       if (!last) return [...found.values()].toSorted((a, b) => b.lines - a.lines)
       after = last.purchaseKey
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
   }
 }

@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
+import { nextTurn } from '../../../lib/next-turn.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { type EventRow, readStored } from '../inbox/event-log.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
@@ -185,7 +186,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
 
   async function yieldTurn() {
     if (performance.now() - turnStartedAt < TURN_MS) return
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     turnStartedAt = performance.now()
   }
 }

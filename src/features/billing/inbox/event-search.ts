@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
+import { nextTurn } from '../../../lib/next-turn.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
@@ -60,7 +61,7 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
       }
       if (rows.length < batchSize) return { events, next: null, scannedBackTo: null }
       last = rows.at(-1)
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
     return { events, next: last?.id ?? null, scannedBackTo: last?.receivedAt ?? null }
   }

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../lib/next-turn.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import { type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
@@ -81,7 +82,7 @@ export function createProjection(deps: ProjectionDeps) {
       const last = rows.at(-1)
       if (!last || rows.length < PURCHASES_PER_PAGE) return purchases
       after = last.purchaseKey
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
   }
 

@@ -1,5 +1,6 @@
 import { and, desc, inArray, type SQL, sql } from 'drizzle-orm'
 import { invalidField } from '../../../lib/errors.ts'
+import { nextTurn } from '../../../lib/next-turn.ts'
 import { countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
 import { conditionsOf, type UserFilter } from './user-filter.ts'
@@ -69,7 +70,7 @@ export function createUserSearch({ db, access }: UserSearchDeps) {
       isAtEnd = rows.length < size
       // The count of the first page needs the rest of the scan.
       if (found.length > limit && (!isFirst || scan.isComplete)) break
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
     const hasMore = found.length > limit
     const end = hasMore ? found[limit - 1] : isAtEnd ? undefined : last

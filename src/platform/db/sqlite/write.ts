@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { nextTurn } from '../../../lib/next-turn.ts'
 import { buildersOf } from '../builders.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
@@ -121,7 +122,7 @@ export function createWriter(
 
   async function drain() {
     // Requests that arrive together are read in one turn of the event loop, and committed together after it.
-    await endOfTurn()
+    await nextTurn()
     while (queue.length > 0) {
       const batch = queue.splice(0, MAX_BATCH)
       try {
@@ -141,7 +142,7 @@ export function createWriter(
         }
         for (const job of batch) job.reject(failure)
       }
-      await endOfTurn()
+      await nextTurn()
     }
   }
 
@@ -204,8 +205,4 @@ export function createWriter(
       }
     }
   }
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

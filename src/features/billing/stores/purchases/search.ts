@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
+import { nextTurn } from '../../../../lib/next-turn.ts'
 import { createSemaphore } from '../../../../lib/semaphore.ts'
 import type { Reader } from '../../../../platform/db/db.ts'
 import { accessStatusOf } from '../../access/access-search.ts'
@@ -183,7 +184,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       if (isDescending) to = last
       else from = last
       scanned += rows.length
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
     return { rows: found, next: isDescending ? to : from }
   }
