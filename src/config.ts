@@ -172,7 +172,7 @@ function readApp({ read, optional, choice, isOn }: SettingsReader) {
     appName: optional('APP_NAME', 'a name on a single line', (text) =>
       /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
     ),
-    /** The prefix of deep links: `/verify` and `/reset` are appended. */
+    /** The prefix of deep links: `/verify`, `/reset`, `/invitation` and, without a page, `/cancel` are appended. */
     appLinkUrl: optional('APP_LINK_URL', 'a link such as myapp://auth', appLink),
     /** Whether `/client.tgz` serves the client package. */
     clientPackage: isOn('CLIENT_PACKAGE', true),

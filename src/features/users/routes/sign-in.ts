@@ -146,7 +146,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'startAsGuest',
           summary: 'Start without an account',
           description:
-            'Returns a session of a new account without credentials, which `register` or `signInSocially` can upgrade. Until then the session is the only way to use it. The account is deleted after 90 days without use, a new file or access from a purchase.',
+            'Returns a session of a new account without credentials. Any later sign-up, or adding a passkey, turns it into an account; signing in to an existing account merges it. Until then the session is the only way to use it. The account is deleted after 90 days without use, a new file or access from a purchase.',
         },
       },
     )
@@ -162,7 +162,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'refresh',
           summary: 'Exchange the refresh token',
           description:
-            'Each use replaces the refresh token. If the reply is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in.',
+            'Each use replaces the refresh token. If the reply is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in; a guest’s session ends only after 60 days without use.',
         },
       },
     )
