@@ -19,6 +19,6 @@ export type UsageExport = { usage: { name: string; since: string; used: number }
 
 /** Usage of the plan's limits. */
 export type UsageFunctions = {
-  /** Returns every limit of the user's plan, and what is used of it in the current period. */
+  /** Returns every limit of the user's plan, and how much of it is used in the current period. */
   readUsage: (options?: CallOptions) => Promise<LimitUsage[]>
 }

@@ -162,7 +162,7 @@ export type AccountExport = {
     /** ISO 8601; null while two-factor is off. */
     twoFactorSince: string | null
     hasPassword: boolean
-    /** ISO 8601: the first sign-in or refresh of the last day with either; null: never. */
+    /** ISO 8601: when the user last signed in or refreshed the session, to the day (UTC); null: never. */
     lastSeenAt: string | null
     /** Of the app that was used last: `ios`, `android` or `web`; null if unknown. */
     platform: string | null

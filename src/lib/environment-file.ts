@@ -80,7 +80,7 @@ export function faultsOfEnvFile(
     return [
       ...ours(incompleteVariables(text, environment)).map(
         (name) =>
-          `${name} in ${path} has a "$" before a name that is no variable, so that part is lost: write "\\$"`,
+          `${name} in ${path} has a "$" before a name that is not a variable, so that part is lost: write "\\$"`,
       ),
       ...ours(cutVariables(text, environment)).map(
         (name) =>

@@ -34,7 +34,7 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
     appStoreKeyId: optional('APP_STORE_KEY_ID', 'a key id of ten characters', keyId),
     appStoreKey: optional(
       'APP_STORE_KEY_FILE',
-      'the path of the .p8 file that App Store Connect made: a P-256 private key, readable by its owner alone (mode 0600)',
+      'the path of the .p8 file from App Store Connect: a P-256 private key, readable only by its owner (mode 0600)',
       keyFile,
     ),
     /** Only tests use other hosts and another root certificate than Apple's. */
@@ -45,7 +45,7 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
     /** The service account that calls Google's API. */
     playAccount: optional(
       'PLAY_SERVICE_ACCOUNT_FILE',
-      'the path of the JSON key of a service account, as Google Cloud made it, readable by its owner alone (mode 0600)',
+      'the path of the JSON key of a service account from Google Cloud, readable only by its owner (mode 0600)',
       serviceAccountFile,
     ),
     /** What the tokens of Pub/Sub must say. */

@@ -99,7 +99,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     if (Math.abs(skew) > SKEW_WARNING_MS) {
       return failed(
         `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
-        'Synchronise both clocks: "timedatectl set-ntp true".',
+        'Synchronize both clocks: "timedatectl set-ntp true".',
       )
     }
     return applied === known.length

@@ -72,7 +72,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     const off = Math.round(((before + Date.now()) / 2 - serverTime) / 1000)
     return Math.abs(off * 1000) < CLOCK_TOLERANCE_MS
       ? ok('accurate')
-      : failed(`${off} s off`, 'Synchronise it: "timedatectl set-ntp true".')
+      : failed(`${off} s off`, 'Synchronize it: "timedatectl set-ntp true".')
   }
 
   async function billing() {

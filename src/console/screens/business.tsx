@@ -1,4 +1,4 @@
-import { clock, LOCALE, number } from '../format.ts'
+import { clock, LOCALE, number, plural } from '../format.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { Title } from '../ui/parts.tsx'
@@ -82,12 +82,13 @@ function Notes({ business }: { business: Business }) {
     unconverted.length > 0 &&
       `Left out, because there is no rate to ${currency}: amounts in ${unconverted.join(', ')}.`,
     ratesSince &&
-      `The oldest stored rates are of ${dayName(ratesSince)}. Earlier payments are converted with them.`,
-    unpriced > 0 && `Revenue lacks ${number(unpriced)} payments whose price is not known.`,
+      `The oldest stored rates are from ${dayName(ratesSince)}. Earlier payments are converted with them.`,
+    unpriced > 0 &&
+      `Revenue does not include ${plural(unpriced, 'payment')} whose price is unknown.`,
   ].filter(Boolean)
   return (
     <>
-      {until && <p class="soft">Up to {dayName(until)}, in days of UTC.</p>}
+      {until && <p class="soft">Up to {dayName(until)} (UTC).</p>}
       {notes.map((note) => (
         <p key={note} class="notice">
           {note}
@@ -124,7 +125,7 @@ function Tiles({ business }: { business: Business }) {
     },
     {
       name: 'Monthly recurring revenue',
-      help: 'What the active subscriptions pay per month: a yearly price counts with a twelfth.',
+      help: 'What the active subscriptions pay per month: a yearly price counts as one twelfth.',
       values: seriesOf(({ recurring }) => recurring),
       format: money,
       change: changeOf(now.recurring, last.recurring, atEnd, money),
@@ -137,7 +138,7 @@ function Tiles({ business }: { business: Business }) {
     },
     {
       name: 'Churned',
-      help: 'Subscriptions whose paid time has ended without a renewal, or that were refunded. The rate is of those active at the start of the month.',
+      help: 'Subscriptions whose paid time has ended without a renewal, or that were refunded. The rate is relative to those active at the start of the month.',
       values: seriesOf(({ churned }) => churned),
       change: changeOf(now.churned, before.churned, inMonth),
       note: churnRate === null ? '' : `${percent(churnRate)} of the active subscriptions`,

@@ -103,9 +103,7 @@ function UserSearch() {
               rows={rows}
               keyOf={({ id }) => id}
             />
-            {hasMoreNames && (
-              <p class="soft">More users have such a name. Enter another word of it.</p>
-            )}
+            {hasMoreNames && <p class="soft">More users have this name. Add another word of it.</p>}
             {isFiltered && next !== null && rows.length % PAGE_SIZE !== 0 && (
               <Scanned to={rows.length === users.length ? scannedTo : null} next={next} />
             )}
@@ -162,7 +160,7 @@ function Scanned({ to, next }: { to: FoundUsers['scannedTo']; next: string }) {
       ) : (
         'Not all users have been searched.'
       )}{' '}
-      Load more to search on.
+      Load more to continue the search.
     </p>
   )
 }

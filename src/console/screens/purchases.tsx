@@ -117,7 +117,7 @@ function Results({ filter, search }: { filter: Filter; search: string }) {
             </>
           )}
           {next !== null && (rows.length === 0 || rows.length % PAGE_SIZE !== 0) && (
-            <p class="soft">Not all purchases were searched. Load more to go on.</p>
+            <p class="soft">Not all purchases were searched. Load more to continue the search.</p>
           )}
           {next !== null && <Action run={loadMore}>Load more</Action>}
         </>

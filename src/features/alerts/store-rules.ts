@@ -18,7 +18,7 @@ export const STORE_RULES: Rule[] = [
   {
     name: 'app-store-silent',
     title: 'The App Store has not sent a notification',
-    advice: '"homeport stores test" makes Apple send one and says what became of it.',
+    advice: '"homeport stores test" makes Apple send one and reports the result.',
     severity: 'warn',
     minutes: 0,
     threshold: 72,

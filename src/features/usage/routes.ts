@@ -17,7 +17,7 @@ export function usageRoutes({ usage, signedIn }: UsageRoutesDeps) {
         operationId: 'readUsage',
         summary: 'Read the signed-in user’s usage',
         description:
-          'Every limit of the signed-in user’s plan, and what is used of it in the current period.',
+          'Every limit of the signed-in user’s plan, and how much of it is used in the current period.',
       },
     })
 }

@@ -38,7 +38,7 @@ export function userTables(columns: Columns) {
       twoFactorStep: int(),
       createdAt: ms().notNull(),
       updatedAt: ms().notNull(),
-      /** The first sign-in or refresh of the last day (UTC) with one; 0: never. */
+      /** When the user last signed in or refreshed the session, to the day (UTC); 0: never. */
       lastSeenAt: ms().notNull().default(sql`0`),
       /** `ios`, `android` or `web`, as the app said last. */
       platform: text(),

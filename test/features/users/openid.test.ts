@@ -248,7 +248,7 @@ test('doctor names what is wrong with the provider', async () => {
   using idp = await startIdentityProvider()
   expect(await checkOpenId(idp.url)).toMatchObject({ state: 'ok' })
   const faults: [reply: () => Response, detail: string][] = [
-    [() => documentOf(idp.url, { issuer: `${idp.url}/` }), `of the issuer "${idp.url}/"`],
+    [() => documentOf(idp.url, { issuer: `${idp.url}/` }), `for the issuer "${idp.url}/"`],
     [() => Response.redirect(STRAY_URL, 302), 'answers 302'],
     [() => documentOf(idp.url, { jwks_uri: `${idp.url}/nowhere` }), 'cannot be read'],
     [() => documentOf(idp.url, { jwks_uri: 'http://127.0.0.1:1/' }), 'cannot be read'],

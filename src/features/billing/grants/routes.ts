@@ -28,7 +28,7 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
         tags,
         operationId: 'listGrants',
         summary: 'List the access that a user was granted',
-        description: 'Also what has ended. Empty for an unknown user.',
+        description: 'Includes access that has ended. Empty for an unknown user.',
       },
     })
     .post(

@@ -32,7 +32,7 @@ const storesTest = dataCommand({
 
 const storesStatus = dataCommand({
   name: 'stores status',
-  summary: 'Show the last notification about each app, and the time up to which none is missing',
+  summary: 'Show the last notification about each app, and up to when its history is complete',
   work: ({ stores }: Needs) => stores.status.read(),
   print: ({ url, apps, play }) =>
     [
@@ -46,7 +46,7 @@ const storesStatus = dataCommand({
 
 const storesCatchUp = dataCommand({
   name: 'stores catch-up',
-  summary: "Read Apple's history of notifications and Google's refunds, for what never arrived",
+  summary: "Record notifications and refunds that never arrived, from Apple's and Google's history",
   options: [
     ['--since <time>', 'from an earlier time, ISO 8601 (default: where the last run ended)'],
     SANDBOX_OPTION,

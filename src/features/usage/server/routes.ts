@@ -21,7 +21,7 @@ export function serverUsageRoutes({ usage, scopeGuard }: { usage: Usage; scopeGu
         operationId: 'readUserUsage',
         summary: 'Read what a user has used',
         description:
-          'Every limit of the user’s plan, and what is used of it in the current period.',
+          'Every limit of the user’s plan, and how much of it is used in the current period.',
       },
     })
     .post(PATH, async ({ body }) => data(await usage.consume(body)), {

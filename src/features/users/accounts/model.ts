@@ -25,7 +25,7 @@ export const userExport = {
       }),
       lastSeenAt: nullable(
         time(
-          'when the user signed in or refreshed, the first time of the last day with either; null: never',
+          'when the user last signed in or refreshed the session, to the day (UTC); null: never',
         ),
       ),
       platform: nullable(

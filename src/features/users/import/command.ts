@@ -15,7 +15,7 @@ export const userImport = dataCommand({
     ['--rounds <number>', 'Firebase: rounds'],
     ['--mem-cost <number>', 'Firebase: mem_cost'],
     ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
-    ['--source <name>', 'tells several systems apart whose users have the same ids'],
+    ['--source <name>', 'distinguishes systems whose users have the same ids'],
   ],
   steps: importFile,
   work: ({ users: { importer } }: { users: { importer: Importer } }, part: ImportPart) =>

@@ -53,7 +53,7 @@ export const CreationOptions = closedObject(
     user: closedObject(
       {
         id: text('the id of the user, base64url', 'MDFhMWZlY2I'),
-        name: text('what the device lists', 'ann@example.com'),
+        name: text('the name that the device shows', 'ann@example.com'),
         displayName: text('the name of the user; may be empty', 'Ann'),
       },
       'PasskeyUser',
@@ -68,7 +68,7 @@ export const CreationOptions = closedObject(
       { description: 'the accepted algorithms, best first' },
     ),
     timeout,
-    attestation: oneOf(['none'], { description: 'the device need not prove its make' }),
+    attestation: oneOf(['none'], { description: 'no attestation is requested' }),
     excludeCredentials: t.Array(
       closedObject({ id: passkeyId, type: publicKey }, 'KnownPasskey', 'a passkey of the user'),
       {

@@ -72,7 +72,7 @@ export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   if (found === null) throw new Error(`${url} is not a JSON object`)
   if (found['issuer'] !== issuer) {
     const name = JSON.stringify(found['issuer'])?.slice(0, 200)
-    throw new Error(`${url} is of the issuer ${name}, which differs from OIDC_ISSUER`)
+    throw new Error(`${url} is for the issuer ${name}, which differs from OIDC_ISSUER`)
   }
   const jwksUrl = String(found['jwks_uri'])
   const parsed = URL.parse(jwksUrl)
@@ -80,7 +80,7 @@ export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   const supported = found['id_token_signing_alg_values_supported'] ?? ['RS256']
   const algorithms = OPENID_ALGORITHMS.filter((name) => [supported].flat().includes(name))
   if (algorithms.length === 0) {
-    throw new Error(`${url} lists no algorithm of ${OPENID_ALGORITHMS.join(', ')}`)
+    throw new Error(`${url} lists none of the algorithms ${OPENID_ALGORITHMS.join(', ')}`)
   }
   return { jwksUrl, algorithms }
 }

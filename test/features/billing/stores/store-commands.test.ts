@@ -222,7 +222,7 @@ test('purchases answer-refund tells Apple, with the consent of the customer only
   const renewal = String(bought.transaction['transactionId'])
   for (const typed of [id, store.orderOf(id), renewal]) {
     const { printed } = await typeCommand(app, 'purchases answer-refund', [typed], options)
-    expect(printed).toBe(`Apple has the answer about ${renewal}.`)
+    expect(printed).toBe(`Apple has received the answer about ${renewal}.`)
   }
   expect(api.consumptions.map(({ transactionId }) => transactionId)).toEqual([
     ...[id, renewal, renewal, renewal],

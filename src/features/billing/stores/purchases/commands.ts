@@ -144,7 +144,7 @@ const purchasesAnswerRefund = dataCommand({
   ) => {
     return { transactions: await stores.actions.answerRefund(id, consumption) }
   },
-  print: ({ transactions }) => `Apple has the answer about ${transactions.join(', ')}.`,
+  print: ({ transactions }) => `Apple has received the answer about ${transactions.join(', ')}.`,
   changes: (_outcome, { consumption }) => ({ ...consumption }),
   target: (_outcome, { id }) => id,
 })
