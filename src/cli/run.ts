@@ -133,7 +133,7 @@ async function performHere(
     part === 'work'
       ? await executeCommand(command, services, input, currentUser())
       : await command.risk?.(services, input)
-  // Serialise as the socket does, so that both paths print the same.
+  // Serialize as the socket does, so that both paths print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 

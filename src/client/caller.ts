@@ -72,7 +72,7 @@ async function withRetries<T>(sendRequest: () => Promise<T>, deadline: Deadline)
   return sendRequest()
 }
 
-/** Milliseconds, randomised so that phones do not all retry at once; null if a retry would not help. */
+/** Milliseconds, randomized so that phones do not all retry at once; null if a retry would not help. */
 function waitBeforeRetry(error: unknown, delay: number): number | null {
   if (!(error instanceof ApiError)) return null
   const isTransient = error.code === 'network_error' || [502, 503, 504].includes(error.status)

@@ -31,7 +31,10 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       )
   }
 
-  /** For a route whose reply may depend on the user: sends a token if there is a valid one, and waits little for a new one. */
+  /**
+   * For a route whose reply may depend on the user: sends a token if there is a valid one, and waits only briefly for a
+   * new one.
+   */
   function asUserIfAny<M extends Method, P extends string>(
     method: M,
     path: P & PathOf<M, P>,

@@ -157,7 +157,7 @@ export function createChanges(deps: ChangesDeps): ChangeFunctions['onChange'] {
     return page.document?.visibilityState === 'hidden'
   }
 
-  /** In ms, randomised so that apps do not all connect at once when the server restarts. */
+  /** In ms, randomized so that apps do not all connect at once when the server restarts. */
   function nextDelay(): number {
     const delay = Math.min(retryMs * 2 ** failures, Math.max(MAX_RETRY_MS, retryMs))
     retryMs ||= RETRY_MS

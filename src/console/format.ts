@@ -52,7 +52,7 @@ export function utc(iso: string): string {
   return `${UTC.format(new Date(iso))} UTC`
 }
 
-/** `20 days`, in the largest unit of which there is one. */
+/** `20 days`, in the largest unit that fits. */
 export function durationName(ms: number): string {
   const [unit, length] = UNITS.find(([, one]) => ms >= one) ?? ['second', 1000]
   return plural(Math.round(ms / length), unit)

@@ -23,7 +23,7 @@ export function nameToAsk(store: string | null): string {
   return store === 'PLAY_STORE' ? 'Google Play' : 'the App Store'
 }
 
-/** What a purchase means to support, as for its user; one that has ended tells why. */
+/** The status of a purchase: while active, as in the user list; otherwise why it ended. */
 export function describeStatus({ active, status, access }: State): [name: string, tone: Tone] {
   if (active && access !== null) return ACCESS[access]
   return [words(status), active ? 'good' : 'plain']
@@ -112,7 +112,7 @@ function typeName(type: string): string {
   return EVENT_TYPES[type] ?? OWN_TYPES[type] ?? type
 }
 
-/** A type as a filter, which does not read what else an event says. */
+/** The name of a type in the filter. The type alone does not tell a cancellation from a refund. */
 export function typeFilterName(type: string): string {
   return type === 'CANCELLATION' ? 'Cancelled or refunded' : typeName(type)
 }

@@ -15,7 +15,7 @@ const CURRENCIES = new Set(
     .split(/\s+/),
 )
 
-/** The time zones that `Intl` has accepted, in lower case: to ask it takes up to 100 µs. */
+/** The time zones that `Intl` has accepted, in lower case: asking takes up to 100 µs. */
 const knownTimezones = new Set<string>()
 
 /** An IANA time zone in lower case, or null. Offsets such as `+01:00` are not accepted. */

@@ -78,7 +78,7 @@ export async function waitUntilLoaded(page: Page) {
   await page.locator('.loading').first().waitFor({ state: 'detached' })
 }
 
-/** The text of an element with normalised spaces. */
+/** The text of an element with normalized spaces. */
 export async function textOf(element: Locator): Promise<string> {
   return ((await element.textContent()) ?? '').replace(/\s+/g, ' ').trim()
 }

@@ -201,7 +201,7 @@ function createResource<T>(read: (publish: Publish<T>) => Promise<T>) {
     }
   }
 
-  /** A change that was reported during an outage must not be lost. Randomised, so that phones do not all ask at once. */
+  /** A change that was reported during an outage must not be lost. Randomized, so that phones do not all ask at once. */
   function retryAfter(seconds: number) {
     clearTimeout(retry)
     const delay = Math.min(RETRY_MS * 2 ** failures++, MAX_RETRY_MS) * (0.5 + Math.random())

@@ -72,7 +72,7 @@ export function Fields(props: FieldsProps) {
   )
 }
 
-/** What a record is called comes first. */
+/** The field that names the record comes first. */
 function isTitle([name]: [string, Schema]): boolean {
   return /^(name|question)$/.test(name)
 }

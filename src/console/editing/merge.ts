@@ -100,7 +100,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** Whether a value is a list of records. Rules are none: which one matches depends on their order. */
+/** Whether a value is a list of records. Lists of rules do not count: which one matches depends on their order. */
 function isList(value: unknown): value is Tree[] {
   return Array.isArray(value) && value.every((item) => isTree(item) && !isRule(item))
 }

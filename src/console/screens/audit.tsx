@@ -95,7 +95,7 @@ function requestOf({ from, to, ...filter }: Record<string, string>) {
   return { ...filter, since: from && startOf(from), until: to && startOf(to, 1) }
 }
 
-/** The start of a day, or of one `daysLater`. A text that is no day is left for the server to refuse. */
+/** The start of a day, or of one `daysLater`. An invalid day is returned unchanged; the server refuses it. */
 function startOf(day: string, daysLater = 0): string {
   const start = new Date(`${day}T00:00`)
   start.setDate(start.getDate() + daysLater)

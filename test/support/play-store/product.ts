@@ -17,7 +17,7 @@ export type ProductOptions = {
   product?: string
   /** The obfuscated account id. */
   userId?: string | null
-  /** Bought by a licence tester. */
+  /** Bought by a license tester. */
   isTest?: boolean
   quantity?: number
   /** Paid later, for example in cash. */

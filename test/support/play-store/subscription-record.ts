@@ -33,7 +33,7 @@ export type SubscriptionOptions = {
   userId?: string | null
   periodMs?: number
   trialDays?: number
-  /** Bought by a licence tester. */
+  /** Bought by a license tester. */
   isTest?: boolean
   isPrepaid?: boolean
   /** Paid later, for example in cash. */

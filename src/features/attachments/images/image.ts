@@ -60,7 +60,7 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
         .autoOrient()
         .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
-      // Optimising the coding of a large JPEG takes as much memory as its pixels. A decoded HEIC is already in memory.
+      // Optimizing the coding of a large JPEG takes as much memory as its pixels. A decoded HEIC is already in memory.
       const optimiseCoding = heic === null || sourceWidth * sourceHeight < LARGE_HEIC_PIXELS
       const { size, width, height } = await encode(image, job, optimiseCoding).toFile(job.output)
       return { kind: 'made', size, width, height }

@@ -17,7 +17,7 @@ export function createAccessSearch(db: BillingDb) {
   const { userId, status, plan } = accessStates
   return { isIndexed, idsBefore, countUpTo: countUsers, filterIds, factsOf }
 
-  /** Whether an index leads to the users of a filter: none leads to users without a row. */
+  /** Whether an index covers the filter. None covers the status `none`: its users have no row. */
   function isIndexed(filter: AccessFilter): boolean {
     return filter.plan !== undefined || (filter.status ?? 'none') !== 'none'
   }

@@ -62,8 +62,8 @@ const CUSTOMERS_PER_CHANGE = 50
 const NO_FACTS = { status: null, plan: null }
 
 /**
- * Stores each user's access, so that every change is announced once, in its own transaction, whether an event or time
- * alone caused it.
+ * Stores each user's access, so that every change is announced once, in the transaction that stores it, whether an
+ * event or time alone caused it.
  */
 export function createAccessStates(deps: AccessStatesDeps) {
   const { db, holders, listPlans, existingUsers, isUserIn, accessSettings, showsSandbox } = deps
@@ -115,7 +115,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
         },
       }),
   )
-  /** Most events change neither what the search finds a user by nor its indexes. */
+  /** Most events change neither the status nor the plan, so the indexes on them stay as they are. */
   const updateState = db.prepareWrite((tx) =>
     tx
       .update(accessStates)
@@ -277,7 +277,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
   }
 }
 
-/** What the search finds a user by. */
+/** The status and plan by which the user list finds a user. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
   const plan = paidPlanOf(purchases, catalogue)?.plan.code ?? null
   return { status: accessStatusOf(purchases), plan }

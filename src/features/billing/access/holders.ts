@@ -28,7 +28,7 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
     return holderAmong(from, users)
   }
 
-  /** The one of a customer's `users` for whom the purchases count; null for none. */
+  /** Which of a customer's `users` the purchases count for; null for none. */
   async function holderAmong(from: Reader, users: string[]): Promise<string | null> {
     return users.length > 1 ? latestOf(from, users) : (users[0] ?? null)
   }

@@ -89,7 +89,7 @@ export function endPeriodsAt(periods: Period[], replacedAt: number): Period[] {
   })
 }
 
-/** Access that an operator, the provider or an outage has given is no purchase. */
+/** Access that an operator, the provider or an outage has given is not a purchase. */
 function isPaidFor(draft: Draft): boolean {
   const { store, periodType, grant, isTemporary } = draft.purchase
   const isGiven = grant !== null || isTemporary || [store, periodType].includes(PROMOTIONAL)

@@ -25,7 +25,7 @@ export function businessTables(columns: Columns) {
     'business_sums',
     {
       environment: text().notNull(),
-      /** The figure, by what it is broken down, and `day` or `month`, as in `new.country.month`. */
+      /** The figure, its breakdown if any, and `day` or `month`: `new.country.month`. */
       series: text().notNull(),
       /** `2026-10-31` or `2026-10`. */
       period: text().notNull(),

@@ -1,7 +1,7 @@
 import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Period } from './periods.ts'
 
-/** What the rows of `business_sums` change by, by their `series`, `period` and `item`. */
+/** The change of each row of `business_sums`, by its `series`, `period` and `item`. */
 export type Sums = Map<string, number>
 
 /** The figures that are numbers at a point in time, and those that count what happens in a period. */
@@ -25,7 +25,7 @@ type Name = (typeof BALANCES)[number] | (typeof FLOWS)[number] | (typeof AMOUNTS
 const MAX_GAP_MS = HOUR_MS
 /** Retention is counted for this many months after the first payment. */
 const COHORT_MONTHS = 36
-/** A customer counts as retained only if the payment covers more of the month than time zones differ. */
+/** A customer is retained only if the payment covers more than a day of the month: time zones differ by about that. */
 const MIN_RETAINED_MS = DAY_MS
 const DAYS_PER_MONTH = 365.25 / 12
 const SEPARATOR = '\t'
@@ -54,7 +54,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
     if (kind === 'trial') addCount('trialStarts', startsAt, 1)
   }
 
-  /** So that the active subscriptions at an end are those at the start + new + recovered - churned. */
+  /** Keeps this true: active at the end = active at the start + new + recovered - churned. */
   function addMovements(subscribed: Period[]) {
     let last: Period | null = null
     let hasTrial = false
@@ -114,7 +114,7 @@ export function addSums(sums: Sums, periods: Period[], sign: 1 | -1) {
     }
   }
 
-  /** Hardly a payment is in the future, so that its breakdown needs no days. */
+  /** Unlike the ends of periods, payments are rarely in the future, so monthly totals are enough for the breakdown. */
   function addAmount(name: Name, time: number, amount: number, period: Period) {
     const { currency } = period
     addCount(name, time, amount, undefined, currency)

@@ -43,8 +43,8 @@ export function isForEarlierPeriod(purchase: Purchase, event: PeriodOfEvent): bo
 }
 
 /**
- * By how much the event's period ends later, in ms, if Google has described the purchase, but no start: it does not name
- * the start of a period that it was not asked about before. Else null.
+ * By how many ms the event's period ends later. Null unless Google described the purchase without a start: it names
+ * none for a period it was not asked about.
  */
 function endsLater({ stated, purchasedAt, expiresAt }: Purchase, event: PeriodOfEvent) {
   if (stated === null || purchasedAt !== null || event.stated !== null) return null

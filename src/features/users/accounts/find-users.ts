@@ -40,8 +40,8 @@ const MAX_LISTED = 1_000
 const ID_PREFIX = /^[0-9a-f-]{4,36}$/
 
 /**
- * Finds users by the beginning of an e-mail address, a user id, a transaction id or the words of a name, or by a
- * full app user id or event id; without such a text, lists those that match the filter.
+ * Finds users by the beginning of an e-mail address, a user id, a transaction id or a word of a name. Also by a full
+ * app user id or event id. Without a text, lists those that match the filter.
  */
 export function createFindUsers(deps: FindUsersDeps) {
   const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, customerIdsOf } = deps

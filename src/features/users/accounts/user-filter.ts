@@ -59,7 +59,7 @@ export function isEmpty(filter: UserFilter): boolean {
   return Object.values(filter).every((value) => value === undefined)
 }
 
-/** The conditions of a filter on the table of users, each under the name of the index that leads to its users. */
+/** The conditions of a filter on the table of users, each with the name of the index that covers it. */
 export function conditionsOf(users: UsersDb['tables']['users'], filter: UserFilter) {
   const { guest, platform, country, createdFrom, createdTo, seenSince, notSeenSince } = filter
   const { createdAt, lastSeenAt } = users

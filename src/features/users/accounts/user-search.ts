@@ -9,7 +9,7 @@ type AccessFilter = Pick<UserFilter, 'status' | 'plan'>
 
 /** Finds users by what they pay for. */
 export type AccessSearch = {
-  /** Whether an index leads to the users of a filter. */
+  /** Whether an index covers the filter. */
   isIndexed: (filter: AccessFilter) => boolean
   /** The ids of an indexed filter, in descending order, after `before`. */
   idsBefore: (filter: AccessFilter, before: string | null, limit: number) => Promise<string[]>

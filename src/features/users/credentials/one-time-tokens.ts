@@ -80,8 +80,8 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * Creates a token without an account. Only the last invitation of an address is valid, but each code: a stranger
-   * must not be able to end the owner's.
+   * Creates a token without an account. A new invitation replaces earlier ones. Earlier codes stay valid: otherwise a
+   * stranger could void the owner's code by requesting one.
    */
   async function issueOpen(tx: Tx, purpose: OpenPurpose, email: string) {
     const emailKey = emailKeyOf(email)

@@ -2,11 +2,11 @@ import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { MailKind } from './mail-texts.ts'
 
 /**
- * Work to do after a commit: a mail to a user or to the operators (`alert`), a grant to revoke at Apple, or a forgotten
- * password or sign-in code, which is queued so that the reply takes as long for unknown addresses as for known ones.
- * `link` and `detail` fill in the mail; `page` is the same link for browsers. `until`: when the code expires, in ms.
+ * Work to do after a commit. Forgotten passwords and sign-in codes are queued so that the reply takes as long for
+ * unknown addresses as for known ones.
  */
 type UserMessage =
+  /** A mail to a user. `link` and `detail` fill it in; `page` is the same link for browsers. */
   | {
       kind: 'mail'
       mail: MailKind
@@ -16,9 +16,13 @@ type UserMessage =
       page?: string
       detail?: string
     }
+  /** A mail to the operators. */
   | { kind: 'alert'; to: string; subject: string; text: string }
+  /** A request to reset a password. */
   | { kind: 'forgotten-password'; email: string; ip?: string }
+  /** A request for a sign-in code. `until`: when the code expires, in ms. */
   | { kind: 'email-code'; email: string; locale: string; code: string; until: number }
+  /** A grant to revoke at Apple. */
   | { kind: 'apple-revocation'; clientId: string; token: string }
 
 export type UserOutbox = Outbox<UserMessage>

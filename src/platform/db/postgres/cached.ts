@@ -45,8 +45,8 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
   }
 
   /**
-   * Callers share one check. One that began before a change of our own does not count. A check counts from its
-   * beginning, but for its callers also if it has taken long.
+   * Callers share one check. A check that began before a change of our own does not count. The result of another is as
+   * old as the check's beginning, but its own callers accept it even if it was slow.
    */
   async function refreshVersions() {
     const calledAt = performance.now()

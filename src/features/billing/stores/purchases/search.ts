@@ -174,7 +174,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .orderBy(isDescending ? desc(purchaseKey) : asc(purchaseKey))
         .limit(pageSize)
       const active = rows.filter((row) => assess(purchaseOf(row)).active)
-      // Granted access is no purchase that could be claimed, or paid for twice.
+      // Granted access is not a purchase: it cannot be claimed or paid for twice.
       const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
       found.push(...(filter === null ? active : await filters[filter](paid)))
       if (found.length > limit)
