@@ -272,7 +272,7 @@ test('content can be given at the start and changed later', async () => {
   expect((await client.readCurrencyRates()).rates).toEqual({ USD: 1 })
 })
 
-test('the newest code and link of an address are at hand, and a missing one is named', async () => {
+test('returns the newest code and link of an address, and names a missing one', async () => {
   const server = createFakeServer()
   const { client } = await signedIn(server)
   await client.forgotPassword({ email: EMAIL })
@@ -284,7 +284,7 @@ test('the newest code and link of an address are at hand, and a missing one is n
   )
 })
 
-test('two servers do not know each other, and behave the same in every run', async () => {
+test('servers are independent, and behave the same in every run', async () => {
   const [first, second] = [createFakeServer({ now: 0 }), createFakeServer({ now: 0 })]
   const [ann, bob] = [await signedIn(first), await signedIn(second)]
   expect(ann.user).toEqual(bob.user)

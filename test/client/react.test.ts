@@ -160,7 +160,7 @@ test('components that need the same value share one request and one snapshot', a
   await second.unmount()
 })
 
-test('useUsage and useSettings read what they are named after', async () => {
+test('useUsage reads the usage, useSettings the settings', async () => {
   const { client, server, ann, signIn } = openWorld()
   server.setUsage(ann, { aiMonthlyCreditLimit: 3 })
   await signIn(ann)

@@ -207,7 +207,7 @@ independentTest('a phone can hand the key to its authenticator app', async () =>
   expect([await isLinkVisible(PHONE), await isLinkVisible({})]).toEqual([true, false])
 })
 
-independentTest('password managers recognise the sign-in fields', async () => {
+independentTest('password managers recognize the sign-in fields', async () => {
   const { page, context } = await world.openSignedOut()
   const fields = () =>
     page.evaluate<string[]>(

@@ -12,7 +12,7 @@ import {
 } from '../../support/passkey-requests.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-test('a certificate of the device makes the server connect to nothing', async () => {
+test('a device certificate does not make the server open a connection', async () => {
   await using app = await createApp()
   let requests = 0
   using crlServer = Bun.serve({ port: 0, fetch: () => new Response(String(++requests)) })

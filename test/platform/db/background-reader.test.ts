@@ -22,7 +22,7 @@ afterAll(async () => {
 /** Counts for about a second. */
 const SLOW = sql`(WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000000) SELECT count(*) AS n FROM numbers)`
 
-test('a slow select that is used once holds up nothing', async () => {
+test('a slow select does not block the event loop', async () => {
   await notes()
   let turns = 0
   const timer = setInterval(() => turns++, 5)
@@ -32,7 +32,7 @@ test('a slow select that is used once holds up nothing', async () => {
   expect(turns).toBeGreaterThan(10)
 })
 
-test('it returns the same values, and the last commit', async () => {
+test('returns the same values, as of the last commit', async () => {
   expect(await notes()).toEqual([{ text: 'first', seal: new Uint8Array([0, 255]) }])
   await db.write(async () => client.run("UPDATE notes SET text = 'second'"))
   expect(await notes()).toMatchObject([{ text: 'second' }])
@@ -59,7 +59,7 @@ test('a query whose thread ends is run again', async () => {
   expect(await notes()).toHaveLength(1)
 })
 
-test('an error is the one of the query', async () => {
+test('passes on the query’s error', async () => {
   const reading = db.read.select({ n: sql`missing` }).from(sql`notes`)
   expect(async () => await reading).toThrow('no such column: missing')
 })

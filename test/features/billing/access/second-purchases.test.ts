@@ -55,7 +55,7 @@ test('coins do not take away a granted plan that costs nothing', async () => {
   expect((await read()).plan.code).toBe('vip')
 })
 
-test('an entitlement tells about the purchase that renews, not about granted access beside it', async () => {
+test('an entitlement shows the purchase that renews, not the granted access beside it', async () => {
   await using app = await createTestApp()
   const { userId, read } = await setUp(app)
   const grant = { entitlementId: 'pro', until: iso(300), by: 'ann', reason: 'thanks' }

@@ -162,7 +162,7 @@ test('the end of Apple’s retries changes no month in which a grace period gave
   expect(await november()).toEqual(before)
 })
 
-test('a reader sees them in the console', async () => {
+test('a reader sees the figures in the console', async () => {
   await using app = await createFiguresApp()
   await figuresAfter(app, [purchase('ann')], 5)
   const browser = await signInOperator(app, { role: 'reader' })

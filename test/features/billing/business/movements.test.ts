@@ -117,7 +117,7 @@ describe('movements', () => {
       { active: 1, unpriced: 1, paid: 0 },
     ],
     [
-      'a yearly price recurs with a twelfth per month',
+      'a yearly price recurs with one twelfth per month',
       [purchase('ann', { price: 120, expiration_day: 365 })],
       5,
       { paid: 120_000, recurring: 10_000 },

@@ -54,7 +54,7 @@ test.each(notificationCases)(
   },
 )
 
-test('every listed difference is one', () => {
+test('every listed difference belongs to a test case', () => {
   const names = [...tokenCases.map(({ what }) => what), ...notificationCases.map(([what]) => what)]
   expect(new Set(names).size).toBe(names.length)
   expect(names).toEqual(expect.arrayContaining(Object.keys({ ...STRICTER, ...MORE_LENIENT })))

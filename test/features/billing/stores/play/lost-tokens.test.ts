@@ -7,7 +7,7 @@ type World = Awaited<ReturnType<typeof createPlayWorld>>
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-test('a running purchase that Google does not know, as of an app without access, is asked about again', async () => {
+test('an active purchase that Google does not find, as when the account loses access to the app, is asked about again', async () => {
   await using world = await createPlayWorld()
   const bought = await buy(world)
   world.app.clock.now = new Date('2026-10-20T12:00:00Z')

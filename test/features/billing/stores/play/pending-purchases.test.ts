@@ -28,7 +28,7 @@ test('a pending purchase that is cancelled never gives access', async () => {
   expect(await world.listSubscriptions()).toEqual([])
 })
 
-test('a purchase by a licence tester counts in the sandbox only', async () => {
+test('a purchase by a license tester counts in the sandbox only', async () => {
   await using world = await createPlayWorld()
   const { store, userId } = world
   const bought = [store.buy({ userId, isTest: true }), store.buyOnce({ userId, isTest: true })]
@@ -37,7 +37,7 @@ test('a purchase by a licence tester counts in the sandbox only', async () => {
   expect(await world.listSubscriptions('sandbox')).toHaveLength(2)
 })
 
-test('with BILLING_SANDBOX=ignore the purchase of a licence tester has no effect', async () => {
+test('with BILLING_SANDBOX=ignore the purchase of a license tester has no effect', async () => {
   await using world = await createPlayWorld({ BILLING_SANDBOX: 'ignore' })
   const { store, userId } = world
   const bought = store.buy({ userId, isTest: true })

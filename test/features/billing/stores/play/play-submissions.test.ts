@@ -84,7 +84,7 @@ test('two users who submit a purchase at the same time do not both get it', asyn
   expect(codes.sort()).toEqual(['bound', 'purchase_of_another'])
 })
 
-test('an unknown token that is submitted twice at the same time is gone at once', async () => {
+test('an unknown token that is submitted twice at once gets purchase_gone without waiting', async () => {
   await using world = await createPlayWorld()
   const { api } = world
   api.delayMs = 100
