@@ -35,8 +35,9 @@ async function parseForm(request: Request): Promise<unknown> {
   return Object.fromEntries(new URLSearchParams(text))
 }
 
-function mediaTypeOf(request: Request): string | undefined {
-  return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+/** Without parameters, which HTTP libraries add on their own, such as a charset. */
+export function mediaTypeOf({ headers }: Request): string | undefined {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
 }
 
 async function parseJson(request: Request, limit: number): Promise<unknown> {
@@ -64,7 +65,16 @@ function isStorable(value: unknown): boolean {
   // Too large for a double: it would be stored as null.
   if (typeof value === 'number') return Number.isFinite(value)
   if (value === null || typeof value !== 'object') return true
-  return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner))
+  return keysOf(value).every(isStorableText) && innerValues(value).every(isStorable)
+}
+
+/** An array has none: `Object.keys` would make a text of each index, which takes twenty times as long. */
+function keysOf(value: object): string[] {
+  return Array.isArray(value) ? [] : Object.keys(value)
+}
+
+function innerValues(value: object): unknown[] {
+  return Array.isArray(value) ? value : Object.values(value)
 }
 
 /** Parses JSON in UTF-8, nested at most 32 levels; throws `malformed_request` otherwise. */
@@ -85,7 +95,7 @@ function parse(bytes: Uint8Array): unknown {
 
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
+  return levels === 0 || innerValues(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
 /** Reads at most `limit` bytes; throws 413 beyond that. */
