@@ -3,7 +3,7 @@ import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { tokenIn } from '../http/authenticate.ts'
-import { contentLengthOf, hasBody, LARGE_JSON_LIMIT, readBody } from '../http/body.ts'
+import { contentLengthOf, hasBody, LARGE_JSON_LIMIT, mediaTypeOf, readBody } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
@@ -120,8 +120,8 @@ function tokenOf(request: Request, sealedToken: string | undefined): string | nu
   return sealedToken ?? token
 }
 
-export function isJose({ headers }: Request): boolean {
-  return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
+export function isJose(request: Request): boolean {
+  return mediaTypeOf(request) === 'application/jose'
 }
 
 /** The maximum size of a sealed message: its content in base64url plus its headers. */

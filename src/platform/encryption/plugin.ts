@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import { createLineWriter, type Log } from '../../lib/log.ts'
-import { IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../http/body.ts'
+import { contentLengthOf, IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../http/body.ts'
 import type { IpOf } from '../http/client-ip.ts'
 import { failureBody, internalError, malformed } from '../http/errors.ts'
 import { setOpenedRequest } from '../http/opened-request.ts'
@@ -88,6 +88,8 @@ export function encryption(deps: EncryptionDeps) {
     using held = new DisposableStack()
     const arrivedAt = now()
     const isLarge = isUpload(request)
+    // A large request leaves six times its size as garbage, even if refused, which the engine is slow to collect.
+    if ((contentLengthOf(request) ?? 0) > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
     let message: Awaited<ReturnType<typeof open>>
     try {
       if (isLarge) {
@@ -106,8 +108,6 @@ export function encryption(deps: EncryptionDeps) {
       return reply
     }
     const { opened, claim } = message
-    // A large request leaves six times its size as garbage, which the engine is slow to collect.
-    if (opened.body.byteLength > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
     const { head, kid } = opened
     setOpenedRequest(request, { ...opened, token: head.at })
     if (claim) claims.set(request, () => claimOnce(request, claim))

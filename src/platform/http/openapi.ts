@@ -121,7 +121,7 @@ function withSealingFailures(operation: Operation, path: string, method: string)
   const { responses } = operation
   const failure = responses['400']
   if (!failure || !path.startsWith('/api/') || isForServers(path)) return operation
-  const statuses = method === 'get' ? ['403'] : ['403', '409']
+  const statuses = method === 'get' ? ['403'] : ['403', '409', '429']
   const sealingFailures = Object.fromEntries(statuses.map((status) => [status, failure]))
   return { ...operation, responses: { ...sealingFailures, ...responses } }
 }
