@@ -26,6 +26,9 @@ export function planLimitsOf(plan: PlanWithLimits) {
 
 /** The periods of all limits of a plan, by name. Plans in replies list every limit in `limits`. */
 export function periodsByName({ limits = {}, limitPeriods = {} }: PlanWithLimits) {
-  const own = Object.keys(limits).map((name) => [name, limitPeriods[name] ?? 'month'])
+  // A limit may have the name of an inherited member, such as `constructor`.
+  const periodOf = (name: string) =>
+    (Object.hasOwn(limitPeriods, name) && limitPeriods[name]) || 'month'
+  const own = Object.keys(limits).map((name) => [name, periodOf(name)])
   return { ...Object.fromEntries(own), ...STANDARD_PERIODS } as Record<string, LimitPeriod>
 }

@@ -194,7 +194,7 @@ function validateImports(wanted: unknown): PlanImport[] {
       const path = `plans.${at}.limits.${name}`
       details.push({ path, message: 'is a standard limit: set it as a field of the plan' })
     }
-    for (const name of Object.keys(limitPeriods).filter((name) => !(name in limits))) {
+    for (const name of Object.keys(limitPeriods).filter((name) => !Object.hasOwn(limits, name))) {
       details.push({ path: `plans.${at}.limitPeriods.${name}`, message: 'must name a limit' })
     }
   }

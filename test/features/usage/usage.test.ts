@@ -100,6 +100,17 @@ test('1,000 concurrent uses of a limit of 500 are allowed exactly 500 times', as
   expect((await use('exports', 0)).response).toMatchObject({ used: 500, remaining: 0 })
 })
 
+test('a limit may have the name of an inherited member', async () => {
+  await using app = await createTestApp()
+  const { ask, userId } = await setUp(app)
+  await publishPlans(app, [{ code: 'free', limits: { constructor: 7 }, limitPeriods: {} }])
+  const { status, json } = await ask('GET', `usage/v1?userId=${userId}`)
+  expect(status).toBe(200)
+  expect(json.response).toContainEqual(
+    expect.objectContaining({ name: 'constructor', period: 'month' }),
+  )
+})
+
 test('each limit resets with its own period', async () => {
   await using app = await createTestApp()
   const { use, ask, userId } = await setUp(app)
