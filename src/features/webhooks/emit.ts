@@ -46,12 +46,13 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
   /** Adds a message for `endpointIds`, due at `dueAt`. Returns the ids of its deliveries. */
   async function addMessage(
     tx: Tx,
-    { type, userId, data }: WebhookEvent,
+    event: WebhookEvent,
     endpointIds: string[],
     dueAt: Date,
   ): Promise<string[]> {
+    const { type, userId, data } = event
     const messageId = newId()
-    const createdAt = await timeOfNext(tx, userId)
+    const createdAt = await timeOfNext(tx, holderOf(event))
     const message = { id: messageId, type, userId, data: JSON.stringify(data), createdAt }
     await tx.insert(webhookMessages).values(message)
     const deliveries = endpointIds.map((endpointId) => ({
@@ -73,4 +74,9 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
     const [latest] = await latestOfUser(tx).execute({ userId })
     return latest && latest.createdAt >= at ? new Date(latest.createdAt.getTime() + 1) : at
   }
+}
+
+/** Whose messages precede the event: those of a merged guest are the account's by then. */
+function holderOf({ type, userId, data }: WebhookEvent): string | null {
+  return (type === 'user.deleted' && data.mergedInto) || userId
 }
