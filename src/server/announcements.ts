@@ -33,6 +33,8 @@ export function createAnnouncements({ changes, webhooks, filesUrl }: Announcemen
   async function accessChanged(tx: Tx, { explain, ...change }: AccessChange) {
     const { userId } = change
     await changes.record(tx, userId, 'subscription')
+    // Rules of settings may name plans.
+    if (change.previous.plan !== change.current.plan) await changes.record(tx, userId, 'settings')
     const data = {
       ...change,
       // Only read when an endpoint wants the event.

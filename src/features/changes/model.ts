@@ -32,7 +32,7 @@ export const changesExport = {
   changes: t.Array(
     closedObject(
       {
-        kind: openEnum(['subscription', 'profile', 'data', 'signed-out'], {
+        kind: openEnum(['subscription', 'profile', 'data', 'settings', 'signed-out'], {
           description: 'what has changed',
         }),
         at: time('when it last changed'),
