@@ -1,4 +1,4 @@
-import { invalidField } from '../../../lib/errors.ts'
+import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import { asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { type Directory, requireAddress } from '../accounts/directory.ts'
@@ -45,7 +45,10 @@ export function createServerUsers({ directory, passwordLogin, profile }: ServerU
     const account = await directory.findById(id)
     if (emailVerified !== undefined) requireAddress(account)
     const before = { emailVerified: account.emailVerifiedAt !== null }
-    await profile.change(id, profilePatch, DEFAULTS, '')
+    await profile.change(id, profilePatch, DEFAULTS, '').catch((error) => {
+      // Deleted in the meantime; 401 would say that the API key is invalid.
+      throw error instanceof AppError && error.denial ? notFound() : error
+    })
     if (emailVerified !== undefined) await directory.setEmailVerified(account, emailVerified)
     return { before, account: await directory.findById(id) }
   }
