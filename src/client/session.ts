@@ -44,10 +44,32 @@ export function createSessionKeeper(deps: SessionDeps) {
   const { baseUrl, exclusively, exchangeRefreshToken, onChange, now } = deps
   const slot = createSlot(deps.storage, KEY)
   let refreshing: Promise<StoredSession> | null = null
-  let ending = Promise.resolve()
-  return { keep, read, readFresh, renew, forget }
+  let lastChange: Promise<unknown> = Promise.resolve()
+  return {
+    keep: (session: Session, reason: AuthChangeReason) => inTurn(() => store(session, reason)),
+    keepGuest,
+    read,
+    readFresh,
+    renew,
+    forget: (reason: AuthChangeReason) => inTurn(() => clear(reason)),
+  }
 
-  async function keep(
+  /** Runs one change of the stored session at a time: each depends on what it finds, and the storage may be slow. */
+  function inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const done = lastChange.catch(() => {}).then(change)
+    lastChange = done
+    return done
+  }
+
+  /** Keeps the session of a new guest. Throws `conflict` if a user has signed in since. */
+  function keepGuest(session: Session): Promise<StoredSession> {
+    return inTurn(async () => {
+      if ((await read()) !== null) throw alreadySignedIn()
+      return store(session, 'signed_in')
+    })
+  }
+
+  async function store(
     { accessToken, refreshToken, expiresIn, user }: Session,
     reason: AuthChangeReason,
   ): Promise<StoredSession> {
@@ -97,7 +119,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     return next
   }
 
-  async function forget(reason: AuthChangeReason) {
+  async function clear(reason: AuthChangeReason) {
     const isSignedIn = (await read()) !== null
     if ((await readSlot()).isOurs) await slot.clear()
     if (isSignedIn) onChange({ reason, expiresAt: null })
@@ -108,12 +130,9 @@ export function createSessionKeeper(deps: SessionDeps) {
    * other session has replaced it.
    */
   function end(refused: string): Promise<void> {
-    ending = ending
-      .catch(() => {})
-      .then(async () => {
-        if ((await read())?.accessToken === refused) await forget('session_ended')
-      })
-    return ending
+    return inTurn(async () => {
+      if ((await read())?.accessToken === refused) await clear('session_ended')
+    })
   }
 
   async function refresh(staleToken: string): Promise<StoredSession> {
@@ -135,9 +154,11 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   async function exchange({ refreshToken, userId }: StoredSession): Promise<StoredSession> {
     const session = await exchangeRefreshToken(refreshToken)
-    // In the meantime the user may have signed out, or another user signed in.
-    if ((await read())?.refreshToken === refreshToken) return keep(session, 'refreshed')
-    return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
+    return inTurn(async () => {
+      // In the meantime the user may have signed out, or another user signed in.
+      if ((await read())?.refreshToken === refreshToken) return store(session, 'refreshed')
+      return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
+    })
   }
 
   /**
