@@ -171,11 +171,11 @@ export function attachmentRoutes({
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
-        const onMake = () => {
+        const onWait = () => {
           server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
           return ipOf(request, server)
         }
-        const opened = await attachments.openVariant(params.key, expires, signature, wanted, onMake)
+        const opened = await attachments.openVariant(params.key, expires, signature, wanted, onWait)
         if (format === undefined) varyBy(set, 'Accept')
         return serveFile(opened, { request, set })
       },

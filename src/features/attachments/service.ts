@@ -209,11 +209,11 @@ export function createAttachments(deps: AttachmentsDeps) {
     expires: string | undefined,
     signature: string | undefined,
     wanted: VariantOptions,
-    onMake: () => string,
+    onWait: () => string,
   ) {
     const row = await findReadable(key, expires, signature)
     if (!row) throw notFound()
-    return { row, ...(await variants.open(row, wanted, onMake)) }
+    return { row, ...(await variants.open(row, wanted, onWait)) }
   }
 
   async function findReadable(

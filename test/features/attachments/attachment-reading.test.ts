@@ -75,6 +75,8 @@ test.each([
   ['bytes=-99', { first: 0, last: 9 }],
   ['bytes=-0', 'unsatisfiable'],
   ['bytes=10-12', 'unsatisfiable'],
+  ['Bytes = 2 - 3', { first: 2, last: 3 }],
+  [`bytes=${'9'.repeat(20)}-`, 'unsatisfiable'],
   ['bytes=5-4', null],
   ['bytes=0-1,3-4', null],
   ['bytes=-', null],

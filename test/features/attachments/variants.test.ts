@@ -170,3 +170,21 @@ async function uploadPhoto(app: TestApp, token: string) {
   const { json } = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
   return json.response[0] as { url: string; key: string }
 }
+
+test('keeps the colours of a picture of 16 bits with a profile', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const [r, g, b] = [200, 60, 20]
+  const picture = sharp({ create: { width: 64, height: 64, channels: 3, background: { r, g, b } } })
+  const png = await picture.toColourspace('rgb16').withIccProfile('srgb').png().toBuffer()
+  const headers = { 'content-type': 'image/png' }
+  const query = '?type=publicAsset&targetType=png&compression=true'
+  const { json } = await app.ask('POST', `${PATH}${query}`, { token, body: png, headers })
+  const served = await fetchFile(app, json.response[0].url)
+  const { data } = await sharp(await served.arrayBuffer())
+    .raw()
+    .toBuffer({ resolveWithObject: true })
+  for (const [at, value] of [r, g, b].entries()) {
+    expect(data[at]).toBeWithin(value - 4, value + 5)
+  }
+})

@@ -53,13 +53,20 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
     try {
       using heic = await openHeic(job.input)
       const source = open(heic ?? job.input)
-      const { width: sourceWidth, height: sourceHeight } = await source.metadata()
+      const {
+        width: sourceWidth,
+        height: sourceHeight,
+        space,
+        hasProfile,
+      } = await source.metadata()
       if (isTooLarge(sourceWidth, sourceHeight)) return { kind: 'too_large' }
       const image = source
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
         .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
+      // sharp converts 16 bits with a profile to Display P3, and would leave them there.
+      if (space === 'rgb16' && hasProfile) image.withIccProfile('srgb', { attach: false })
       // Optimizing the coding of a large JPEG takes as much memory as its pixels. A decoded HEIC is already in memory.
       const optimiseCoding = heic === null || sourceWidth * sourceHeight < LARGE_HEIC_PIXELS
       const { size, width, height } = await encode(image, job, optimiseCoding).toFile(job.output)

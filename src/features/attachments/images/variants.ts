@@ -49,13 +49,13 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   return { open, listOf, keysOf, drop }
 
   /**
-   * Opens a variant of a picture. The first request makes it; parallel requests wait for the same job. `onMake`
-   * is called only if the variant must be made, and returns the IP of the requester.
+   * Opens a variant of a picture. The first request makes it; parallel requests wait for the same job. `onWait`
+   * is called for each of them, and returns the IP of the requester.
    */
   async function open(
     row: Row,
     { width: requested, format }: VariantOptions,
-    onMake: () => string,
+    onWait: () => string,
   ) {
     if (!isImage(row.itemType)) {
       throw new AppError('validation_failed', 'Only pictures have variants.', {
@@ -73,9 +73,10 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     if (opened) return { ...opened, itemType, etag: key }
     const failed = failures.get(key)
     if (failed && now().getTime() < failed.until) throw failed.error
+    const ip = onWait()
     const making =
       inFlight.get(key) ??
-      make(row, key, width, itemType, onMake())
+      make(row, key, width, itemType, ip)
         .catch((error) => cacheFailure(key, error))
         .finally(() => inFlight.delete(key))
     inFlight.set(key, making)
@@ -136,7 +137,10 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       const format = itemType.slice('image/'.length) as ImageFormat
       const job = { input: original.file.name, output, format, quality: QUALITY, width }
       const result = await makeImage(job, { ip, userId: null })
-      if (result.kind !== 'made') throw imageRefusal(result.kind)
+      if (result.kind !== 'made') {
+        const isDeleted = (await files.open(row.key)) === null
+        throw isDeleted ? notFound() : imageRefusal(result.kind)
+      }
       await files.keep(output, key)
       await storeRow(row, { key, original: row.key, size: result.size })
     } finally {

@@ -46,12 +46,15 @@ export function serveFile(
   return rawReply(set, file.slice(first, last + 1), part, 206)
 }
 
-/** Parses a single byte range (RFC 9110 §14). Several or invalid ranges mean the whole file. */
+/**
+ * Parses a single byte range (RFC 9110 §14), as leniently as Bun, which would otherwise answer it with headers for
+ * the whole file. Several or invalid ranges mean the whole file.
+ */
 export function rangeOf(
   header: string | null,
   size: number,
 ): { first: number; last: number } | 'unsatisfiable' | null {
-  const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
+  const [, from, to] = /^bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '') ?? []
   if (from === undefined || to === undefined || (from === '' && to === '')) return null
   if (from === '') {
     const length = Math.min(Number(to), size)
