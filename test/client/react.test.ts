@@ -220,6 +220,21 @@ describe('useUpload', () => {
     await hook.unmount()
   })
 
+  test('the next user neither sees nor sends the files of the last one', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    await signIn(ann)
+    const hook = await renderHook(useUpload, { client, live: false })
+    server.fail('uploadAttachments', { code: 'network_error' })
+    await act(() => hook.current.upload({ type: 'supportTicket', files: [FILE] }))
+    expect(hook.current.error).not.toBeNull()
+    await act(() => client.logout())
+    await act(() => client.startAsGuest())
+    expect(hook.current.error).toBeNull()
+    expect(await hook.current.retry()).toBeNull()
+    expect((await client.listAttachments()).attachments).toEqual([])
+    await hook.unmount()
+  })
+
   test('can be cancelled', async () => {
     const { client, server, ann, signIn } = openWorld()
     await signIn(ann)

@@ -98,6 +98,17 @@ export function useUpload(): Upload {
   const [state, setState] = useState<UploadState>(IDLE)
   const current = useRef<AbortController | null>(null)
   const last = useRef<UploadInput | null>(null)
+  // The next user must neither see the files of the last one nor send them again.
+  useEffect(
+    () =>
+      client.onAuthChange(({ reason }) => {
+        if (reason === 'refreshed') return
+        current.current = null
+        last.current = null
+        setState(IDLE)
+      }),
+    [client],
+  )
 
   const upload = useCallback(
     async (input: UploadInput) => {
