@@ -69,31 +69,6 @@ test('announces a guest who becomes a user, and one who is merged', async () => 
   ])
 })
 
-test('the deletion of a merged guest is later than everything about the guest, whatever the clock', async () => {
-  const { app } = await listen()
-  await using _closing = app
-  const login = { email: 'ann@example.com', password: 'correct horse battery' }
-  await app.register(login.email)
-  app.clock.advance(60_000)
-  const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
-  app.clock.advance(-30_000)
-  await app.ask('POST', '/api/auth/login/v1', { token: guest.accessToken, json: login })
-  const { webhookMessages } = app.services.db.tables
-  const rows = await app.services.db.read.select().from(webhookMessages)
-  const [created, deleted] = rows.filter(({ data }) => JSON.parse(data).userId === guest.user._id)
-  expect([created?.type, deleted?.type]).toEqual(['user.created', 'user.deleted'])
-  expect(Number(deleted?.createdAt)).toBeGreaterThan(Number(created?.createdAt))
-})
-
-test('another plan is a change of the settings, whose rules may name plans', async () => {
-  const { app } = await listen()
-  await using _closing = app
-  const { user } = await app.register()
-  const kinds = async () => (await app.services.changes.list(user._id)).map(({ kind }) => kind)
-  await deliver(app, purchase(user._id))
-  expect((await kinds()).toSorted()).toEqual(['settings', 'subscription'])
-})
-
 test('a refused change announces nothing', async () => {
   const { app, news } = await listen()
   await using _closing = app
