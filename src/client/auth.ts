@@ -101,9 +101,7 @@ export function createAuth(deps: AuthDeps) {
       const kept = await session.read()
       if (kept === null) {
         const envelope = await call('post', '/api/auth/guest/v1', null, { deadline })
-        const guest = sessionIn(envelope) as Session
-        await session.keepGuest(guest)
-        return guest
+        return keepSession<'/api/auth/guest/v1'>(envelope, null, true)
       }
       const { response } = await withToken((token) => call('get', PROFILE, token, { deadline }))
       const user = response as UserProfile
@@ -118,11 +116,12 @@ export function createAuth(deps: AuthDeps) {
   async function keepSession<P extends string>(
     envelope: Envelope,
     guest: UserProfile | null = null,
+    isFirst = false,
   ) {
     const result = sessionIn(envelope)
     if ('refreshToken' in result) {
       if (guest && guest._id !== result.user._id) throw tokenLost()
-      await session.keep(result, 'signed_in')
+      await session.keep(result, isFirst)
     }
     return result as ReplyOf<'post', P>
   }

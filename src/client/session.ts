@@ -46,8 +46,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   let refreshing: Promise<StoredSession> | null = null
   let lastChange: Promise<unknown> = Promise.resolve()
   return {
-    keep: (session: Session, reason: AuthChangeReason) => inTurn(() => store(session, reason)),
-    keepGuest,
+    keep,
     read,
     readFresh,
     renew,
@@ -56,15 +55,15 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /** Runs one change of the stored session at a time: each depends on what it finds, and the storage may be slow. */
   function inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const done = lastChange.catch(() => {}).then(change)
+    const done = lastChange.then(change, change)
     lastChange = done
     return done
   }
 
-  /** Keeps the session of a new guest. Throws `conflict` if a user has signed in since. */
-  function keepGuest(session: Session): Promise<StoredSession> {
+  /** With `isFirst`, throws `conflict` if a user has signed in since. */
+  function keep(session: Session, isFirst: boolean): Promise<StoredSession> {
     return inTurn(async () => {
-      if ((await read()) !== null) throw alreadySignedIn()
+      if (isFirst && (await read())) throw alreadySignedIn()
       return store(session, 'signed_in')
     })
   }

@@ -90,7 +90,7 @@ function isService(): boolean {
 /** Returns the failure; null when the new version is serving, or no server was running. */
 async function restartIfRunning(config: Config): Promise<string | null> {
   if (isService()) {
-    const { exitCode, stderr } = Bun.spawnSync(['systemctl', 'reload-or-restart', 'homeport'])
+    const { exitCode, stderr } = Bun.spawnSync(['systemctl', 'try-reload-or-restart', 'homeport'])
     return exitCode === 0 ? null : stderr.toString().trim()
   }
   if (!(await isServing(config))) return null
