@@ -68,8 +68,8 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
       // sharp converts 16 bits with a profile to Display P3, and would leave them there.
       if (space === 'rgb16' && hasProfile) image.withIccProfile('srgb', { attach: false })
       // Optimizing the coding of a large JPEG takes as much memory as its pixels. A decoded HEIC is already in memory.
-      const optimiseCoding = heic === null || sourceWidth * sourceHeight < LARGE_HEIC_PIXELS
-      const { size, width, height } = await encode(image, job, optimiseCoding).toFile(job.output)
+      const optimizeCoding = heic === null || sourceWidth * sourceHeight < LARGE_HEIC_PIXELS
+      const { size, width, height } = await encode(image, job, optimizeCoding).toFile(job.output)
       return { kind: 'made', size, width, height }
     } catch (error) {
       return { kind: failureKindOf((error as Error).message) }
@@ -103,10 +103,10 @@ export function hasPalette({ format, quality }: ImageJob): boolean {
   return format === 'png' && quality < LOSSLESS_QUALITY
 }
 
-function encode(image: Sharp, job: ImageJob, optimiseCoding: boolean): Sharp {
+function encode(image: Sharp, job: ImageJob, optimizeCoding: boolean): Sharp {
   const { format, quality } = job
   if (format === 'jpeg')
-    return image.flatten({ background: '#ffffff' }).jpeg({ quality, optimiseCoding })
+    return image.flatten({ background: '#ffffff' }).jpeg({ quality, optimizeCoding })
   if (format === 'webp') return image.webp({ quality, effort: WEBP_EFFORT })
   return image.png(hasPalette(job) ? { palette: true, quality, effort: PALETTE_EFFORT } : {})
 }
