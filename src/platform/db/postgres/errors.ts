@@ -5,6 +5,8 @@ type DriverError = Error & { code?: string; errno?: string | number }
 
 /** The SQLSTATE of a change refused because the data was moved: see `refuseChanges`. */
 export const MOVED_STATE = 'HPMVD'
+/** The SQLSTATE of a statement that waited too long for a lock. */
+export const LOCK_NOT_AVAILABLE = '55P03'
 
 /** The SQLSTATE of a server error; null for other errors. */
 export function sqlState(error: unknown): string | null {
@@ -16,7 +18,7 @@ export function sqlState(error: unknown): string | null {
 /** Whether the connection was lost or never made: the outcome of the statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
-  if (state !== null) return /^(57P0[1-5]|08\w{3}|53300|25006)$/.test(state)
+  if (state !== null) return /^(57P0[1-5]|08\w{3}|53300|25006|25P03)$/.test(state)
   const { code = '' } = error as DriverError
   return (
     error instanceof ResponseTimeout ||

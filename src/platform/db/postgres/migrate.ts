@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import type { Migration } from '../migrations.ts'
-import { sqlState } from './errors.ts'
+import { LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import type { Connection, Pool } from './pool.ts'
 
 /** The database cannot be used; the message says why and what to do. */
@@ -8,7 +8,6 @@ export class DatabaseRefusal extends Error {
   override readonly name = 'DatabaseRefusal'
 }
 
-const LOCK_NOT_AVAILABLE = '55P03'
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772
 /** For the migration of a large database, in ms. */

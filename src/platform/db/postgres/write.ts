@@ -5,7 +5,7 @@ import { buildersOf } from '../builders.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
-import { asAppError, isConnectionLost, sqlState } from './errors.ts'
+import { asAppError, isConnectionLost, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { createExclusiveQueue } from './exclusive-queue.ts'
 import type { Connection, Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
@@ -21,6 +21,8 @@ type Change = {
   pending: Set<Promise<unknown>>
   isOver: boolean
 }
+
+type Outcome<T> = { value: T } | 'conflict' | 'locked'
 
 type WriterDeps = {
   pool: Pool
@@ -39,7 +41,15 @@ const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
 /** The key of the advisory lock under which changes run exclusively. */
 const LOCK_KEY = 0x686f6d65
-const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = '200ms'"
+/** How long a change pauses before another try when a row that it needs stays locked, in ms. */
+const LOCKED_PAUSE_MS = 50
+/**
+ * When an instance freezes or its host vanishes, the server rolls its open change back after this
+ * time, because its locks would stop the changes of the others. In ms.
+ */
+const IDLE_TIMEOUT_MS = RETRY_TIMEOUT_MS + 1_000
+const BEGIN = beginWith('BEGIN ISOLATION LEVEL SERIALIZABLE', 200)
+const BEGIN_LOCK = beginWith('BEGIN', RETRY_TIMEOUT_MS)
 
 /**
  * Runs every change as a SERIALIZABLE transaction, so that changes need no locks. A conflicting
@@ -122,32 +132,37 @@ export function createWriter({ pool, limit }: WriterDeps) {
   async function commitWithRetries<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const retry = createRetry()
     try {
-      // While changes wait to run exclusively, concurrent ones would only make them conflict again.
-      for (let tries = 0; tries < CONCURRENT_TRIES && !exclusive.isBusy(); tries++) {
-        const committed = await concurrent(() => tryOnce(work, retry))
-        if (committed) return committed.value
+      for (let conflicts = 0; ; ) {
+        // While changes wait to run exclusively, concurrent ones would only make them conflict again.
+        const isConcurrent = conflicts < CONCURRENT_TRIES && !exclusive.isBusy()
+        const outcome = await (isConcurrent
+          ? concurrent(() => tryOnce(work, retry))
+          : exclusive.run(() => retryExclusively(work, retry)))
+        if (typeof outcome === 'object') return outcome.value
+        // Others need not wait for a row that this one needs.
+        if (outcome === 'locked') await Bun.sleep(LOCKED_PAUSE_MS)
+        else conflicts++
       }
-      return await exclusive.run(() => retryExclusively(work, retry))
     } catch (error) {
       // There was no time left to find out whether a concurrent change caused the error.
       throw retry.isOver() && retry.isRetryableConstraint(error) ? unavailable(error) : error
     }
   }
 
-  async function retryExclusively<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
+  async function retryExclusively<T>(work: (tx: Tx) => Promise<T>, retry: Retry) {
     for (;;) {
-      const committed = await tryOnce(work, retry)
-      if (committed) return committed.value
+      const outcome = await tryOnce(work, retry)
+      if (outcome !== 'conflict') return outcome
     }
   }
 
-  /** The committed value, or null when another try is worthwhile. */
-  async function tryOnce<T>(work: (tx: Tx) => Promise<T>, retry: Retry) {
+  /** The committed value, or why another try is worthwhile. */
+  async function tryOnce<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<Outcome<T>> {
     try {
       return { value: await runAndCommit(work, retry) }
     } catch (error) {
       if (!retry.isWorthwhile(error)) throw error
-      return null
+      return sqlState(error) === LOCK_NOT_AVAILABLE ? 'locked' : 'conflict'
     }
   }
 
@@ -159,7 +174,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     const connection = await pool.reserve()
     let isBroken = true
     try {
-      await connection.run(`BEGIN; SET LOCAL lock_timeout = '${RETRY_TIMEOUT_MS}ms'`, [])
+      await connection.run(BEGIN_LOCK, [])
       await connection.run(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`, [], RETRY_TIMEOUT_MS + 1000)
       try {
         return await work()
@@ -228,6 +243,10 @@ export function createWriter({ pool, limit }: WriterDeps) {
     if (!change || change.isOver) throw changeEndedError()
     return change
   }
+}
+
+function beginWith(begin: string, lockTimeoutMs: number): string {
+  return `${begin}; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
 }
 
 /** A later commit could overwrite what the caller has changed since. */
