@@ -29,13 +29,17 @@ export function createPool({ url, max, deadline }: PoolOptions) {
   let answeredAt = performance.now()
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
 
-  /** Runs an idempotent statement, and retries it when the connection is lost. */
+  /**
+   * Runs an idempotent statement, and retries it when the connection is lost. One that takes too long
+   * is cancelled: the server would keep it, and its connection, until the locks that it waits for are free.
+   */
   async function read(query: string, params: unknown[]): Promise<unknown[][]> {
     const start = performance.now()
     for (let tries = 0; ; tries++) {
       try {
         const from = sql
-        return await withDeadline(from, () => from.unsafe(query, params).values())
+        const statement = from.unsafe(query, params).values()
+        return await withDeadline(from, statement, { onLate: () => statement.cancel() })
       } catch (error) {
         const wait = RETRY_DELAYS_MS[tries]
         const isLate = performance.now() - start > deadline
@@ -51,13 +55,13 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     const reserving = from.reserve()
     // A connection that arrives too late is released immediately.
     reserving.then((found) => (hasTimedOut ? found.release() : undefined)).catch(() => {})
-    const reserved: ReservedSQL = await withDeadline(from, () => reserving).catch((error) => {
+    const reserved: ReservedSQL = await withDeadline(from, reserving).catch((error) => {
       hasTimedOut = true
       throw error
     })
     return {
       run: (query, params, timeoutMs) =>
-        withDeadline(from, () => reserved.unsafe(query, params).values(), timeoutMs),
+        withDeadline(from, reserved.unsafe(query, params).values(), { timeoutMs }),
       release(isBroken) {
         // A broken connection may still hold a transaction.
         if (isBroken) reserved.close({ timeout: 0 }).catch(() => {})
@@ -68,17 +72,18 @@ export function createPool({ url, max, deadline }: PoolOptions) {
 
   async function withDeadline<T>(
     from: SQL,
-    work: () => PromiseLike<T>,
-    timeoutMs = deadline,
+    work: PromiseLike<T>,
+    { timeoutMs = deadline, onLate = () => {} } = {},
   ): Promise<T> {
     const start = performance.now()
     const { promise: timedOut, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
+      onLate()
       if (answeredAt < start) replace(from)
       reject(new ResponseTimeout(`no response within ${timeoutMs} ms`))
     }, timeoutMs)
     try {
-      const answer = await Promise.race([work(), timedOut])
+      const answer = await Promise.race([work, timedOut])
       answeredAt = performance.now()
       return answer
     } finally {
