@@ -62,6 +62,7 @@ onSqlite('on PostgreSQL only the start of the new version checks it')(
       [['older', '--unsigned', '--allow-downgrade'], 'older than the data'],
       [['older', '--unsigned', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
       [['missing', '--unsigned'], 'cannot be read'],
+      [['.', '--unsigned'], 'is not a file'],
       [['https://127.0.0.1:1/homeport'], 'cannot be fetched'],
     ] as const) {
       const { exitCode, stderr } = await homeport.run(['upgrade', ...args])
@@ -81,9 +82,11 @@ test('a version that cannot start is rolled back while the old one keeps serving
     join(homeport.folder, 'bad'),
     script('{"version":"9.0.0","schemaVersion":99}', 'exit 5'),
   )
+  await Bun.write(`${file}.previous`, 'the version before')
   const { exitCode, stderr } = await homeport.run(['upgrade', 'bad', '--unsigned'])
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining('keeps serving')])
   expect(sha256(await readFile(file), 'hex')).toBe(before)
+  expect(await Bun.file(`${file}.previous`).text()).toBe('the version before')
   expect((await deliver(server, 'E1')).status).toBe(200)
   await server.stop()
 }, 30_000)

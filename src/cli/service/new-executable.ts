@@ -63,9 +63,8 @@ export async function describeExecutable(path: string): Promise<ExecutableInfo> 
 }
 
 async function openFile(path: string) {
-  const found = await stat(path).catch(() => {
-    throw new UsageError(`${path} cannot be read.`)
-  })
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile()) throw new UsageError(`${path} cannot be read, or is not a file.`)
   return { content: Bun.file(path).stream(), size: found.size }
 }
 

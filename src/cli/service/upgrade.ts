@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { link, rm } from 'node:fs/promises'
+import { link, rename, rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
@@ -58,12 +58,12 @@ export const upgrade: LocalCommand = {
         )
       }
       const since = Date.now()
-      await rm(previousOf(executable), { force: true })
-      await link(executable, previousOf(executable))
+      await keepPrevious(executable)
       await renameDurably(incoming, executable)
       const failure = await restartIfRunning(config)
       if (failure !== null)
         throw new CommandError(await rollBack(config, executable, since, failure))
+      await rm(formerOf(executable), { force: true })
       const outcome = { version: next.version, previous: previousOf(executable) }
       writeOutput(
         json
@@ -87,12 +87,26 @@ function isService(): boolean {
   return process.getuid?.() === 0 && existsSync(SERVICE_UNIT)
 }
 
+/** Where the version before the previous one is kept, for a failed upgrade. */
+function formerOf(executable: string): string {
+  return `${previousOf(executable)}.former`
+}
+
+async function keepPrevious(executable: string) {
+  const previous = previousOf(executable)
+  if (existsSync(previous)) await rename(previous, formerOf(executable))
+  await link(executable, previous)
+}
+
+async function restorePrevious(executable: string) {
+  await renameDurably(previousOf(executable), executable)
+  const former = formerOf(executable)
+  if (existsSync(former)) await rename(former, previousOf(executable))
+}
+
 /** Returns the failure; null when the new version is serving, or no server was running. */
 async function restartIfRunning(config: Config): Promise<string | null> {
-  if (isService()) {
-    const { exitCode, stderr } = Bun.spawnSync(['systemctl', 'try-reload-or-restart', 'homeport'])
-    return exitCode === 0 ? null : stderr.toString().trim()
-  }
+  if (isService()) return systemctl('try-reload-or-restart')
   if (!(await isServing(config))) return null
   return restartServer(config, START_TIMEOUT_MS).then(
     () => null,
@@ -100,20 +114,27 @@ async function restartIfRunning(config: Config): Promise<string | null> {
   )
 }
 
+/** Runs a command for the service. Returns the failure, or null. */
+function systemctl(command: string): string | null {
+  const { exitCode, stderr } = Bun.spawnSync(['systemctl', command, 'homeport'])
+  return exitCode === 0 ? null : stderr.toString().trim()
+}
+
 /** Restores the previous version, and the data as it was before the new one migrated it. Returns a report. */
 async function rollBack(config: Config, executable: string, since: number, failure: string) {
-  const back = `${executable}.back`
-  await link(previousOf(executable), back)
-  await renameDurably(back, executable)
+  await restorePrevious(executable)
   const report = `The new version failed to start: ${failure} The previous one is installed again`
-  if (await isServing(config)) return `${report} and keeps serving.`
+  // Only the service's own user can ask it, and this is root.
+  const keepsServing = isService() ? systemctl('is-active') === null : await isServing(config)
+  if (keepsServing) return `${report} and keeps serving.`
+  // systemd may just be starting it again.
+  if (isService()) systemctl('stop')
   const aside = await undoMigration(config, since)
   const data = aside === null ? '' : ` The data that the new version migrated is in ${aside}.`
-  if (isService()) {
-    Bun.spawnSync(['systemctl', 'restart', 'homeport'])
-    return `${report} and was restarted.${data}`
-  }
-  return `${report}: start it.${data}`
+  if (!isService()) return `${report}: start it.${data}`
+  const restartFailure = systemctl('restart')
+  if (restartFailure === null) return `${report} and was restarted.${data}`
+  return `${report}, but does not start either: ${restartFailure}${data}`
 }
 
 /** Returns where the migrated database was moved; null when there was no migration. */
