@@ -61,6 +61,10 @@ test('serves a file to range, HEAD and If-None-Match requests', async () => {
   expect(part.headers.get('content-range')).toBe('bytes 2-4/10')
   const beyond = await fetchFile(app, url, { range: 'bytes=10-' })
   expect([beyond.status, beyond.headers.get('cache-control')]).toEqual([416, 'no-store'])
+  const head = await app.app.handle(
+    new Request(url, { method: 'HEAD', headers: { range: 'bytes=2-4' } }),
+  )
+  expect([head.status, head.headers.get('content-range')]).toEqual([200, null])
   const etag = part.headers.get('etag') ?? ''
   expect((await fetchFile(app, url, { 'if-none-match': etag })).status).toBe(304)
   const changed = await fetchFile(app, url, { range: 'bytes=2-4', 'if-range': '"other"' })

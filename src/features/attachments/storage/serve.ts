@@ -15,7 +15,7 @@ type Served = {
 /** The reply to a GET or HEAD of a file: the whole file, a single range, or 304. */
 export function serveFile(
   { row, file, size, itemType = row.itemType, etag: tag = row.key }: Served,
-  { request: { headers }, set }: Pick<Context, 'request' | 'set'>,
+  { request: { headers, method }, set }: Pick<Context, 'request' | 'set'>,
 ): Response {
   const etag = `"${tag}"`
   const lastModified = row.createdAt.toUTCString()
@@ -34,8 +34,9 @@ export function serveFile(
     return rawReply(set, null, reply, 304)
   }
   const ifRange = headers.get('if-range')
-  const mayBePartial = ifRange === null || ifRange === etag || ifRange === lastModified
-  const range = mayBePartial ? rangeOf(headers.get('range'), size) : null
+  const isCurrent = ifRange === null || ifRange === etag || ifRange === lastModified
+  // Ranges apply to GET alone (RFC 9110 §14.2).
+  const range = method === 'GET' && isCurrent ? rangeOf(headers.get('range'), size) : null
   if (range === null) return rawReply(set, file, reply)
   if (range === 'unsatisfiable') {
     const refused = { 'content-range': `bytes */${size}`, 'cache-control': 'no-store' }
