@@ -28,6 +28,19 @@ test('processes an upload while others request more variants than the queue can 
   await settled
 })
 
+test('as many pictures of a user wait as a user may upload at once', async () => {
+  await using queue = await makeQueue()
+  let isStopped = false
+  const refused: unknown[] = []
+  for (let at = 0; at < 32; at++) {
+    const picture = queue.make('png', '198.51.100.1', 'ann')
+    picture.catch((error) => isStopped || refused.push(error))
+  }
+  await Bun.sleep(100)
+  isStopped = true
+  expect(refused).toEqual([])
+})
+
 test('a new worker processes a picture whose worker has exited', async () => {
   await using queue = await makeQueue()
   for (let at = 0; at < 4; at++) {

@@ -28,8 +28,8 @@ const JOB_LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 51
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024
 const IDLE_TIMEOUT_MS = 60_000
-/** The maximum number of waiting pictures, in total and per user or IP. */
-const QUEUE_LIMITS = { queueLimit: 64, queueShare: 16 }
+/** The maximum number of waiting pictures, in total and per user or IP: as many as a user may upload at once. */
+const QUEUE_LIMITS = { queueLimit: 128, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
 /**
  * The minimum cost, and the highest cost of a small picture. Larger pictures take over half a
