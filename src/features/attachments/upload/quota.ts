@@ -1,4 +1,4 @@
-import { count, desc, eq, sum } from 'drizzle-orm'
+import { and, count, desc, eq, ne, type SQL, sum } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -33,7 +33,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   async function take(tx: Tx, userId: string, rows: Row[]): Promise<string[]> {
     const size = rows.reduce((sum, { size }) => sum + size, 0)
     const left = await ensureRoom(tx, userId, rows.length, size)
-    return await evict(tx, await variantsOf(tx, userId), left)
+    return await evict(tx, eq(attachments.userId, userId), left)
   }
 
   /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of evicted variants. */
@@ -41,18 +41,34 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     const { bytes } = await sumOf(tx, userId)
     const limit = Math.min(MAX_VARIANT_BYTES, maxBytes - bytes)
     if (variant.size > limit) throw noSpace()
-    const others = (await variantsOf(tx, userId)).filter((other) => other.key !== variant.key)
-    const siblings = others.filter(({ original }) => original === key)
-    const evictedKeys = await evict(tx, siblings, MAX_VARIANT_BYTES - variant.size)
-    const remaining = others.filter((other) => !evictedKeys.includes(other.key))
-    evictedKeys.push(...(await evict(tx, remaining, maxBytes - bytes - variant.size)))
+    const isOther = ne(variants.key, variant.key)
+    const siblings = and(eq(variants.original, key), isOther)
+    const others = and(eq(attachments.userId, userId), isOther)
+    const evictedKeys = [
+      ...(await evict(tx, siblings, MAX_VARIANT_BYTES - variant.size)),
+      ...(await evict(tx, others, maxBytes - bytes - variant.size)),
+    ]
     await tx.insert(variants).values(variant).onConflictDoNothing()
     return evictedKeys
   }
 
-  /** Deletes variants in order until the rest fit into `limit` bytes. Returns their keys. */
-  async function evict(tx: Tx, rows: Variant[], limit: number): Promise<string[]> {
-    let used = rows.reduce((sum, { size }) => sum + size, 0)
+  /** Deletes the largest of these variants until the rest fit into `limit` bytes. Returns their keys. */
+  async function evict(tx: Tx, which: SQL | undefined, limit: number): Promise<string[]> {
+    const ofPictures = eq(attachments.key, variants.original)
+    const [stored] = await tx
+      .select({ bytes: sum(variants.size) })
+      .from(variants)
+      .innerJoin(attachments, ofPictures)
+      .where(which)
+    let used = Number(stored?.bytes ?? 0)
+    // There may be thousands.
+    if (used <= limit) return []
+    const rows = await tx
+      .select({ key: variants.key, size: variants.size })
+      .from(variants)
+      .innerJoin(attachments, ofPictures)
+      .where(which)
+      .orderBy(desc(variants.size), variants.key)
     const evictedKeys: string[] = []
     for (const { key, size } of rows) {
       if (used <= limit) break
@@ -61,16 +77,6 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
       used -= size
     }
     return evictedKeys
-  }
-
-  /** The variants of all pictures of a user, largest first. */
-  async function variantsOf(from: Reader, userId: string): Promise<Variant[]> {
-    return from
-      .select({ key: variants.key, original: variants.original, size: variants.size })
-      .from(variants)
-      .innerJoin(attachments, eq(attachments.key, variants.original))
-      .where(eq(attachments.userId, userId))
-      .orderBy(desc(variants.size), variants.key)
   }
 
   /** Throws `quota_exceeded` unless the files fit. Returns the bytes that remain for variants. */
