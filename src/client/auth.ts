@@ -1,7 +1,7 @@
 import type { ApiError } from './api-error.ts'
 import type { Call, Caller, Envelope } from './caller.ts'
 import { type Calls, dataOf } from './calls.ts'
-import type { RunCall } from './deadline.ts'
+import type { Deadline, RunCall } from './deadline.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import {
   alreadySignedIn,
@@ -25,6 +25,8 @@ type AuthDeps = {
   exclusively: (work: () => Promise<Session>) => Promise<Session>
   now: () => number
 }
+
+type Tokens = Pick<Session, 'accessToken' | 'refreshToken'>
 
 type RefreshExchange = (refreshToken: string) => Promise<Session>
 
@@ -95,21 +97,28 @@ export function createAuth(deps: AuthDeps) {
     throw hasEnded ? sessionEnded(error) : error
   }
 
-  /** Shared by all callers. Keeps an existing guest, and never replaces a signed-in user. */
+  /** Shared by all callers. Keeps an existing guest whose session has not ended, and never replaces a signed-in user. */
   function startGuest(): Promise<Session> {
     return runCall({}, async (deadline) => {
       const kept = await session.read()
-      if (kept === null) {
-        const envelope = await call('post', '/api/auth/guest/v1', null, { deadline })
-        return keepSession<'/api/auth/guest/v1'>(envelope, null, true)
-      }
-      const { response } = await withToken((token) => call('get', PROFILE, token, { deadline }))
-      const user = response as UserProfile
+      if (kept === null) return createGuest(deadline)
+      const reading = withToken((token) => call('get', PROFILE, token, { deadline }))
+      const reply = await reading.catch(async (error) => {
+        if (kept.isGuest && isSessionEnded(error) && !(await session.read())) return null
+        throw error
+      })
+      if (reply === null) return createGuest(deadline)
+      const user = reply.response as UserProfile
       if (user.loginType !== 'guest') throw alreadySignedIn()
       const { accessToken, refreshToken, expiresAt } = await session.readFresh()
       const expiresIn = Math.floor((expiresAt - now()) / 1000)
       return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn, user }
     })
+  }
+
+  async function createGuest(deadline: Deadline): Promise<Session> {
+    const envelope = await call('post', '/api/auth/guest/v1', null, { deadline })
+    return keepSession<'/api/auth/guest/v1'>(envelope, null, true)
   }
 
   /** Stores the session that a reply contains, if any. `guest`: the user that it must belong to. */
@@ -129,8 +138,15 @@ export function createAuth(deps: AuthDeps) {
   /** Signs out on this device at once, whatever the server replies. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
     const kept = await session.read()
-    await session.forget('signed_out')
-    if (kept === null) return { message: SIGNED_OUT }
+    const forgotten = session.forget('signed_out')
+    // A storage that fails must not keep the server from ending the session.
+    await forgotten.catch(() => {})
+    const reply = kept === null ? { message: SIGNED_OUT } : await endSession(kept, options)
+    await forgotten
+    return reply
+  }
+
+  async function endSession(kept: Tokens, options?: CallOptions) {
     try {
       const envelope = await runCall(options, (deadline) => {
         const sendRequest = (token: string) => call('post', LOGOUT, token, { deadline })
@@ -158,7 +174,9 @@ export function createAuth(deps: AuthDeps) {
       if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {
         return { message: 'The account is deleted.' }
       }
-      if (/^(network_error|timeout|aborted)$/.test((error as ApiError).code)) maybeDeleted = owner
+      const { code, status } = error as ApiError
+      // A proxy answers 502 or 504 without knowing what became of the request.
+      if (/^(network_error|timeout|aborted)$/.test(code) || status >= 500) maybeDeleted = owner
       throw error
     }
   }
