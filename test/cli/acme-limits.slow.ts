@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { axios } from 'acme-client'
 import { createAcme } from '../../src/cli/tls/acme.ts'
 
 test('an endless reply from a certificate authority is read only up to a limit', async () => {
@@ -28,5 +29,16 @@ test('an endless reply from a certificate authority is read only up to a limit',
   acme.obtain().catch(() => {})
   await ended
   expect(sent).toBeLessThan(64 * 2 ** 20)
+  await rm(folder, { recursive: true })
+})
+
+test('an unreachable certificate authority is named', async () => {
+  const { acmeSettings } = axios.defaults as { acmeSettings?: object }
+  Object.assign(axios.defaults, { acmeSettings: { ...acmeSettings, retryDefaultDelay: 0 } })
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
+  const directoryUrl = 'https://127.0.0.1:1/directory'
+  const acme = createAcme({ folder, directoryUrl, domains: ['a.example'], challenges: new Map() })
+  await expect(acme.obtain()).rejects.toThrow('127.0.0.1:1 does not reply')
+  Object.assign(axios.defaults, { acmeSettings })
   await rm(folder, { recursive: true })
 })

@@ -55,12 +55,20 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
     )
     // A disk that cannot store anything must not use up the authority's limit.
     await writeDurably(paths.pending, key)
-    const cert = await order(client, csr)
+    const cert = await order(client, csr).catch(explainFailure)
     const certificate = parseCertificate(cert, key.toString())
     // In one file, so that a power cut never leaves a certificate without its key.
     await writeDurably(paths.cert, JSON.stringify([cert, certificate.key, domains]))
     await rm(paths.pending, { force: true })
     return certificate
+  }
+
+  /** acme-client fails with a TypeError when there is no reply. */
+  function explainFailure(cause: unknown): never {
+    if (!(cause instanceof TypeError)) throw cause
+    throw new Error(`${new URL(directoryUrl).host} does not reply: check the network and DNS.`, {
+      cause,
+    })
   }
 
   function order(client: Client, csr: Buffer): Promise<string> {
