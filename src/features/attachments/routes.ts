@@ -85,17 +85,7 @@ export function attachmentRoutes({
         parse: 'none',
         query: UploadQuery,
         signedIn: true,
-        response: responses(
-          DataOf(t.Array(AttachmentRecord)),
-          400,
-          401,
-          403,
-          413,
-          415,
-          422,
-          503,
-          507,
-        ),
+        response: responses(DataOf(t.Array(AttachmentRecord)), 400, 401, 403, 413, 415, 422, 507),
         detail: {
           tags,
           operationId: 'uploadAttachments',
@@ -137,7 +127,7 @@ export function attachmentRoutes({
         parse: 'none',
         query: KeyQuery,
         signedIn: true,
-        response: responses(Message, 400, 401, 404, 422, 503),
+        response: responses(Message, 400, 401, 404, 422),
         detail: {
           tags,
           operationId: 'deleteAttachment',

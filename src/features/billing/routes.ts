@@ -54,7 +54,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       {
         signedIn: true,
         query: SubscriptionQuery,
-        response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 404, 422, 503),
+        response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 404, 422),
         detail: {
           tags: ['Billing'],
           operationId: 'readSubscription',
@@ -77,7 +77,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       },
       {
         parse: 'none',
-        response: responses(Message, 400, 401, 413, 415, 503),
+        response: responses(Message, 400, 401, 413, 415),
         detail: {
           tags: ['Webhook'],
           operationId: 'receiveBillingEvent',

@@ -26,7 +26,7 @@ export function contentRoutes({ content }: { content: Content }) {
           VERSION_MAX_AGE_SECONDS,
         ),
       {
-        response: responses(DataOf(ContentVersions), 400, 503),
+        response: responses(DataOf(ContentVersions), 400),
         detail: {
           ...cached,
           tags,
@@ -46,7 +46,7 @@ export function contentRoutes({ content }: { content: Content }) {
       },
       {
         query: LanguageQuery,
-        response: responses(DataOf(t.Array(FaqReply)), 400, 422, 503),
+        response: responses(DataOf(t.Array(FaqReply)), 400, 422),
         detail: {
           ...cached,
           tags,

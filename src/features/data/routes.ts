@@ -23,7 +23,7 @@ const tags = ['Data']
 const CHANGE = {
   query: DataQuery,
   signedIn: true,
-  response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 503, 507),
+  response: responses(DataOf(DataReply), 400, 401, 412, 413, 415, 422, 507),
 } as const
 const CHANGE_DETAIL = { 'x-entity-tag': true, 'x-request-headers': ['IfMatch'], tags }
 

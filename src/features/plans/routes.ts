@@ -18,7 +18,7 @@ export function plansRoutes({ plans }: { plans: Plans }) {
     },
     {
       query: LanguageQuery,
-      response: responses(DataOf(t.Array(PlanReply)), 400, 422, 503),
+      response: responses(DataOf(t.Array(PlanReply)), 400, 422),
       detail: {
         ...cached,
         tags: ['App'],

@@ -13,7 +13,7 @@ export function ratesRoutes({ rates }: { rates: Rates }) {
     async ({ request, set }) =>
       sendPublic(render(await rates.read()), { request, set }, MAX_AGE_SECONDS),
     {
-      response: responses(DataOf(RatesReply), 400, 503),
+      response: responses(DataOf(RatesReply), 400),
       detail: {
         ...cached,
         tags: ['App'],

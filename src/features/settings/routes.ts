@@ -37,7 +37,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
       return sendPublic(reply, { request, set }, maxAge, { isPrivate })
     },
     {
-      response: responses(DataOf(AppSettingsReply), 400, 503),
+      response: responses(DataOf(AppSettingsReply), 400),
       detail: {
         ...cached,
         tags: ['App'],

@@ -11,7 +11,7 @@ export function usageRoutes({ usage, signedIn }: UsageRoutesDeps) {
     .use(signedIn)
     .get('/api/user/usage/v1', async ({ session }) => data(await usage.read(session.userId)), {
       signedIn: true,
-      response: responses(UsageReply, 400, 401, 404, 503),
+      response: responses(UsageReply, 400, 401, 404),
       detail: {
         tags: ['Usage'],
         operationId: 'readUsage',

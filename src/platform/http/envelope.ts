@@ -140,10 +140,11 @@ export const Failure = closedObject(
   'the body of every error reply',
 )
 
-/** The response schemas of a route: for success, and for each failure status it can return. */
+/** The response schemas of a route: for success, and for each failure status it can return; any can return 503. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {
-  const entries = failures.map((status) => [status, Failure] as const)
-  return { 200: success, ...Object.fromEntries(entries) } as { 200: T } & Record<S, typeof Failure>
+  const entries = [...failures, 503].map((status) => [status, Failure] as const)
+  type Failures = Record<S | 503, typeof Failure>
+  return { 200: success, ...Object.fromEntries(entries) } as { 200: T } & Failures
 }
 
 export function data<T>(response: T): { code: string; response: T } {

@@ -156,6 +156,28 @@ test('generators get named models, plain types and one tag per operation', async
   expect(query['type'].enum).toEqual(['supportTicket', 'publicAsset'])
 })
 
+test('every operation of the app and of its servers documents that the database can be unavailable', async () => {
+  await using app = await createTestApp()
+  for (const document of ['/docs/json', '/docs/server/json']) {
+    const { paths } = (await app.ask('GET', document)).json
+    for (const [path, item] of Object.entries<Record<string, Schema>>(paths)) {
+      if (!path.startsWith('/api/')) continue
+      for (const { responses } of Object.values(item) as { responses: Schema }[])
+        expect([path, Object.keys(responses)]).toEqual([path, expect.arrayContaining(['503'])])
+    }
+  }
+})
+
+test('the replies with server data document their ETag', async () => {
+  await using app = await createTestApp()
+  const { paths } = (await app.ask('GET', '/docs/server/json')).json
+  for (const operation of Object.values(paths['/api/server/users/v1/{id}/data'])) {
+    expect(operation).toMatchObject({
+      responses: { '200': { headers: { ETag: expect.anything() } } },
+    })
+  }
+})
+
 test('every operation documents a 200 reply', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')

@@ -23,7 +23,7 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
     .get(PATH, async ({ params }) => data(await grants.list(params.id)), {
       scope: 'subscriptions:read',
       params: UserParams,
-      response: responses(GrantsReply, 400, 401, 403, 429, 503),
+      response: responses(GrantsReply, 400, 401, 403, 404, 429),
       detail: {
         tags,
         operationId: 'listGrants',
@@ -44,7 +44,7 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
         scope: 'subscriptions:write',
         params: UserParams,
         ...json(NewGrantBody),
-        response: responses(GrantReply, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 507),
+        response: responses(GrantReply, 400, 401, 403, 404, 409, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'grantAccess',
@@ -68,7 +68,7 @@ export function grantRoutes({ grants, scopeGuard, recordByKey }: GrantRoutesDeps
         params: GrantParams,
         query: RevokeQuery,
         parse: 'none',
-        response: responses(GrantReply, 400, 401, 403, 404, 422, 429, 503, 507),
+        response: responses(GrantReply, 400, 401, 403, 404, 422, 429, 507),
         detail: {
           tags,
           operationId: 'revokeAccess',

@@ -36,16 +36,7 @@ export function serverBillingRoutes(deps: ServerBillingDeps) {
         scope: 'subscriptions:read',
         params: SubscriptionParams,
         query: SubscriptionQuery,
-        response: responses(
-          DataOf(SubscriptionReplyOf(planSchema)),
-          400,
-          401,
-          403,
-          404,
-          422,
-          429,
-          503,
-        ),
+        response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 403, 404, 422, 429),
         detail: {
           tags,
           operationId: 'readUserSubscription',
@@ -67,7 +58,7 @@ export function serverBillingRoutes(deps: ServerBillingDeps) {
       {
         scope: 'subscriptions:read',
         query: SubscriptionsQuery,
-        response: responses(SubscriptionsReplyOf(planSchema), 400, 401, 403, 404, 422, 429, 503),
+        response: responses(SubscriptionsReplyOf(planSchema), 400, 401, 403, 404, 422, 429),
         detail: {
           tags,
           operationId: 'readUserSubscriptions',

@@ -53,7 +53,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
     },
     {
       parse: 'none',
-      response: responses(Message, 400, 401, 403, 413, 415, 429, 503),
+      response: responses(Message, 400, 401, 403, 413, 415, 429),
       detail: {
         tags: ['Webhook'],
         operationId: 'receiveAppStoreNotification',

@@ -17,10 +17,10 @@ const CHANGE = {
   query: DataQuery,
   response: responses(
     DataOf(ServerDataReply),
-    ...([400, 401, 403, 404, 412, 413, 415, 422, 429, 503, 507] as const),
+    ...([400, 401, 403, 404, 412, 413, 415, 422, 429, 507] as const),
   ),
 } as const
-const CHANGE_DETAIL = { 'x-request-headers': ['IfMatch'], tags }
+const CHANGE_DETAIL = { 'x-entity-tag': true, 'x-request-headers': ['IfMatch'], tags }
 
 type Reply = Awaited<ReturnType<DataService['readServerData']>>
 
@@ -37,8 +37,9 @@ export function serverDataRoutes({
     .get(PATH, async ({ params, set }) => send(await documents.readServerData(params.id), set), {
       scope: 'users:read',
       params: UserParams,
-      response: responses(DataOf(ServerDataReply), 400, 401, 403, 404, 429, 503),
+      response: responses(DataOf(ServerDataReply), 400, 401, 403, 404, 429),
       detail: {
+        'x-entity-tag': true,
         tags,
         operationId: 'readServerData',
         summary: 'Read a user’s server data',

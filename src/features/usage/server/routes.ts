@@ -15,7 +15,7 @@ export function serverUsageRoutes({ usage, scopeGuard }: { usage: Usage; scopeGu
     .get(PATH, async ({ query }) => data(await usage.read(query.userId)), {
       scope: 'usage:read',
       query: UsageQuery,
-      response: responses(UsageReply, 400, 401, 403, 404, 422, 429, 503),
+      response: responses(UsageReply, 400, 401, 403, 404, 422, 429),
       detail: {
         tags,
         operationId: 'readUserUsage',
@@ -27,7 +27,7 @@ export function serverUsageRoutes({ usage, scopeGuard }: { usage: Usage; scopeGu
     .post(PATH, async ({ body }) => data(await usage.consume(body)), {
       scope: 'usage:write',
       ...json(ConsumptionRequest),
-      response: responses(ConsumptionReply, 400, 401, 403, 404, 413, 415, 422, 429, 503, 507),
+      response: responses(ConsumptionReply, 400, 401, 403, 404, 413, 415, 422, 429, 507),
       detail: {
         tags,
         operationId: 'useLimit',

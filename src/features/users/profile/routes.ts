@@ -47,7 +47,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       {
         ...json(ProfilePatch),
         signedIn: true,
-        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'changeProfile',
@@ -65,7 +65,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       {
         signedIn: true,
         parse: 'none',
-        response: responses(Message, 400, 401, 503, 507),
+        response: responses(Message, 400, 401, 507),
         detail: {
           tags,
           operationId: 'deleteProfile',
@@ -76,7 +76,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     )
     .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
       signedIn: true,
-      response: responses(DataOf(exportSchema), 400, 401, 503),
+      response: responses(DataOf(exportSchema), 400, 401),
       detail: {
         tags,
         operationId: 'exportData',

@@ -49,7 +49,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
         signedIn: true,
         parse: 'none',
         query: SessionQuery,
-        response: responses(Message, 400, 401, 404, 422, 503),
+        response: responses(Message, 400, 401, 404, 422),
         detail: {
           tags,
           operationId: 'endSession',
@@ -68,7 +68,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       {
         ...json(PasswordBody),
         signedIn: true,
-        response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
+        response: responses(Message, 400, 401, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'changePassword',
@@ -85,7 +85,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       },
       {
         ...json(ForgotBody),
-        response: responses(Message, 400, 413, 415, 422, 429, 503),
+        response: responses(Message, 400, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'forgotPassword',
@@ -103,7 +103,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       },
       {
         ...json(ResetBody),
-        response: responses(Message, 400, 401, 413, 415, 422, 503),
+        response: responses(Message, 400, 401, 413, 415, 422),
         detail: {
           tags,
           operationId: 'resetPassword',
@@ -120,7 +120,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       },
       {
         ...json(VerifyBody),
-        response: responses(Message, 400, 401, 409, 413, 415, 422, 503),
+        response: responses(Message, 400, 401, 409, 413, 415, 422),
         detail: {
           tags,
           operationId: 'verifyEmail',
@@ -138,7 +138,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       {
         signedIn: true,
         parse: 'none',
-        response: responses(Message, 400, 401, 409, 429, 503),
+        response: responses(Message, 400, 401, 409, 429),
         detail: {
           tags,
           operationId: 'resendVerification',
@@ -159,7 +159,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       {
         ...json(ChangeEmailBody),
         signedIn: true,
-        response: responses(Message, 400, 401, 403, 409, 413, 415, 422, 429, 503),
+        response: responses(Message, 400, 401, 403, 409, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'changeEmail',
@@ -177,7 +177,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       },
       {
         ...json(CancelChangeBody),
-        response: responses(Message, 400, 401, 413, 415, 422, 503),
+        response: responses(Message, 400, 401, 413, 415, 422),
         detail: {
           tags,
           operationId: 'cancelEmailChange',

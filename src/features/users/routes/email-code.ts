@@ -23,7 +23,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
         ),
       {
         ...json(EmailCodeBody),
-        response: responses(DataOf(EmailCodeReply), 400, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(EmailCodeReply), 400, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'requestEmailCode',
@@ -44,7 +44,7 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
         ),
       {
         ...json(EmailCodeAnswerBody),
-        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'signInWithEmailCode',

@@ -48,7 +48,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         ),
       {
         ...json(PasskeySignInBody),
-        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'signInWithPasskey',
@@ -76,7 +76,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(RegistrationBody),
         signedIn: true,
-        response: responses(DataOf(CreationOptions), 400, 401, 403, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(CreationOptions), 400, 401, 403, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'startPasskeyRegistration',
@@ -93,7 +93,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(AddPasskeyBody),
         signedIn: true,
-        response: responses(DataOf(PasskeyReply), 400, 401, 403, 409, 413, 415, 422, 503, 507),
+        response: responses(DataOf(PasskeyReply), 400, 401, 403, 409, 413, 415, 422, 507),
         detail: {
           tags,
           operationId: 'addPasskey',
@@ -110,7 +110,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         ...json(RenamePasskeyBody),
         signedIn: true,
-        response: responses(DataOf(PasskeyReply), 400, 401, 404, 413, 415, 422, 503),
+        response: responses(DataOf(PasskeyReply), 400, 401, 404, 413, 415, 422),
         detail: {
           tags,
           operationId: 'renamePasskey',
@@ -129,7 +129,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         signedIn: true,
         parse: 'none',
         query: PasskeyQuery,
-        response: responses(Message, 400, 401, 404, 409, 422, 503),
+        response: responses(Message, 400, 401, 404, 409, 422),
         detail: {
           tags,
           operationId: 'removePasskey',

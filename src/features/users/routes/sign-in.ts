@@ -36,7 +36,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         ),
       {
         ...json(RegisterBody),
-        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'register',
@@ -58,7 +58,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         ),
       {
         ...json(LoginBody),
-        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'login',
@@ -82,7 +82,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         ),
       {
         ...json(ChallengeBody),
-        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'passTwoFactor',
@@ -104,7 +104,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         ),
       {
         ...json(SocialBody),
-        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'signInSocially',
@@ -125,7 +125,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         signedIn: true,
         parse: 'none',
         query: ProviderQuery,
-        response: responses(Message, 400, 401, 404, 409, 422, 503),
+        response: responses(Message, 400, 401, 404, 409, 422),
         detail: {
           tags,
           operationId: 'unlinkProvider',
@@ -140,7 +140,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         data(await guests.create({ name: '', ...localeOf(request) }, originOf(request, server))),
       {
         parse: 'none',
-        response: responses(DataOf(SessionReply), 400, 429, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 429, 507),
         detail: {
           tags,
           operationId: 'startAsGuest',
@@ -156,7 +156,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
         data(await signIn.refresh(refreshToken, originOf(request, server))),
       {
         ...json(RefreshBody),
-        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'refresh',
@@ -175,7 +175,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       {
         signedIn: true,
         parse: 'none',
-        response: responses(Message, 400, 401, 503),
+        response: responses(Message, 400, 401),
         detail: {
           tags,
           operationId: 'logout',

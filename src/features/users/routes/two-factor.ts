@@ -20,7 +20,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
     .post(PATH, async ({ session, body }) => data(await twoFactor.setUp(session, body.password)), {
       ...json(TwoFactorBody),
       signedIn: true,
-      response: responses(DataOf(TwoFactorReply), 400, 401, 403, 409, 413, 415, 422, 429, 503),
+      response: responses(DataOf(TwoFactorReply), 400, 401, 403, 409, 413, 415, 422, 429),
       detail: {
         tags,
         operationId: 'setUpTwoFactor',
@@ -35,7 +35,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
       {
         ...json(ConfirmBody),
         signedIn: true,
-        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'confirmTwoFactor',
@@ -52,18 +52,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
       {
         ...json(RenewCodesBody),
         signedIn: true,
-        response: responses(
-          DataOf(RecoveryCodesReply),
-          400,
-          401,
-          403,
-          409,
-          413,
-          415,
-          422,
-          429,
-          503,
-        ),
+        response: responses(DataOf(RecoveryCodesReply), 400, 401, 403, 409, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'renewRecoveryCodes',
@@ -81,7 +70,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
       {
         ...json(DisableBody),
         signedIn: true,
-        response: responses(Message, 400, 401, 403, 413, 415, 422, 429, 503),
+        response: responses(Message, 400, 401, 403, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'disableTwoFactor',

@@ -34,7 +34,7 @@ type ServerUserRoutesDeps = {
 
 const USERS = `${SERVER_API}/users/v1`
 const users = ['Users']
-const WRITES = [400, 401, 403, 404, 413, 415, 422, 429, 503, 507] as const
+const WRITES = [400, 401, 403, 404, 413, 415, 422, 429, 507] as const
 
 /** The routes with which the app's other servers read and change users. */
 export function serverUserRoutes(deps: ServerUserRoutesDeps) {
@@ -53,7 +53,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       {
         scope: 'users:read',
         query: UsersQuery,
-        response: responses(ServerUsersReply, 400, 401, 403, 422, 429, 503),
+        response: responses(ServerUsersReply, 400, 401, 403, 422, 429),
         detail: {
           tags: users,
           operationId: 'listUsers',
@@ -69,7 +69,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       {
         scope: 'users:read',
         params: UserParams,
-        response: responses(ServerUserReply, 400, 401, 403, 404, 429, 503),
+        response: responses(ServerUserReply, 400, 401, 403, 404, 429),
         detail: {
           tags: users,
           operationId: 'readUser',
@@ -88,7 +88,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       {
         scope: 'users:write',
         ...json(NewServerUser),
-        response: responses(ServerUserReply, 400, 401, 403, 409, 413, 415, 422, 429, 503, 507),
+        response: responses(ServerUserReply, 400, 401, 403, 409, 413, 415, 422, 429, 507),
         detail: {
           tags: users,
           operationId: 'createUser',
@@ -132,7 +132,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
         scope: 'users:write',
         params: UserParams,
         parse: 'none',
-        response: responses(SignedOutReply, 400, 401, 403, 404, 429, 503, 507),
+        response: responses(SignedOutReply, 400, 401, 403, 404, 429, 507),
         detail: {
           tags: users,
           operationId: 'signUserOut',
@@ -154,7 +154,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
         scope: 'users:write',
         params: UserParams,
         parse: 'none',
-        response: responses(Message, 400, 401, 403, 404, 429, 503, 507),
+        response: responses(Message, 400, 401, 403, 404, 429, 507),
         detail: {
           tags: users,
           operationId: 'deleteUser',
@@ -166,7 +166,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
     .post(`${SERVER_API}/tokens/v1/introspect`, ({ body }) => introspect(body.token), {
       scope: 'users:read',
       ...form(IntrospectionRequest),
-      response: responses(Introspection, 400, 401, 403, 413, 415, 422, 429, 503),
+      response: responses(Introspection, 400, 401, 403, 413, 415, 422, 429),
       detail: {
         tags: ['Tokens'],
         operationId: 'introspectToken',

@@ -24,7 +24,7 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
     .use(scopeGuard)
     .get(PATH, async () => data(await endpoints.list()), {
       scope: 'webhooks:write',
-      response: responses(EndpointsReply, 400, 401, 403, 429, 503),
+      response: responses(EndpointsReply, 400, 401, 403, 429),
       detail: {
         tags,
         operationId: 'listWebhookEndpoints',
@@ -43,7 +43,7 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
       {
         scope: 'webhooks:write',
         ...json(NewEndpointRequest),
-        response: responses(AddedEndpointReply, 400, 401, 403, 409, 413, 415, 422, 429, 503, 507),
+        response: responses(AddedEndpointReply, 400, 401, 403, 409, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'addWebhookEndpoint',
@@ -64,7 +64,7 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
         scope: 'webhooks:write',
         params: EndpointParams,
         parse: 'none',
-        response: responses(TestReply, 400, 401, 403, 404, 429, 503, 507),
+        response: responses(TestReply, 400, 401, 403, 404, 429, 507),
         detail: {
           tags,
           operationId: 'testWebhookEndpoint',
@@ -84,7 +84,7 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
         scope: 'webhooks:write',
         params: EndpointParams,
         parse: 'none',
-        response: responses(Message, 400, 401, 403, 404, 429, 503, 507),
+        response: responses(Message, 400, 401, 403, 404, 429, 507),
         detail: {
           tags,
           operationId: 'removeWebhookEndpoint',

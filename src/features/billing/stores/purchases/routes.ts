@@ -43,7 +43,7 @@ export function purchaseRoutes(deps: PurchaseRoutesDeps) {
       ...json(PurchaseSubmission, PURCHASES_LIMIT),
       response: responses(
         DataOf(SubmissionReplyOf(SubscriptionReplyOf(planSchema))),
-        ...([400, 401, 404, 413, 415, 422, 429, 503] as const),
+        ...([400, 401, 404, 413, 415, 422, 429] as const),
       ),
       detail: {
         tags: ['Billing'],

@@ -52,7 +52,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
     },
     {
       parse: 'none',
-      response: responses(Message, 400, 401, 413, 415, 429, 503),
+      response: responses(Message, 400, 401, 413, 415, 429),
       detail: {
         tags: ['Webhook'],
         operationId: 'receivePlayNotification',
