@@ -5,7 +5,7 @@ import { CLIENT_PACKAGE_NAME, readClientPackage } from '../platform/http/client-
 import { VERSION } from '../version.ts'
 import { confirmReplacement, isFolder } from './backup/target.ts'
 import type { LocalCommand } from './command.ts'
-import { writeOutput } from './terminal.ts'
+import { writeOutcome } from './terminal.ts'
 
 export const client: LocalCommand = {
   name: 'client',
@@ -22,7 +22,7 @@ export const client: LocalCommand = {
     const path = await chooseFile(typeof out === 'string' ? out : '.', yes === true)
     await Bun.write(path, bytes)
     const outcome = { path, version: VERSION, bytes: bytes.length, integrity }
-    writeOutput(json ? JSON.stringify(outcome) : describe(outcome))
+    writeOutcome(json, outcome, describe(outcome))
     return EXIT.done
   },
 }

@@ -1,7 +1,7 @@
 import type { Command as Commander } from 'commander'
 import { EXIT, UsageError } from '../lib/command.ts'
 import type { LocalCommand } from './command.ts'
-import { writeOutput } from './terminal.ts'
+import { writeOutcome } from './terminal.ts'
 
 const SHELLS = { bash, zsh, fish }
 
@@ -16,7 +16,7 @@ export const completion: LocalCommand = {
     if (!Object.hasOwn(SHELLS, shell))
       throw new UsageError(`The shell must be one of ${Object.keys(SHELLS).join(', ')}.`)
     const script = SHELLS[shell as keyof typeof SHELLS](entriesOf(program, []))
-    writeOutput(json ? JSON.stringify({ shell, script }) : script)
+    writeOutcome(json, { shell, script }, script)
     return EXIT.done
   },
 }

@@ -9,7 +9,7 @@ import type { LocalCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { requireOwnDirectory } from './data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
-import { writeOutput } from './terminal.ts'
+import { writeOutcome, writeOutput } from './terminal.ts'
 
 export const status = dataCommand({
   name: 'status',
@@ -79,7 +79,7 @@ export const health: LocalCommand = {
       return EXIT.failed
     }
     const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>
-    writeOutput(json ? JSON.stringify(parts) : readinessCommand.print(parts))
+    writeOutcome(json, parts, readinessCommand.print(parts))
     return parts.database === 'ok' && parts.storage === 'ok' ? EXIT.done : EXIT.failed
   },
 }
@@ -89,7 +89,7 @@ export const version: LocalCommand = {
   summary:
     'Print the version, its commit and date; with --json also the schema and embedded components',
   run: async (_loadConfig, { json }) => {
-    writeOutput(json ? JSON.stringify(describeBuild()) : BUILD)
+    writeOutcome(json, describeBuild(), BUILD)
     return EXIT.done
   },
 }
@@ -118,7 +118,7 @@ export const open: LocalCommand = {
     if (url === null) throw new UsageError('CONSOLE is off: set it to "on" to enable the console.')
     const { consoleNetworks: networks } = config
     const restriction = networks.length > 0 ? `\nReachable only from ${networks.join(', ')}.` : ''
-    writeOutput(json ? JSON.stringify({ url, networks }) : url + restriction)
+    writeOutcome(json, { url, networks }, url + restriction)
     return EXIT.done
   },
 }

@@ -2,14 +2,14 @@ import type { Command as Commander } from 'commander'
 import { EXIT } from '../lib/command.ts'
 import { BUILD_INFO, VERSION } from '../version.ts'
 import type { LocalCommand } from './command.ts'
-import { writeOutput } from './terminal.ts'
+import { writeOutcome } from './terminal.ts'
 
 export const man: LocalCommand = {
   name: 'man',
   summary: 'Print the manual page: homeport man > /usr/local/share/man/man1/homeport.1',
   run: async (_loadConfig, { json }, _args, program) => {
     const page = pageOf(program)
-    writeOutput(json ? JSON.stringify({ page }) : page)
+    writeOutcome(json, { page }, page)
     return EXIT.done
   },
 }

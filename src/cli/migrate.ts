@@ -8,7 +8,7 @@ import { openData } from './open-data.ts'
 import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
 import { findSnapshot, returnToSnapshot } from './snapshots.ts'
-import { confirmRisk, writeOutput } from './terminal.ts'
+import { confirmRisk, writeOutcome, writeOutput } from './terminal.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
@@ -28,7 +28,7 @@ export const migrateCommand: LocalCommand = {
     if (backToSnapshot) {
       const name = backToSnapshot === true ? null : backToSnapshot
       const done = await restoreSnapshot(config, name, yes === true)
-      writeOutput(json ? JSON.stringify(done) : describeRestored(done))
+      writeOutcome(json, done, describeRestored(done))
       return EXIT.done
     }
     const migrated = status ? undefined : await migrateNow(config)

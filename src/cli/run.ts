@@ -20,7 +20,7 @@ import { requireData } from './data-directory.ts'
 import { openData } from './open-data.ts'
 import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
 import { serviceVariables } from './service/service-record.ts'
-import { confirmRisk, createProgress, writeOutput } from './terminal.ts'
+import { confirmRisk, createProgress, writeOutcome } from './terminal.ts'
 
 /** Runs a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -66,9 +66,7 @@ async function runCommand(
         progress.end,
       )
     : await perform(command, 'work', config, input)
-  writeOutput(
-    options['json'] ? JSON.stringify(outcome) : printable(command.print(outcome)) || 'None.',
-  )
+  writeOutcome(options['json'], outcome, printable(command.print(outcome)) || 'None.')
   return command.isFailure?.(outcome) ? EXIT.failed : EXIT.done
 }
 

@@ -32,6 +32,11 @@ export function createProgress() {
   }
 }
 
+/** Prints what a command did: as JSON if `json` is set, otherwise as `text`. */
+export function writeOutcome(json: unknown, outcome: unknown, text: string) {
+  writeOutput(json ? JSON.stringify(outcome) : text)
+}
+
 /** Writes a line to the standard output. Throws if that fails, unless the reader has gone away: it wants no more. */
 export function writeOutput(line: string) {
   const bytes = Buffer.from(`${line}\n`)

@@ -11,7 +11,7 @@ import { effectiveConfig } from '../effective-config.ts'
 import { ensureInstallationKey, installationKeys } from '../installation-keys.ts'
 import { movedTo, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
-import { createProgress, writeOutput } from '../terminal.ts'
+import { createProgress, writeOutcome } from '../terminal.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
 import { encryptingKey, encryptionOf, isRecipient } from './encryption.ts'
 import { gatherData, hasExternalData } from './shared-data.ts'
@@ -73,7 +73,7 @@ export const backup: LocalCommand = {
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await encryptionOf(key)
     const outcome = { path, ...written, encryption, seconds, removed }
-    writeOutput(json ? JSON.stringify(outcome) : describe(outcome))
+    writeOutcome(json, outcome, describe(outcome))
     return EXIT.done
   },
 }

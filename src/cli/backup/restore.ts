@@ -12,7 +12,7 @@ import { lockData } from '../data-directory.ts'
 import { installationKeys } from '../installation-keys.ts'
 import { databasePath, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
-import { confirmRisk, createProgress, writeOutput } from '../terminal.ts'
+import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
@@ -64,7 +64,7 @@ export const restore: LocalCommand = {
       path,
       seconds: Math.round(performance.now() - started) / 1000,
     }
-    writeOutput(json ? JSON.stringify(outcome) : describe(outcome))
+    writeOutcome(json, outcome, describe(outcome))
     return EXIT.done
   },
 }

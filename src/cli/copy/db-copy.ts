@@ -15,7 +15,7 @@ import {
   movedTo,
   unfinishedCopyFolder,
 } from '../open-sqlite.ts'
-import { confirmRisk, createProgress, writeOutput } from '../terminal.ts'
+import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { CopyMismatch, copyTables } from './copy-tables.ts'
 import {
   copySecrets,
@@ -62,7 +62,7 @@ export const dbCopy: LocalCommand = {
       : copyToServer(config, url))
     const seconds = Math.round(performance.now() - started) / 1000
     const outcome = { ...places, rows, seconds }
-    writeOutput(json ? JSON.stringify(outcome) : describe(outcome))
+    writeOutcome(json, outcome, describe(outcome))
     return EXIT.done
   },
 }

@@ -10,7 +10,7 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 import { s3Url } from '../../lib/setting-values.ts'
 import type { LocalCommand } from '../command.ts'
 import { requireData } from '../data-directory.ts'
-import { createProgress, writeOutput } from '../terminal.ts'
+import { createProgress, writeOutcome } from '../terminal.ts'
 
 export const filesCopy: LocalCommand = {
   name: 'files copy',
@@ -41,10 +41,10 @@ export const filesCopy: LocalCommand = {
       await rm(join(folder, SOURCE), { recursive: true, force: true })
     })
     const seconds = Math.round(performance.now() - started) / 1000
-    writeOutput(
-      json
-        ? JSON.stringify({ ...count, seconds })
-        : `Copied ${count.copied} files in ${seconds} s, ${count.there} already existed; all were compared.`,
+    writeOutcome(
+      json,
+      { ...count, seconds },
+      `Copied ${count.copied} files in ${seconds} s, ${count.there} already existed; all were compared.`,
     )
     return EXIT.done
   },

@@ -3,7 +3,7 @@ import { CommandError, EXIT } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { requireOwnDirectory } from '../data-directory.ts'
-import { writeOutput } from '../terminal.ts'
+import { writeOutcome } from '../terminal.ts'
 import { findServer, isAlive, RESTART } from './handover.ts'
 
 /** Migrating a large database takes a while. */
@@ -19,7 +19,7 @@ export const restart: LocalCommand = {
   run: async (loadConfig, { json }) => {
     const config = loadConfig()
     const { pid } = await restartServer(config)
-    writeOutput(json ? JSON.stringify({ pid }) : `Process ${pid} is serving now.`)
+    writeOutcome(json, { pid }, `Process ${pid} is serving now.`)
     return EXIT.done
   },
 }

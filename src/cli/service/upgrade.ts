@@ -11,7 +11,7 @@ import { isServing } from '../command-socket.ts'
 import { schemaStatus } from '../migrate.ts'
 import { databasePath } from '../open-sqlite.ts'
 import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
-import { createProgress, writeOutput } from '../terminal.ts'
+import { createProgress, writeOutcome } from '../terminal.ts'
 import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
@@ -65,10 +65,10 @@ export const upgrade: LocalCommand = {
         throw new CommandError(await rollBack(config, executable, since, failure))
       await rm(formerOf(executable), { force: true })
       const outcome = { version: next.version, previous: previousOf(executable) }
-      writeOutput(
-        json
-          ? JSON.stringify(outcome)
-          : `Version ${next.version} is installed; the previous one is ${outcome.previous}.`,
+      writeOutcome(
+        json,
+        outcome,
+        `Version ${next.version} is installed; the previous one is ${outcome.previous}.`,
       )
       return EXIT.done
     } finally {
