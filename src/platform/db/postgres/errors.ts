@@ -27,6 +27,11 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
+/** Whether a change conflicted with another one. */
+export function isConflict(error: unknown): boolean {
+  return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
+}
+
 /** Whether the server's certificate was refused. */
 export function isRefusedCertificate(error: unknown): boolean {
   return /CERT|^ERR_(SSL|TLS)/.test((error as DriverError).code ?? '')

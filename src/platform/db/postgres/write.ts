@@ -5,7 +5,7 @@ import { buildersOf } from '../builders.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
-import { asAppError, isConnectionLost, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
+import { asAppError, isConflict, isConnectionLost, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { createExclusiveQueue } from './exclusive-queue.ts'
 import type { Connection, Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
@@ -278,11 +278,6 @@ function createRetry() {
   function isRetryableConstraint(error: unknown): boolean {
     return /^2350[35]$/.test(sqlState(error) ?? '') && constraints < CONSTRAINT_RETRIES
   }
-}
-
-/** Whether the change conflicted with another one. */
-function isConflict(error: unknown): boolean {
-  return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
 }
 
 /** Throws 503 when the outcome is unknown: a retry is deduplicated by its id. */
