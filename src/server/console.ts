@@ -14,7 +14,6 @@ import { createCsvExport } from '../platform/http/csv.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { createBaseUrlOf } from '../platform/http/request-url.ts'
 import { backupsAdmin } from '../usecases/admin/backups.ts'
-import { eventCountAdmin } from '../usecases/admin/event-count.ts'
 import { healthAdmin } from '../usecases/admin/health.ts'
 import { metricsAdmin } from '../usecases/admin/metrics.ts'
 import { BUILD } from '../version.ts'
@@ -72,7 +71,6 @@ function createAdmin(services: Services) {
     .use(backupsAdmin({ ...services, record, exportCsv }))
     .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))
     .use(metricsAdmin(services))
-    .use(eventCountAdmin(services))
   for (const { consoleRoutes } of services.parts)
     if (consoleRoutes) admin.use(consoleRoutes(context))
   return protect(admin)

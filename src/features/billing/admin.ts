@@ -12,6 +12,7 @@ import { planTitle, planTitleOf } from './access/access-sentence.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
+import { countForReplay } from './event-count.ts'
 import { eventFacts } from './inbox/event-facts.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
@@ -65,7 +66,7 @@ const Sorted = {
   sort: t.Optional(oneOf(EVENT_ORDERS, { description: 'by time of receipt' })),
 }
 const EventsQuery = closedObject({ ...Sorted, after: t.Optional(t.String({ maxLength: 40 })) })
-const ReplayMany = closedObject(Filter)
+const FilterQuery = closedObject(Filter)
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const EnvironmentQuery = closedObject({
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
@@ -82,6 +83,14 @@ export function billingAdmin(deps: BillingAdminDeps) {
       query: EventsQuery,
       ...allow('reader'),
     })
+    .get(
+      '/event-count',
+      async ({ query }) => data(await countForReplay(eventSearch, filterOf(query))),
+      {
+        query: FilterQuery,
+        ...allow('reader'),
+      },
+    )
     .get('/events/export.csv', (context) => exportEvents(context, filterOf(context.query)), {
       query: closedObject(Sorted),
       ...allow('operator', 'stepUp'),
@@ -129,7 +138,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
           await record(request, { action: 'events.replay-many', after })
           return outcome
         }),
-      { ...json(ReplayMany), ...allow('operator') },
+      { ...json(FilterQuery), ...allow('operator') },
     )
     .get('/billing/support', async () => data(await readSupportFacts()), allow('reader'))
     .get(

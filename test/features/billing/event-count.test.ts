@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../support/app.ts'
-import { deliver, purchase } from '../support/billing.ts'
-import { signInOperator } from '../support/operator.ts'
+import { createTestApp } from '../../support/app.ts'
+import { deliver, purchase } from '../../support/billing.ts'
+import { signInOperator } from '../../support/operator.ts'
 
 test('counts the events that a filter matches', async () => {
   await using app = await createTestApp()
