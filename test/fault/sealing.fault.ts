@@ -131,6 +131,31 @@ test('131: anonymous clients that occupy all slots and send nothing lose them af
   for (const stalledClient of stalledClients) stalledClient.end()
 }, 120_000)
 
+test('1,000 sealed messages of the maximum size at once occupy a bounded amount of memory', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start(QUIET)
+  const { seal } = await sealerFor(server)
+  const path = '/api/user/data/v1'
+  const messages = Array.from({ length: 1_000 }, () =>
+    seal({
+      head: { htm: 'PUT', htu: path, ath: null },
+      header: { cty: 'application/json' },
+      body: JSON.stringify({ text: 'x'.repeat(255 * 1024) }),
+    }),
+  )
+  const stopWatching = watchServer(server, async () => {}, 20)
+  const statuses = await Promise.all(
+    messages.map(async (body) => {
+      const headers = { env: 'production', 'content-type': 'application/jose' }
+      return (await fetch(server.url + path, { method: 'PUT', headers, body })).status
+    }),
+  )
+  const { peak } = await stopWatching()
+  console.log(`1,000 sealed messages at once: peak ${(peak / 1e6).toFixed(0)} MB`)
+  expect(new Set(statuses)).toEqual(new Set([401]))
+  expect(peak).toBeLessThan(850e6)
+}, 120_000)
+
 test('132: 32 clients lose no operation while the key changes every second for a minute', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)

@@ -54,7 +54,7 @@ const DECRYPT_OPTIONS = {
   maxDecompressedLength: 0,
 }
 /** In bytes; opening a message of this size takes a fraction of a millisecond. */
-const IN_PLACE_LIMIT = 128 * 1024
+export const IN_PLACE_LIMIT = 128 * 1024
 /** The lengths of a nonce and a tag in base64url. */
 const NONCE_LENGTH = 16
 const TAG_LENGTH = 22

@@ -2,12 +2,13 @@ import { createBudget } from '../../lib/budget.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
 import { tokenIn } from '../http/authenticate.ts'
 import { contentLengthOf, hasBody, LARGE_JSON_LIMIT, mediaTypeOf, readBody } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
-import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
+import { IN_PLACE_LIMIT, invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 
 export type OpenerDeps = {
@@ -27,6 +28,9 @@ const MAX_UPLOADS_WAITING = 200
 const MAX_WAITING_PER_ADDRESS = 20
 /** How long an upload may wait for memory. */
 const MAX_WAIT_SECONDS = 60
+/** How many large messages are opened at once: opening takes several times their size in memory. */
+const MAX_CONCURRENT_OPENINGS = 8
+const MAX_OPENINGS_WAITING = 2_000
 /** How far the clocks of an app and the server may differ. */
 const CLOCK_TOLERANCE_SECONDS = 300
 /** Added to the time that messages are remembered. */
@@ -42,6 +46,11 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     queueLimit: MAX_UPLOADS_WAITING,
     queueShare: MAX_WAITING_PER_ADDRESS,
     onFull: tooManyUploads,
+  })
+  const inTurn = createSemaphore({
+    limit: MAX_CONCURRENT_OPENINGS,
+    queueLimit: MAX_OPENINGS_WAITING,
+    onFull: tooManyMessages,
   })
   return { isUpload, admitUpload, open }
 
@@ -69,7 +78,9 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     request: Request,
     arrivedAt: Date,
   ): Promise<{ opened: OpenedRequest; claim: (() => Promise<void>) | null }> {
-    const opened = await openRequest(await readMessage(request), keys)
+    const text = await readMessage(request)
+    const opening = () => openRequest(text, keys)
+    const opened = await (text.length > IN_PLACE_LIMIT ? inTurn(opening) : opening())
     const { jti, iat, htm, htu, ath, at } = opened.head
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
     const age = arrival - iat
@@ -137,6 +148,12 @@ function stale(at: Date): AppError {
 
 function tooManyUploads(): AppError {
   return new AppError('unavailable', 'Too many uploads at once. Try again in a moment.', {
+    retryAfterSeconds: 5,
+  })
+}
+
+function tooManyMessages(): AppError {
+  return new AppError('unavailable', 'Too many sealed requests at once. Try again in a moment.', {
     retryAfterSeconds: 5,
   })
 }
