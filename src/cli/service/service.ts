@@ -54,10 +54,13 @@ export const serviceUninstall: LocalCommand = {
   run: async (_loadConfig, { yes }) => {
     requireRoot()
     if (!existsSync(PATHS.unit)) throw new UsageError('There is no service to remove.')
-    if (!yes) confirmRisk('The service will be stopped and removed.')
+    if (!yes)
+      confirmRisk(
+        `The service will be stopped, and ${PATHS.executable} and ${previousOf(PATHS.executable)} will be deleted.`,
+      )
     for (const failure of await removeService(PATHS, run)) console.error(failure)
     writeOutput(
-      `Removed the service. ${PATHS.home}, ${PATHS.environment} and the user ${NAME} were kept.`,
+      `Removed the service and ${PATHS.executable}. ${PATHS.home}, ${PATHS.environment} and the user ${NAME} were kept.`,
     )
     return EXIT.done
   },
