@@ -30,7 +30,8 @@ const DIRECTORIES = `
     features/billing/stores/google features/billing/stores/google/api
     features/billing/stores/google/push features/billing/stores/google/queue
     features/billing/stores/purchases
-  features/data/server features/operators/views features/settings/rules features/usage/server
+  features/data/server features/operators/admin features/operators/views features/settings/rules
+    features/usage/server
     features/webhooks/sending features/webhooks/server
   features/users/accounts features/users/credentials features/users/email features/users/import
     features/users/import/formats features/users/pages features/users/passkeys
@@ -143,7 +144,7 @@ test('only config.ts reads the environment', () => {
 
 /** The files of a feature that use HTTP: routes, models, pages, and those that handle bodies. */
 const USES_HTTP =
-  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|rules\/conditions)\.ts$/
+  /(^|\/)(routes|model)\.ts$|\/(routes|admin)\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|rules\/conditions)\.ts$/
 
 test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
   const nonHttp = files.filter(({ path }) => path.startsWith('features/') && !USES_HTTP.test(path))

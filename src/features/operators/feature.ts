@@ -1,7 +1,9 @@
 import { Elysia } from 'elysia'
 import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
 import { consoleUrlOf } from '../../platform/public-url.ts'
-import { operatorsAdmin } from './admin.ts'
+import { operatorsAdmin } from './admin/accounts.ts'
+import { auditAdmin } from './admin/audit.ts'
+import { signInAdmin } from './admin/sign-in.ts'
 import { operatorsCommands } from './commands.ts'
 import { createOperators } from './operators.ts'
 import { type OperatorsDb, operatorTables } from './schema.ts'
@@ -22,7 +24,9 @@ export const operatorsFeature = {
       services: { operators, consoleUrl },
       consoleRoutes: (context: ConsoleContext) =>
         new Elysia({ name: 'operators-console' })
-          .use(operatorsAdmin({ operators, appName, consoleUrl, now, ...context }))
+          .use(signInAdmin({ operators, appName, now, ...context }))
+          .use(operatorsAdmin({ operators, consoleUrl, ...context }))
+          .use(auditAdmin({ operators, ...context }))
           .use(viewsAdmin(createViews(platform.db))),
       jobs: [
         {

@@ -1,52 +1,31 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Elysia } from 'elysia'
-import { AppError } from '../../lib/errors.ts'
-import type { ConsoleContext } from '../../platform/feature.ts'
-import { json } from '../../platform/http/body.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { ConsoleContext } from '../../../platform/feature.ts'
+import { json } from '../../../platform/http/body.ts'
 import {
   allow,
   CONSOLE_API,
   operatorOf,
   sessionCookie,
   visitorOf,
-} from '../../platform/http/console-guard.ts'
-import { slicesOf, withoutSearchTexts } from '../../platform/http/csv.ts'
-import { data } from '../../platform/http/envelope.ts'
-import { requestInfo } from '../../platform/http/request-id.ts'
-import { OPERATORS_CSV } from './accounts.ts'
-import { AUDIT_CSV, type AuditFilter, userIdsIn } from './audit.ts'
-import {
-  AddPasskey,
-  AuditQuery,
-  auditFilterOf,
-  IdParam,
-  NamedOperator,
-  NewOperator,
-  Proof,
-  SetUp,
-  SignIn,
-  Token,
-} from './model.ts'
-import type { Operators } from './operators.ts'
-import type { NewCredentials } from './sign-in.ts'
+} from '../../../platform/http/console-guard.ts'
+import { data } from '../../../platform/http/envelope.ts'
+import { requestInfo } from '../../../platform/http/request-id.ts'
+import { AddPasskey, IdParam, Proof, SetUp, SignIn, Token } from '../model.ts'
+import type { Operators } from '../operators.ts'
+import type { NewCredentials } from '../sign-in.ts'
 
-type OperatorsAdminDeps = {
+type SignInAdminDeps = {
   operators: Operators
   appName: string
-  consoleUrl: string | null
-  /** Whether a request has an active session. */
-  isSignedIn: (request: Request) => Promise<boolean>
   now: () => Date
-} & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
+} & Pick<ConsoleContext, 'record' | 'isSignedIn'>
 
-/** The maximum number of entries in an export. */
-const MAX_EXPORTED = 10_000
-
-/** Sign-in to the console, operators, and the audit log. */
-export function operatorsAdmin(deps: OperatorsAdminDeps) {
-  const { operators, appName, consoleUrl, isSignedIn, record, exportCsv, namesOf, now } = deps
+/** Sign-in to the console, and what operators see and change about themselves. */
+export function signInAdmin({ operators, appName, isSignedIn, record, now }: SignInAdminDeps) {
   const { accounts, audit, passkeys, sessions, signIn } = operators
-  return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
+  return new Elysia({ name: 'console-sign-in', prefix: CONSOLE_API })
     .get(
       '/login/state',
       async ({ request }) => {
@@ -182,86 +161,6 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       },
       { params: IdParam, ...allow('self', 'stepUp') },
     )
-    .get('/operators', async () => data(await accounts.list()), allow('reader'))
-    .get(
-      '/operators/export.csv',
-      (context) => exportCsv(context, { ...OPERATORS_CSV, read: accounts.list }),
-      allow('reader'),
-    )
-    .post(
-      '/operators',
-      async ({ request, body }) => {
-        const { name, token } = await accounts.add(body.name, body.role)
-        await record(request, { action: 'operators.add', target: name, after: { role: body.role } })
-        return data({ name, link: `${consoleUrl}#setup=${token}` })
-      },
-      { ...json(NewOperator), ...allow('owner', 'stepUp') },
-    )
-    .post(
-      '/operators/role',
-      async ({ request, body }) => {
-        const before = await accounts.changeRole(body.name, body.role)
-        await record(request, {
-          action: 'operators.role',
-          target: body.name,
-          before: { role: before },
-          after: { role: body.role },
-        })
-        return data(null)
-      },
-      { ...json(NewOperator), ...allow('owner', 'stepUp') },
-    )
-    .post(
-      '/operators/reset',
-      async ({ request, body }) => {
-        const { name, token } = await accounts.reset(body.name, operatorOf(request).name)
-        await record(request, { action: 'operators.reset', target: name })
-        return data({ name, link: `${consoleUrl}#setup=${token}` })
-      },
-      { ...json(NamedOperator), ...allow('owner', 'stepUp') },
-    )
-    .post(
-      '/operators/remove',
-      async ({ request, body }) => {
-        await accounts.remove(body.name)
-        await record(request, { action: 'operators.remove', target: body.name })
-        return data(null)
-      },
-      { ...json(NamedOperator), ...allow('owner', 'stepUp') },
-    )
-    .get('/audit', async ({ query }) => data(await listAudit(auditFilterOf(query))), {
-      query: AuditQuery,
-      ...allow('reader'),
-    })
-    .get(
-      '/audit/export.csv',
-      (context) => {
-        const filter = auditFilterOf(context.query)
-        const read = slicesOf('entries', (page) => audit.list({ ...filter, ...page }))
-        return exportCsv(context, { ...AUDIT_CSV, read })
-      },
-      { query: AuditQuery, ...allow('operator', 'stepUp') },
-    )
-    .get(
-      '/audit/export',
-      async ({ request, query, set }) => {
-        set.headers['content-disposition'] = 'attachment; filename="audit.json"'
-        const { entries } = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
-        await record(request, { action: 'audit.export', after: withoutSearchTexts(query) })
-        return entries
-      },
-      { query: AuditQuery, ...allow('operator', 'stepUp') },
-    )
-
-  /** A page of the log, with the names of the users in it. The first page has the total. */
-  async function listAudit(filter: AuditFilter) {
-    const page = await audit.list(filter)
-    return {
-      ...page,
-      total: filter.after === undefined ? await audit.count(filter) : null,
-      names: await namesOf(page.entries.flatMap(userIdsIn)),
-    }
-  }
 
   /** Records sign-ins and sign-outs, with the device. */
   async function logSignIn(

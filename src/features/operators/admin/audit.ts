@@ -1,0 +1,55 @@
+import { Elysia } from 'elysia'
+import type { ConsoleContext } from '../../../platform/feature.ts'
+import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
+import { slicesOf, withoutSearchTexts } from '../../../platform/http/csv.ts'
+import { data } from '../../../platform/http/envelope.ts'
+import { AUDIT_CSV, type AuditFilter, userIdsIn } from '../audit.ts'
+import { AuditQuery, auditFilterOf } from '../model.ts'
+import type { Operators } from '../operators.ts'
+
+type AuditAdminDeps = { operators: Pick<Operators, 'audit'> } & Pick<
+  ConsoleContext,
+  'record' | 'exportCsv' | 'namesOf'
+>
+
+/** The maximum number of entries in an export. */
+const MAX_EXPORTED = 10_000
+
+/** The audit log and its exports. */
+export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdminDeps) {
+  const { audit } = operators
+  return new Elysia({ name: 'audit-admin', prefix: CONSOLE_API })
+    .get('/audit', async ({ query }) => data(await listAudit(auditFilterOf(query))), {
+      query: AuditQuery,
+      ...allow('reader'),
+    })
+    .get(
+      '/audit/export.csv',
+      (context) => {
+        const filter = auditFilterOf(context.query)
+        const read = slicesOf('entries', (page) => audit.list({ ...filter, ...page }))
+        return exportCsv(context, { ...AUDIT_CSV, read })
+      },
+      { query: AuditQuery, ...allow('operator', 'stepUp') },
+    )
+    .get(
+      '/audit/export',
+      async ({ request, query, set }) => {
+        set.headers['content-disposition'] = 'attachment; filename="audit.json"'
+        const { entries } = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
+        await record(request, { action: 'audit.export', after: withoutSearchTexts(query) })
+        return entries
+      },
+      { query: AuditQuery, ...allow('operator', 'stepUp') },
+    )
+
+  /** A page of the log, with the names of the users in it. The first page has the total. */
+  async function listAudit(filter: AuditFilter) {
+    const page = await audit.list(filter)
+    return {
+      ...page,
+      total: filter.after === undefined ? await audit.count(filter) : null,
+      names: await namesOf(page.entries.flatMap(userIdsIn)),
+    }
+  }
+}
