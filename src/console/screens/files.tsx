@@ -1,4 +1,4 @@
-import type { createUsage } from '../../features/attachments/usage.ts'
+import type { createFileUsage } from '../../features/attachments/usage.ts'
 import type { ReplyOf } from '../api.ts'
 import { bytes, number } from '../format.ts'
 import { Action, Card, TimeAgo, Title } from '../ui/parts.tsx'
@@ -6,7 +6,7 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
 import { UserLink } from '../ui/user-link.tsx'
 
-type Counted = NonNullable<ReplyOf<ReturnType<typeof createUsage>['read']>>
+type Counted = NonNullable<ReplyOf<ReturnType<typeof createFileUsage>['read']>>
 type Usage = (Counted & { names: Record<string, string> }) | null
 
 const TOTALS: Column<{ files: number; bytes: number }>[] = [

@@ -5,12 +5,12 @@ import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
-import type { Usage } from './usage.ts'
+import type { FileUsage } from './usage.ts'
 
 type AttachmentsAdminDeps = {
   attachments: Attachments
   listing: Listing
-  fileUsage: Usage
+  fileUsage: FileUsage
 } & Pick<ConsoleContext, 'record' | 'baseUrlOf' | 'exportCsv' | 'namesOf'>
 
 const PAGE_SIZE = 50
@@ -93,7 +93,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
   }
 }
 
-type Largest = NonNullable<Awaited<ReturnType<Usage['read']>>>['largest'][number]
+type Largest = NonNullable<Awaited<ReturnType<FileUsage['read']>>>['largest'][number]
 type File = Awaited<ReturnType<Listing['page']>>['records'][number]
 
 /** The columns of exported lists. */

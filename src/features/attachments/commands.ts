@@ -1,11 +1,11 @@
 import { dataCommand } from '../../lib/command.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import type { Attachments } from './service.ts'
-import type { Usage } from './usage.ts'
+import type { FileUsage } from './usage.ts'
 
 type Needs = {
   attachments: Attachments
-  fileUsage: Usage
+  fileUsage: FileUsage
   userIdOf: (email: string) => Promise<string | null>
 }
 

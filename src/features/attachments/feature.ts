@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { newKey } from '../../lib/ids.ts'
-import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
-import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentsAdmin } from './admin.ts'
 import { attachmentCommands } from './commands.ts'
 import { createImageQueue } from './images/image-queue.ts'
@@ -24,13 +24,12 @@ import { createIdempotencyStore } from './upload/idempotency.ts'
 import { createPreparer } from './upload/prepare-upload.ts'
 import { createQuota } from './upload/quota.ts'
 import { createStaging } from './upload/staging.ts'
-import { createUsage } from './usage.ts'
+import { createFileUsage } from './usage.ts'
 
 type Needs = {
   /** The command line of the image worker. */
   imageCommand: string[]
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Clears the owner's avatar if it is the picture being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
@@ -83,7 +82,7 @@ export const attachmentsFeature = {
       space,
       admitUpload: createAdmission(),
       orphans: createOrphans({ ...platform, files, isBeingStored: attachments.isBeingStored }),
-      fileUsage: createUsage({ db, now, log }),
+      fileUsage: createFileUsage({ db, now, log }),
     }
     return {
       services,

@@ -1,7 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
-import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { ExistingUsers } from '../../platform/user-table.ts'
 import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
@@ -23,7 +24,7 @@ type AttachmentsDeps = {
   idempotency: IdempotencyStore
   urls: FileUrls
   /** The ids that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Clears the owner's avatar if it is the picture being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }

@@ -4,7 +4,9 @@ import type { Log } from '../../lib/log.ts'
 import { nextTurn } from '../../lib/next-turn.ts'
 import type { AttachmentsDb } from './schema.ts'
 
-export type Usage = ReturnType<typeof createUsage>
+type FileUsageDeps = { db: AttachmentsDb; now: () => Date; log: Log }
+
+export type FileUsage = ReturnType<typeof createFileUsage>
 
 type Total = { files: number; bytes: number }
 
@@ -16,7 +18,7 @@ const MAX_AGE_MS = 10 * MINUTE_MS
 const MAX_WAIT_MS = 500
 
 /** Totals the number and size of attachments by type and user, a few rows at a time. */
-export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Date; log: Log }) {
+export function createFileUsage({ db, now, log }: FileUsageDeps) {
   const { attachments } = db.tables
   let last: Awaited<ReturnType<typeof count>> | null = null
   let counting: Promise<void> | null = null

@@ -1,7 +1,8 @@
 import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoreSettings } from '../../lib/store-settings.ts'
-import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { ExistingUsers } from '../../platform/user-table.ts'
 import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
 import { createHolders } from './access/holders.ts'
@@ -47,8 +48,7 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   publicUrl: string | null
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Tells a user that a purchase has moved to another account. */
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>

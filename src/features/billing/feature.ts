@@ -1,5 +1,5 @@
 import { Elysia, type TSchema } from 'elysia'
-import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import type {
   ConsoleContext,
   Feature,
@@ -7,7 +7,7 @@ import type {
   RouteContext,
   ServerContext,
 } from '../../platform/feature.ts'
-import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import type { AccessChange } from './access/access-states.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
@@ -39,8 +39,7 @@ type Needs<Plan extends PlanLike> = {
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
   planSchema: TSchema
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   isUser: (id: string) => Promise<boolean>

@@ -1,6 +1,6 @@
-import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import type { Feature, Platform, RouteContext, ServerContext } from '../../platform/feature.ts'
-import { byForeignKey } from '../../platform/user-table.ts'
+import { byForeignKey, type ExistingUsers } from '../../platform/user-table.ts'
 import { dataAdmin } from './admin.ts'
 import { dataExport, dataTags, serverDataTags } from './model.ts'
 import { dataRoutes } from './routes.ts'
@@ -10,8 +10,7 @@ import { createData } from './service.ts'
 import { dataGerman } from './translations.ts'
 
 type Needs = {
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Tells the user's apps that the data has changed. */
   recordChange: (tx: Tx, userId: string) => Promise<void>
 }

@@ -2,14 +2,14 @@ import { and, eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { ExistingUsers } from '../../platform/user-table.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Author, DataDb, JsonObject } from './schema.ts'
 
 type DataDeps = {
   db: DataDb
   now: () => Date
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Tells the user's apps that the data has changed, in the caller's transaction. */
   recordChange: (tx: Tx, userId: string) => Promise<void>
 }

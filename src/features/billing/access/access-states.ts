@@ -1,7 +1,8 @@
 import { and, asc, eq, lte, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
-import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import { backfill, END, repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
@@ -36,7 +37,7 @@ type AccessStatesDeps = {
   holders: Pick<Holders, 'holderAmong'>
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   accessSettings: AccessSettings
   showsSandbox: boolean

@@ -1,11 +1,11 @@
 import { desc, eq } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { BillingDb } from '../schema.ts'
 
 type HoldersDeps = {
   db: BillingDb
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
 }
 
 export type Holders = ReturnType<typeof createHolders>

@@ -1,6 +1,6 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { type StandardLimits, standardLimitsOf } from '../../../lib/plan-limits.ts'
-import type { Reader } from '../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Projection } from '../projection/projection.ts'
 import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -23,8 +23,7 @@ type SubscriptionDeps<Plan extends PlanLike> = {
   holders: Pick<Holders, 'latestOf'>
   /** The plans, in the best matching language of `wanted`. */
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   accessSettings: AccessSettings
   reportUnmatched: (purchases: PurchaseAccess[], catalogue: Catalogue) => void
   now: () => Date

@@ -1,6 +1,7 @@
 import { asc, type Column, eq, inArray } from 'drizzle-orm'
 import { hmac } from '../../../lib/crypto.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
@@ -16,8 +17,7 @@ type ErasureDeps = {
   projection: Projection
   backlog: Backlog
   evidence: Pick<Evidence, 'erase'>
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   pseudonymKey: Uint8Array
 }
 

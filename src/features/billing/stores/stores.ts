@@ -1,6 +1,7 @@
 import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { AccessSettings } from '../access/assessment.ts'
 import type { Catalogue } from '../access/plan-matching.ts'
 import type { PlanLike } from '../access/subscription.ts'
@@ -35,8 +36,7 @@ type StoresDeps = {
   transactions: Pick<Transactions, 'possibleKeysOf'>
   billing: Pick<Billing, 'recordIn' | 'recordOwnEvent'>
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
   isGuest: (tx: Tx, userId: string) => Promise<boolean>
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>

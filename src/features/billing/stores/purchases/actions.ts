@@ -1,6 +1,6 @@
 import { and, desc, eq } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
-import type { Reader } from '../../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../../platform/user-table.ts'
 import { readStoredEvent } from '../../inbox/stored-event.ts'
 import { checkSupport, type Support } from '../../inbox/support.ts'
 import { type BillingDb, MARKS } from '../../schema.ts'
@@ -17,8 +17,7 @@ type PurchaseActionsDeps = {
   db: BillingDb
   claims: Claims
   search: PurchaseSearch
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Both are null without a key for Apple's API. */
   appStore: AppStore | null
   overdue: Overdue | null

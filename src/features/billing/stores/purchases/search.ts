@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import { nextTurn } from '../../../../lib/next-turn.ts'
 import { createSemaphore } from '../../../../lib/semaphore.ts'
-import type { Reader } from '../../../../platform/db/db.ts'
+import type { ExistingUsers } from '../../../../platform/user-table.ts'
 import { accessStatusOf } from '../../access/access-search.ts'
 import { isoTime } from '../../access/access-sentence.ts'
 import { type AccessSettings, createAssessment } from '../../access/assessment.ts'
@@ -24,8 +24,7 @@ type PurchaseSearchDeps = {
   db: BillingDb
   transactions: Pick<Transactions, 'possibleKeysOf'>
   claims: Pick<Claims, 'ownerOf' | 'claimantOf' | 'linkOf'>
-  /** The `ids` that belong to users. */
-  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  existingUsers: ExistingUsers
   /** Null without a key for Apple's API. */
   appStore: AppStore | null
   /** Null if Google Play is not set up. */
