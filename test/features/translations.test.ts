@@ -41,6 +41,7 @@ const FOR_DEVELOPERS = [
   'This message was already received.',
   'This path does not support ….',
   'This session was opened with a sealed request: seal all its requests.',
+  'Too many sealed requests at once. Try again in a moment.',
   'is not set up',
   'must be `next` from the previous page',
   'must be a whole number from … to …',

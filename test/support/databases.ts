@@ -24,6 +24,22 @@ export function sqliteClientOf({ services }: { services: { db: object } }): Data
   return (services.db as { client: Database }).client
 }
 
+/** Lets the database grow no further until the returned function is called. Changes within its pages still succeed. */
+export function fillDatabase(app: Parameters<typeof sqliteClientOf>[0]): () => void {
+  const client = sqliteClientOf(app)
+  client.run('CREATE TABLE filler (content BLOB)')
+  const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
+  client.run(`PRAGMA max_page_count = ${pages}`)
+  try {
+    // Uses up the free pages.
+    for (;;) client.run('INSERT INTO filler VALUES (zeroblob(4000))')
+  } catch {}
+  return () => {
+    client.run('PRAGMA max_page_count = 1000000')
+    client.run('DROP TABLE filler')
+  }
+}
+
 let admin: SQL | null = null
 let template: Promise<string> | null = null
 

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
-import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
+import { fillDatabase, onSqlite } from '../../support/databases.ts'
 
 onSqlite('it locks the database file')(
   '96: replies 503 and stores nothing while the database is locked or full',
@@ -17,13 +17,11 @@ onSqlite('it locks the database file')(
     expect(locked.headers.get('retry-after')).toBe('5')
     otherConnection.run('ROLLBACK')
     otherConnection.close()
-    const client = sqliteClientOf(app)
-    const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
-    client.run(`PRAGMA max_page_count = ${pages}`)
+    const makeRoom = fillDatabase(app)
     const full = await deliver(app, { event })
     expect([full.status, full.json.code]).toEqual([503, 'unavailable'])
     expect(await events(app)).toEqual([])
-    client.run('PRAGMA max_page_count = 1000000')
+    makeRoom()
     expect((await deliver(app, { event })).json.code).toBe('ok')
   },
 )

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createWorld, deliver, PATH } from '../../../support/app-store/world.ts'
-import { onSqlite, sqliteClientOf } from '../../../support/databases.ts'
+import { fillDatabase, onSqlite } from '../../../support/databases.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -50,14 +50,10 @@ onSqlite('it limits the size of the database file')(
     const { app, store, userId, listSubscriptions } = world
     app.expectErrors()
     const { body } = store.buy({ userId }).notification
-    const client = sqliteClientOf(app)
-    // Without free pages, the notification needs a new one.
-    client.run('VACUUM')
-    const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
-    client.run(`PRAGMA max_page_count = ${pages}`)
+    const makeRoom = fillDatabase(app)
     const full = await app.ask('POST', PATH, { json: body })
     expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60'])
-    client.run('PRAGMA max_page_count = 1000000')
+    makeRoom()
     expect(await app.services.billing.count()).toEqual({ events: 0, failed: 0 })
     expect(await deliver(app, { body })).toBe('ok')
     expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])

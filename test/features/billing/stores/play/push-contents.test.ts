@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createClock, createTestApp } from '../../../../support/app.ts'
 import { typeCommand } from '../../../../support/commands.ts'
-import { onSqlite, sqliteClientOf } from '../../../../support/databases.ts'
+import { fillDatabase, onSqlite } from '../../../../support/databases.ts'
 import { servePlayApi } from '../../../../support/play-store/api.ts'
 import { PACKAGE_NAME } from '../../../../support/play-store/formats.ts'
 import { createPlayStore } from '../../../../support/play-store/play-store.ts'
@@ -159,12 +159,10 @@ onSqlite('it limits the size of the database file')(
     const { app, api, store, userId } = world
     app.expectErrors()
     const { notification } = store.buy({ userId })
-    const client = sqliteClientOf(app)
-    const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
-    client.run(`PRAGMA max_page_count = ${pages}`)
+    const makeRoom = fillDatabase(app)
     const full = await world.ask(notification ?? {}, { data: dataOf(notification) })
     expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60'])
-    client.run('PRAGMA max_page_count = 1000000')
+    makeRoom()
     await drain(world)
     expect([await app.services.billing.count(), api.asked]).toEqual([{ events: 0, failed: 0 }, []])
     await report(world, notification)
