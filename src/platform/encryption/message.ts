@@ -3,7 +3,7 @@ import { type Static, t } from 'elysia'
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader, type JWK } from 'jose'
 import { AppError } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
-import { closedObject } from '../http/envelope.ts'
+import { closedObject, integer } from '../http/envelope.ts'
 import { openWithKey, sealUnderKey } from './jwe.ts'
 
 /** The first line of a sealed request's plaintext. */
@@ -12,7 +12,7 @@ const RequestHead = closedObject({
   /** 128 random bits, so that a request is executed only once. */
   jti: t.String({ pattern: '^[\\w-]{22}$' }),
   /** When it was sealed, in seconds since 1970. */
-  iat: t.Integer({ minimum: 0 }),
+  iat: integer({ minimum: 0 }),
   htm: t.String(),
   /** Path and query. */
   htu: t.String(),
