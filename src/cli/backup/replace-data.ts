@@ -33,9 +33,9 @@ export function requireReplaceable(dataDir: string) {
 }
 
 function isMounted(path: string): boolean {
-  if (lstatSync(path).dev !== statSync(dirname(path)).dev) return true
-  // A folder of the same disk may be mounted too, for example in a container.
-  const mounts = existsSync(MOUNTS) ? readFileSync(MOUNTS, 'utf8').split('\n') : []
+  // Without the list, a mount of the same disk is missed, and a layer of an overlay file system looks like one.
+  if (!existsSync(MOUNTS)) return lstatSync(path).dev !== statSync(dirname(path)).dev
+  const mounts = readFileSync(MOUNTS, 'utf8').split('\n')
   const place = join(realpathSync(dirname(path)), basename(path)).replaceAll(' ', '\\040')
   return mounts.some((line) => line.split(' ')[4] === place)
 }
