@@ -57,7 +57,7 @@ test('events of one purchase get 200 or 503 during stalls', async () => {
   let isOver = false
   const load = (async () => {
     for (let user = 0; !isOver; user++, await Bun.sleep(100)) {
-      for (const type of TYPES) sent.push(deliver(user, type), deliver(user, type))
+      for (const type of TYPES) sent.push(send(user, type), send(user, type))
     }
   })()
   for (let stall = 0; stall < 4; stall++) {
@@ -73,25 +73,9 @@ test('events of one purchase get 200 or 503 during stalls', async () => {
   console.log(`stalls: ${JSON.stringify(statuses)}`)
   expect(Object.keys(statuses).toSorted()).toEqual(['200', '503'])
 
-  async function deliver(user: number, type: string) {
-    const at = 1_783_000_000_000 + user * 1_000 + TYPES.indexOf(type)
-    const event = {
-      id: `E-${user}-${type}`,
-      type,
-      app_user_id: `user-${user}`,
-      original_transaction_id: `${user}`,
-      entitlement_ids: ['pro'],
-      environment: 'PRODUCTION',
-      event_timestamp_ms: at,
-      purchased_at_ms: at,
-      expiration_at_ms: 4_102_444_800_000,
-    }
-    const url = instances.urls[sent.length % 2]
-    const { status } = await fetch(`${url}/api/webhooks/billing/v1`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ event }),
-    })
+  async function send(user: number, type: string) {
+    const url = instances.urls[sent.length % 2] ?? ''
+    const status = await deliver(url, user, TYPES.indexOf(type))
     statuses[status] = (statuses[status] ?? 0) + 1
   }
 }, 180_000)
@@ -123,6 +107,47 @@ test('killing an instance loses nothing, and the other keeps serving', async () 
   )
   expect(lost).toEqual({ events: [], emails: [], keys: [], names: [] })
 }, 60_000)
+
+test('an instance that freezes blocks the other one for at most ten seconds', async () => {
+  await using instances = await startTwoExecutables()
+  const [frozen = '', other = ''] = instances.urls
+  const freeze = (signal: NodeJS.Signals) => instances.servers[0].process.kill(signal)
+  const users = Array.from({ length: 24 }, (_, user) => user)
+  let isOver = false
+  const busy = users.map(async (user) => {
+    for (let step = 0; !isOver; step++) await deliver(frozen, user, step)
+  })
+  await Bun.sleep(2_000)
+  freeze('SIGSTOP')
+  await Bun.sleep(10_000)
+  const statuses = await Promise.all(users.map((user) => deliver(other, user, 1e6)))
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  freeze('SIGCONT')
+  isOver = true
+  await Promise.all(busy)
+}, 60_000)
+
+/** Delivers the next event of a user's purchase. Returns the status of the reply. */
+async function deliver(url: string, user: number, step: number): Promise<number> {
+  const at = 1_783_000_000_000 + user * 1_000_000 + step
+  const event = {
+    id: `E-${user}-${step}`,
+    type: TYPES[step % TYPES.length],
+    app_user_id: `user-${user}`,
+    original_transaction_id: `${user}`,
+    entitlement_ids: ['pro'],
+    environment: 'PRODUCTION',
+    event_timestamp_ms: at,
+    purchased_at_ms: at,
+    expiration_at_ms: 4_102_444_800_000,
+  }
+  const { status } = await fetch(`${url}/api/webhooks/billing/v1`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ event }),
+  })
+  return status
+}
 
 /**
  * Causes `fault` under load. The servers must recover in time, reply correctly and lose no data.
