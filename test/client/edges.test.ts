@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { runInNewContext } from 'node:vm'
 import type { Credentials, UploadInput } from '../../src/client/client.ts'
-import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
 import { clientOf, plainReply, signedIn } from '../support/network.ts'
@@ -69,18 +68,6 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await other.listSessions()).toHaveLength(1)
   })
 
-  test('logout ends the session on the server even if the storage cannot be cleared', async () => {
-    await using app = await open()
-    const storage = createMemoryStorage()
-    const { client } = clientOf(app, { ...PLAIN, storage })
-    await client.register(LOGIN)
-    storage.removeItem = () => Promise.reject(new Error('The keychain is locked.'))
-    await expect(client.logout()).rejects.toMatchObject({ code: 'storage_failed' })
-    const { client: other } = clientOf(app, PLAIN)
-    await other.login(LOGIN)
-    expect(await other.listSessions()).toHaveLength(1)
-  })
-
   test('repeating a deletion whose reply was lost succeeds', async () => {
     await using app = await open()
     const { client, network } = clientOf(app, PLAIN)
@@ -94,16 +81,6 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     network.interceptor = {}
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
     expect(await client.isSignedIn()).toBe(false)
-  })
-
-  test('repeating a deletion that a proxy answered with 502 succeeds', async () => {
-    await using app = await open()
-    const { client, network } = clientOf(app, PLAIN)
-    await client.register(LOGIN)
-    network.interceptor = { reply: () => new Response('Bad gateway', { status: 502 }) }
-    await expect(client.deleteProfile()).rejects.toMatchObject({ status: 502 })
-    network.interceptor = {}
-    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
   })
 
   test.each([

@@ -45,16 +45,6 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
   })
 
   describe('starting as a guest', () => {
-    test('creates a new guest when the session of the last one has ended', async () => {
-      await using app = await open()
-      const { client } = clientOf(app, PLAIN)
-      const first = await client.startAsGuest()
-      await app.endSessions()
-      const next = await client.startAsGuest()
-      expect(next.user._id).not.toBe(first.user._id)
-      expect((await client.readProfile())._id).toBe(next.user._id)
-    })
-
     test('continues as the existing guest, even for two concurrent calls', async () => {
       await using app = await open()
       const { client } = clientOf(app, PLAIN)
