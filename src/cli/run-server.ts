@@ -56,24 +56,15 @@ type Role = 'first' | 'successor' | 'resuming'
 
 /** Serves until a stop signal or a hand-over. Returns the exit code, or `resuming` when the successor failed. */
 export async function runServer(
-  { config, log, liveLines, notifier, signals, failed }: ServerProcess,
+  serverProcess: ServerProcess,
   role: Role,
   demo: boolean,
 ): Promise<number | 'resuming'> {
+  const { config, log, liveLines, notifier, signals, failed } = serverProcess
   await using stack = new AsyncDisposableStack()
   const handover = createHandover(config)
   const listener = createListener(config, log)
-  if (role === 'successor') await requireOpenable(config)
-  if (role !== 'first') {
-    const certificate = config.isTls ? await loadCertificate(config) : null
-    if (certificate !== null || !config.isTls) listener.hold(certificate)
-  }
-  if (role === 'successor') {
-    const predecessor = await findServer(config)
-    // An older version stops before we serve: the service manager would think that the service has ended.
-    if (!predecessor?.takesBack) await notifier.announceMainPid()
-    await takeOver(config)
-  }
+  if (role !== 'first') await replaceServer(serverProcess, role, listener)
   let tls: Tls | null = null
   const certificate = config.isTls
     ? () => ({ isFailing: tls?.isFailing() ?? false, validTo: tls?.validTo() ?? null })
@@ -113,19 +104,7 @@ export async function runServer(
   )
   // A network disk may take a long time to respond.
   void warnIfTargetUnwritable(config, log)
-  const serviceJobs = demo ? await jobsOfDemo(services) : services.jobs
-  const stopJobs = startJobs(
-    [...serviceJobs, ...backupJobs(config, log), ...snapshotJobs(config)],
-    {
-      log,
-      claim: services.db.claimJob,
-      runs: jobRuns,
-      readLastKnown: services.recorder.newestAt,
-      wasClockAhead: services.recorder.wasClockAhead,
-      readSkew: services.db.clockSkew,
-    },
-  )
-  stack.defer(stopJobs)
+  stack.defer(await startScheduledJobs(services, serverProcess, jobRuns, demo))
   stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
   stack.defer(() => commands.stop(true))
   let isHandedOver = false
@@ -164,6 +143,40 @@ export async function runServer(
   log.fatal(fault)
   await services.db.stopWriting(fault)
   return EXIT.failed
+}
+
+/** Holds the port, so that clients can connect meanwhile, and makes the running server hand over. */
+async function replaceServer(
+  { config, notifier }: ServerProcess,
+  role: Exclude<Role, 'first'>,
+  listener: ReturnType<typeof createListener>,
+) {
+  if (role === 'successor') await requireOpenable(config)
+  const certificate = config.isTls ? await loadCertificate(config) : null
+  if (certificate !== null || !config.isTls) listener.hold(certificate)
+  if (role === 'resuming') return
+  const predecessor = await findServer(config)
+  // An older version stops before we serve: the service manager would think that the service has ended.
+  if (!predecessor?.takesBack) await notifier.announceMainPid()
+  await takeOver(config)
+}
+
+/** Returns a function that stops them. */
+async function startScheduledJobs(
+  services: Services,
+  { config, log }: ServerProcess,
+  runs: Map<string, JobRun | null>,
+  demo: boolean,
+) {
+  const serviceJobs = demo ? await jobsOfDemo(services) : services.jobs
+  return startJobs([...serviceJobs, ...backupJobs(config, log), ...snapshotJobs(config)], {
+    log,
+    claim: services.db.claimJob,
+    runs,
+    readLastKnown: services.recorder.newestAt,
+    wasClockAhead: services.recorder.wasClockAhead,
+    readSkew: services.db.clockSkew,
+  })
 }
 
 /** Releases memory after a busy period: first the database's pages, so that the collector can unmap them. */
