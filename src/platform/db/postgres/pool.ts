@@ -1,4 +1,5 @@
 import type { ReservedSQL, SQL } from 'bun'
+import { unavailable } from '../storage-error.ts'
 import { isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
@@ -107,4 +108,22 @@ export function createPool({ url, max, deadline }: PoolOptions) {
       connectionTimeout: Math.ceil(deadline / 1000),
     })
   }
+}
+
+/** Throws 503 when the outcome is unknown: a retry is deduplicated by its id. */
+export async function commit(connection: Connection) {
+  try {
+    await connection.run('COMMIT', [])
+  } catch (error) {
+    throw isConnectionLost(error) ? unavailable(error) : error
+  }
+}
+
+/** Rolls a failed transaction back; returns whether the connection is broken. */
+export async function undo(connection: Connection, error: unknown): Promise<boolean> {
+  if (isConnectionLost(error)) return true
+  return connection.run('ROLLBACK', []).then(
+    () => false,
+    () => true,
+  )
 }

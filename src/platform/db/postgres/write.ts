@@ -7,7 +7,7 @@ import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConflict, isConnectionLost, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { createExclusiveQueue } from './exclusive-queue.ts'
-import type { Connection, Pool } from './pool.ts'
+import { type Connection, commit, type Pool, undo } from './pool.ts'
 import { queriesOver } from './queries.ts'
 
 /** A change under way. Once a statement has failed, the server refuses the rest: `failure` is the change's outcome. */
@@ -41,6 +41,8 @@ const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
 /** The key of the advisory lock under which changes run exclusively. */
 const LOCK_KEY = 0x686f6d65
+/** How long a change waits for a locked row before it makes way for others, in ms. */
+const LOCK_TIMEOUT_MS = 100
 /** How long a change pauses before another try when a row that it needs stays locked, in ms. */
 const LOCKED_PAUSE_MS = 50
 /**
@@ -48,7 +50,7 @@ const LOCKED_PAUSE_MS = 50
  * time, because its locks would stop the changes of the others. In ms.
  */
 const IDLE_TIMEOUT_MS = RETRY_TIMEOUT_MS + 1_000
-const BEGIN = beginWith('BEGIN ISOLATION LEVEL SERIALIZABLE', 200)
+const BEGIN = beginWith('BEGIN ISOLATION LEVEL SERIALIZABLE', LOCK_TIMEOUT_MS)
 const BEGIN_LOCK = beginWith('BEGIN', RETRY_TIMEOUT_MS)
 
 /**
@@ -58,12 +60,13 @@ const BEGIN_LOCK = beginWith('BEGIN', RETRY_TIMEOUT_MS)
 export function createWriter({ pool, limit }: WriterDeps) {
   const inside = new AsyncLocalStorage<Change>()
   const queries = queriesOver(run)
-  const concurrent = createSemaphore({
-    limit,
+  const queue = {
     queueLimit: QUEUE_LIMIT,
     maxWait: RETRY_TIMEOUT_MS,
     onFull: () => unavailable(new Error('too many changes are waiting')),
-  })
+  }
+  const concurrent = createSemaphore({ limit, ...queue })
+  const oneLocked = createSemaphore({ limit: 1, ...queue })
   const exclusive = createExclusiveQueue(withLock)
   const tx: Tx = {
     ...buildersOf(queries),
@@ -132,15 +135,19 @@ export function createWriter({ pool, limit }: WriterDeps) {
   async function commitWithRetries<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const retry = createRetry()
     try {
-      for (let conflicts = 0; ; ) {
+      for (let conflicts = 0, isLocked = false; ; ) {
+        const tryConcurrently = () => concurrent(() => tryOnce(work, retry))
         // While changes wait to run exclusively, concurrent ones would only make them conflict again.
         const isConcurrent = conflicts < CONCURRENT_TRIES && !exclusive.isBusy()
-        const outcome = await (isConcurrent
-          ? concurrent(() => tryOnce(work, retry))
-          : exclusive.run(() => retryExclusively(work, retry)))
+        // Changes that need locked rows must not occupy all connections, nor stop the others.
+        const outcome: Outcome<T> = await (isLocked
+          ? oneLocked(tryConcurrently)
+          : isConcurrent
+            ? tryConcurrently()
+            : exclusive.run(() => retryExclusively(work, retry)))
         if (typeof outcome === 'object') return outcome.value
-        // Others need not wait for a row that this one needs.
-        if (outcome === 'locked') await Bun.sleep(LOCKED_PAUSE_MS)
+        isLocked = outcome === 'locked'
+        if (isLocked) await Bun.sleep(LOCKED_PAUSE_MS)
         else conflicts++
       }
     } catch (error) {
@@ -278,22 +285,4 @@ function createRetry() {
   function isRetryableConstraint(error: unknown): boolean {
     return /^2350[35]$/.test(sqlState(error) ?? '') && constraints < CONSTRAINT_RETRIES
   }
-}
-
-/** Throws 503 when the outcome is unknown: a retry is deduplicated by its id. */
-async function commit(connection: Connection) {
-  try {
-    await connection.run('COMMIT', [])
-  } catch (error) {
-    throw isConnectionLost(error) ? unavailable(error) : error
-  }
-}
-
-/** Rolls a failed transaction back; returns whether the connection is broken. */
-async function undo(connection: Connection, error: unknown): Promise<boolean> {
-  if (isConnectionLost(error)) return true
-  return connection.run('ROLLBACK', []).then(
-    () => false,
-    () => true,
-  )
 }
