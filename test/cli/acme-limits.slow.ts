@@ -38,7 +38,10 @@ test('an unreachable certificate authority is named', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
   const directoryUrl = 'https://127.0.0.1:1/directory'
   const acme = createAcme({ folder, directoryUrl, domains: ['a.example'], challenges: new Map() })
-  await expect(acme.obtain()).rejects.toThrow('127.0.0.1:1 does not reply')
-  Object.assign(axios.defaults, { acmeSettings })
-  await rm(folder, { recursive: true })
+  try {
+    await expect(acme.obtain()).rejects.toThrow('127.0.0.1:1 does not reply')
+  } finally {
+    Object.assign(axios.defaults, { acmeSettings })
+    await rm(folder, { recursive: true })
+  }
 })

@@ -33,7 +33,7 @@ export function requireReplaceable(dataDir: string) {
 }
 
 function isMounted(path: string): boolean {
-  // Without the list, a mount of the same disk is missed, and a layer of an overlay file system looks like one.
+  // Without the list, a mount of the same disk is missed, and a layer of an overlay file system is taken for a mount.
   if (!existsSync(MOUNTS)) return lstatSync(path).dev !== statSync(dirname(path)).dev
   const mounts = readFileSync(MOUNTS, 'utf8').split('\n')
   const place = join(realpathSync(dirname(path)), basename(path)).replaceAll(' ', '\\040')

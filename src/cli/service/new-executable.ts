@@ -47,6 +47,11 @@ export function previousOf(executable: string): string {
   return `${executable}.previous`
 }
 
+/** Where the version before the previous one is kept during an upgrade, in case that fails. */
+export function olderOf(executable: string): string {
+  return `${previousOf(executable)}.old`
+}
+
 /** Asks an executable for its version. Throws `UsageError` when it does not run on this machine. */
 export async function describeExecutable(path: string): Promise<ExecutableInfo> {
   try {

@@ -1,13 +1,16 @@
 import type { Config } from '../../config.ts'
 import { CommandError, EXIT } from '../../lib/command.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { requireOwnDirectory } from '../data-directory.ts'
 import { writeOutcome } from '../terminal.ts'
 import { findServer, isAlive, RESTART } from './handover.ts'
 
-/** Migrating a large database takes a while. */
-const TIMEOUT_MS = 120_000
+/** Migrating a large database takes a while. Less than the `TimeoutStartSec` of the systemd unit, which also limits a reload. */
+const START_TIMEOUT_MS = 14 * MINUTE_MS
+/** After this time, the operator is told where to look. */
+const NOTICE_MS = 2 * MINUTE_MS
 const RETRY_MS = 50
 /** How long the old process may take to serve again. */
 const FALLBACK_MS = 60_000
@@ -25,12 +28,12 @@ export const restart: LocalCommand = {
 }
 
 /**
- * Restarts the server with the installed executable and waits until it serves. Throws when it does not. With `endAfter`,
- * in ms, a new process that is not serving by then is ended.
+ * Restarts the server with the installed executable and waits until it serves. Throws when it does not. A new process
+ * that is not serving after `endAfter` ms is ended.
  */
 export async function restartServer(
   config: Config,
-  endAfter: number | null = null,
+  endAfter = START_TIMEOUT_MS,
 ): Promise<{ pid: number }> {
   const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
@@ -40,20 +43,18 @@ export async function restartServer(
   }
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
-  const limit = endAfter === null ? TIMEOUT_MS : endAfter + FALLBACK_MS
-  for (let waited = 0; waited < limit && isWaiting(); waited += RETRY_MS) {
+  for (let waited = 0; waited < endAfter + FALLBACK_MS && isWaiting(); waited += RETRY_MS) {
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
       if (!isAlive(pid)) throw new CommandError(describeFallback(pid, serving.pid))
     }
-    if (endAfter !== null && waited >= endAfter) end(pid)
+    if (waited === NOTICE_MS) console.error(`Process ${pid} is not serving yet: see its log.`)
+    if (waited >= endAfter) end(pid)
     await Bun.sleep(RETRY_MS)
   }
   throw new CommandError(
-    isAlive(pid)
-      ? `Process ${pid} is not serving yet: see its log. Requests wait for it; "homeport health" shows when it is ready.`
-      : `Process ${pid} exited before it was serving, and no server is running now: its log says why. Fix that and start the server.`,
+    `Process ${pid} exited before it was serving, and no server is running now: its log says why. Fix that and start the server.`,
   )
 }
 

@@ -4,7 +4,7 @@ import { chmod, chown, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/pr
 import { EXIT, UsageError } from '../../lib/command.ts'
 import type { LocalCommand } from '../command.ts'
 import { confirmRisk, writeOutput } from '../terminal.ts'
-import { previousOf } from './new-executable.ts'
+import { olderOf, previousOf } from './new-executable.ts'
 import { unitOf } from './unit.ts'
 
 const NAME = 'homeport'
@@ -94,7 +94,7 @@ export async function removeService(paths: Paths, run: Run): Promise<string[]> {
   const failures: string[] = []
   const collect = (error: Error) => void failures.push(error.message)
   await run('systemctl', 'disable', '--now', NAME).catch(collect)
-  const executables = [paths.executable, previousOf(paths.executable)]
+  const executables = [paths.executable, previousOf(paths.executable), olderOf(paths.executable)]
   for (const path of [paths.unit, paths.sysctl, ...executables]) await rm(path, { force: true })
   await run('systemctl', 'daemon-reload').catch(collect)
   return failures

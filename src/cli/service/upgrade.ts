@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { link, rename, rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
-import { MINUTE_MS } from '../../lib/durations.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { BUILD } from '../../version.ts'
 import type { LocalCommand } from '../command.ts'
@@ -12,14 +11,11 @@ import { schemaStatus } from '../migrate.ts'
 import { databasePath } from '../open-sqlite.ts'
 import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
-import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
+import { describeExecutable, fetchExecutable, olderOf, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_UNIT } from './service.ts'
 import { dataDirOf } from './unit.ts'
-
-/** As in the systemd unit. A new version that is not serving by then is ended before it is rolled back. */
-const START_TIMEOUT_MS = 15 * MINUTE_MS
 
 export const upgrade: LocalCommand = {
   name: 'upgrade',
@@ -58,12 +54,11 @@ export const upgrade: LocalCommand = {
         )
       }
       const since = Date.now()
-      await keepPrevious(executable)
-      await renameDurably(incoming, executable)
+      await replaceExecutable(executable, incoming)
       const failure = await restartIfRunning(config)
       if (failure !== null)
         throw new CommandError(await rollBack(config, executable, since, failure))
-      await rm(formerOf(executable), { force: true })
+      await rm(olderOf(executable), { force: true })
       const outcome = { version: next.version, previous: previousOf(executable) }
       writeOutcome(
         json,
@@ -87,28 +82,32 @@ function isService(): boolean {
   return process.getuid?.() === 0 && existsSync(SERVICE_UNIT)
 }
 
-/** Where the version before the previous one is kept, for a failed upgrade. */
-function formerOf(executable: string): string {
-  return `${previousOf(executable)}.former`
-}
-
-async function keepPrevious(executable: string) {
+/** Installs `incoming`, and keeps the version that it replaces as the previous one. */
+async function replaceExecutable(executable: string, incoming: string) {
   const previous = previousOf(executable)
-  if (existsSync(previous)) await rename(previous, formerOf(executable))
-  await link(executable, previous)
+  // After an interrupted upgrade they may be the same file.
+  const isOlder = existsSync(previous) && statSync(previous).ino !== statSync(executable).ino
+  if (isOlder) await rename(previous, olderOf(executable))
+  await rm(previous, { force: true })
+  try {
+    await link(executable, previous)
+    await renameDurably(incoming, executable)
+  } catch (error) {
+    await restoreOlder(executable)
+    throw error
+  }
 }
 
-async function restorePrevious(executable: string) {
-  await renameDurably(previousOf(executable), executable)
-  const former = formerOf(executable)
-  if (existsSync(former)) await rename(former, previousOf(executable))
+async function restoreOlder(executable: string) {
+  const older = olderOf(executable)
+  if (existsSync(older)) await rename(older, previousOf(executable))
 }
 
 /** Returns the failure; null when the new version is serving, or no server was running. */
 async function restartIfRunning(config: Config): Promise<string | null> {
   if (isService()) return systemctl('try-reload-or-restart')
   if (!(await isServing(config))) return null
-  return restartServer(config, START_TIMEOUT_MS).then(
+  return restartServer(config).then(
     () => null,
     (error: Error) => error.message,
   )
@@ -122,24 +121,27 @@ function systemctl(command: string): string | null {
 
 /** Restores the previous version, and the data as it was before the new one migrated it. Returns a report. */
 async function rollBack(config: Config, executable: string, since: number, failure: string) {
-  await restorePrevious(executable)
+  await renameDurably(previousOf(executable), executable)
+  await restoreOlder(executable)
   const report = `The new version failed to start: ${failure} The previous one is installed again`
   // Only the service's own user can ask it, and this is root.
   const keepsServing = isService() ? systemctl('is-active') === null : await isServing(config)
   if (keepsServing) return `${report} and keeps serving.`
   // systemd may just be starting it again.
   if (isService()) systemctl('stop')
-  const aside = await undoMigration(config, since)
-  const data = aside === null ? '' : ` The data that the new version migrated is in ${aside}.`
+  const data = await undoMigration(config, since).catch(
+    ({ message }) => ` Its migration could not be undone: ${message}`,
+  )
   if (!isService()) return `${report}: start it.${data}`
   const restartFailure = systemctl('restart')
   if (restartFailure === null) return `${report} and was restarted.${data}`
   return `${report}, but does not start either: ${restartFailure}${data}`
 }
 
-/** Returns where the migrated database was moved; null when there was no migration. */
-async function undoMigration(config: Config, since: number): Promise<string | null> {
+/** Returns a sentence about the migrated data; empty when there was no migration. */
+async function undoMigration(config: Config, since: number): Promise<string> {
   const [snapshot] = await listSnapshots(config)
-  if (snapshot === undefined || snapshot.at.getTime() < since) return null
-  return returnToSnapshot(config, snapshot)
+  if (snapshot === undefined || snapshot.at.getTime() < since) return ''
+  const aside = await returnToSnapshot(config, snapshot)
+  return aside === null ? '' : ` The data that the new version migrated is in ${aside}.`
 }
