@@ -41,7 +41,7 @@ export function createAuth(deps: AuthDeps) {
   const { asUser, perform, withToken } = calls
   const sendDeletion = asUser('delete', PROFILE)
   let starting: Promise<Session> | null = null
-  /** The user whose deletion request got no reply. */
+  /** The user whose deletion request got no reply from the server. */
   let maybeDeleted: string | null = null
   return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
 
@@ -176,7 +176,8 @@ export function createAuth(deps: AuthDeps) {
       }
       const { code, status } = error as ApiError
       // A proxy answers 502 or 504 without knowing what became of the request.
-      if (/^(network_error|timeout|aborted)$/.test(code) || status >= 500) maybeDeleted = owner
+      const isLost = /^(network_error|timeout|aborted)$/.test(code)
+      if (isLost || status === 502 || status === 504) maybeDeleted = owner
       throw error
     }
   }

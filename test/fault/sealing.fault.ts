@@ -152,7 +152,7 @@ test('1,000 sealed messages of the maximum size at once occupy a bounded amount 
   )
   const { peak } = await stopWatching()
   console.log(`1,000 sealed messages at once: peak ${(peak / 1e6).toFixed(0)} MB`)
-  expect(new Set(statuses)).toEqual(new Set([401]))
+  expect(statuses.filter((status) => status !== 401 && status !== 503)).toEqual([])
   expect(peak).toBeLessThan(850e6)
 }, 120_000)
 

@@ -26,11 +26,11 @@ const UPLOAD_LIMIT = UPLOAD_MIB * 1024 * 1024
 const MAX_CONCURRENT_UPLOADS = 4
 const MAX_UPLOADS_WAITING = 200
 const MAX_WAITING_PER_ADDRESS = 20
-/** How long an upload may wait for memory. */
+/** How long a message may wait to be read or opened. */
 const MAX_WAIT_SECONDS = 60
 /** How many large messages are opened at once: opening takes several times their size in memory. */
 const MAX_CONCURRENT_OPENINGS = 8
-const MAX_OPENINGS_WAITING = 2_000
+const MAX_OPENINGS_WAITING = 500
 /** How far the clocks of an app and the server may differ. */
 const CLOCK_TOLERANCE_SECONDS = 300
 /** Added to the time that messages are remembered. */
@@ -47,9 +47,10 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     queueShare: MAX_WAITING_PER_ADDRESS,
     onFull: tooManyUploads,
   })
-  const inTurn = createSemaphore({
+  const limitOpenings = createSemaphore({
     limit: MAX_CONCURRENT_OPENINGS,
     queueLimit: MAX_OPENINGS_WAITING,
+    maxWait: MAX_WAIT_SECONDS * 1000,
     onFull: tooManyMessages,
   })
   return { isUpload, admitUpload, open }
@@ -80,7 +81,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
   ): Promise<{ opened: OpenedRequest; claim: (() => Promise<void>) | null }> {
     const text = await readMessage(request)
     const opening = () => openRequest(text, keys)
-    const opened = await (text.length > IN_PLACE_LIMIT ? inTurn(opening) : opening())
+    const opened = await (text.length > IN_PLACE_LIMIT ? limitOpenings(opening) : opening())
     const { jti, iat, htm, htu, ath, at } = opened.head
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
     const age = arrival - iat

@@ -61,7 +61,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
       .innerJoin(attachments, ofPictures)
       .where(which)
     let used = Number(stored?.bytes ?? 0)
-    // There may be thousands.
+    // Loads the rows only if some must go: a user may have thousands.
     if (used <= limit) return []
     const rows = await tx
       .select({ key: variants.key, size: variants.size })
