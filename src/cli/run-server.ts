@@ -145,7 +145,7 @@ export async function runServer(
   return EXIT.failed
 }
 
-/** Holds the port, so that clients can connect meanwhile, and makes the running server hand over. */
+/** Holds the port so that clients can keep connecting. A successor then takes over from the running server. */
 async function replaceServer(
   { config, notifier }: ServerProcess,
   role: Exclude<Role, 'first'>,

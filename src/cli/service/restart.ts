@@ -9,7 +9,7 @@ import { findServer, isAlive, RESTART } from './handover.ts'
 
 /** Migrating a large database takes a while. Less than the `TimeoutStartSec` of the systemd unit, which also limits a reload. */
 const START_TIMEOUT_MS = 14 * MINUTE_MS
-/** After this time, the operator is told where to look. */
+/** A restart that takes longer prints a notice that points to the log. */
 const NOTICE_MS = 2 * MINUTE_MS
 const RETRY_MS = 50
 /** How long the old process may take to serve again. */

@@ -171,7 +171,7 @@ async function uploadPhoto(app: TestApp, token: string) {
   return json.response[0] as { url: string; key: string }
 }
 
-test('keeps the colours of a picture of 16 bits with a profile', async () => {
+test('keeps the colors of a picture of 16 bits with a profile', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const [r, g, b] = [200, 60, 20]

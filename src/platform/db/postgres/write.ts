@@ -139,12 +139,11 @@ export function createWriter({ pool, limit }: WriterDeps) {
         const tryConcurrently = () => concurrent(() => tryOnce(work, retry))
         // While changes wait to run exclusively, concurrent ones would only make them conflict again.
         const isConcurrent = conflicts < CONCURRENT_TRIES && !exclusive.isBusy()
+        let outcome: Outcome<T>
         // Changes that need locked rows must not occupy all connections, nor stop the others.
-        const outcome: Outcome<T> = await (isLocked
-          ? oneLocked(tryConcurrently)
-          : isConcurrent
-            ? tryConcurrently()
-            : exclusive.run(() => retryExclusively(work, retry)))
+        if (isLocked) outcome = await oneLocked(tryConcurrently)
+        else if (isConcurrent) outcome = await tryConcurrently()
+        else outcome = await exclusive.run(() => retryExclusively(work, retry))
         if (typeof outcome === 'object') return outcome.value
         isLocked = outcome === 'locked'
         if (isLocked) await Bun.sleep(LOCKED_PAUSE_MS)
