@@ -98,6 +98,11 @@ export function notFound(): AppError {
   return new AppError('not_found', 'Not found.')
 }
 
+/** A queue is full; the client tries again after five seconds. */
+export function tooBusy(message: string): AppError {
+  return new AppError('unavailable', message, { retryAfterSeconds: 5 })
+}
+
 /** One field of the request is invalid. `message` says what it must be, never its value. */
 export function invalidField(path: string, message: string): AppError {
   return invalidFields([{ path, message }])

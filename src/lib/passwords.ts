@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Argon2, loadArgon2, type PasswordCost } from './argon2.ts'
-import { AppError } from './errors.ts'
+import { type AppError, tooBusy } from './errors.ts'
 import { createFairQueue } from './fair-queue.ts'
 import { isForeign, verifyForeign } from './foreign-hashes.ts'
 import type { Log } from './log.ts'
@@ -78,7 +78,5 @@ function randomBase64(): string {
 }
 
 function tooMany(): AppError {
-  return new AppError('unavailable', 'Too many sign-ins at the moment. Try again shortly.', {
-    retryAfterSeconds: 5,
-  })
+  return tooBusy('Too many sign-ins at the moment. Try again shortly.')
 }

@@ -1,6 +1,6 @@
 import { createBudget } from '../../lib/budget.ts'
 import { sha256 } from '../../lib/crypto.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, tooBusy } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { tokenIn } from '../http/authenticate.ts'
@@ -148,15 +148,11 @@ function stale(at: Date): AppError {
 }
 
 function tooManyUploads(): AppError {
-  return new AppError('unavailable', 'Too many uploads at once. Try again in a moment.', {
-    retryAfterSeconds: 5,
-  })
+  return tooBusy('Too many uploads at once. Try again in a moment.')
 }
 
 function tooManyMessages(): AppError {
-  return new AppError('unavailable', 'Too many sealed requests at once. Try again in a moment.', {
-    retryAfterSeconds: 5,
-  })
+  return tooBusy('Too many sealed requests at once. Try again in a moment.')
 }
 
 /** States the limit for the files, because apps do not know the size of the sealed message. */

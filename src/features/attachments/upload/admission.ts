@@ -1,5 +1,5 @@
 import { createBudget } from '../../../lib/budget.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { type AppError, tooBusy } from '../../../lib/errors.ts'
 import type { Requester } from '../images/image-queue.ts'
 
 export type AdmitUpload = ReturnType<typeof createAdmission>
@@ -37,7 +37,5 @@ export function createAdmission() {
 }
 
 function tooManyUploads(): AppError {
-  return new AppError('unavailable', 'Too many uploads at once. Try again in a moment.', {
-    retryAfterSeconds: 5,
-  })
+  return tooBusy('Too many uploads at once. Try again in a moment.')
 }
