@@ -1,4 +1,8 @@
-type Budget = (holder: string, amount: number, signal: AbortSignal) => Promise<Disposable>
+type Budget = {
+  reserve: (holder: string, amount: number, signal: AbortSignal) => Promise<Disposable>
+  /** Whether a request waits for what other holders have. */
+  isContended: () => boolean
+}
 
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
@@ -15,17 +19,20 @@ type BudgetRules = {
 }
 
 /**
- * Allocates a scarce resource, such as memory, first come first served; a holder with a full share lets others
- * pass. Dispose of the result to return the amount. Also throws `onFull()` when `signal` aborts during the wait.
+ * Allocates a scarce resource, such as memory, first come first served. A holder with a full share lets others pass, and
+ * so does one that returns an amount. Dispose of the result to return it. Also throws `onFull()` when `signal` aborts
+ * during the wait.
  */
 export function createBudget(rules: BudgetRules): Budget {
   const { total, share, queueLimit, queueShare, onFull } = rules
   const holders = new Map<string, number>()
   let waiting: Waiting[] = []
   let left = total
-  return async (holder, amount, signal) => {
-    const isNext = waiting.every((other) => !fitsShare(other))
-    if (isNext && fitsShare({ holder, amount }) && amount <= left) allocate(holder, amount)
+  return { reserve, isContended }
+
+  async function reserve(holder: string, amount: number, signal: AbortSignal): Promise<Disposable> {
+    const isFree = !isContended() && fitsShare({ holder, amount }) && amount <= left
+    if (isFree) allocate(holder, amount)
     else {
       const queued = waiting.filter((other) => other.holder === holder)
       if (waiting.length >= queueLimit || queued.length >= queueShare) throw onFull()
@@ -34,9 +41,15 @@ export function createBudget(rules: BudgetRules): Budget {
     return {
       [Symbol.dispose]() {
         allocate(holder, -amount)
+        const isOther = (one: Waiting) => one.holder !== holder
+        waiting = [...waiting.filter(isOther), ...waiting.filter((one) => !isOther(one))]
         serveWaiting()
       },
     }
+  }
+
+  function isContended(): boolean {
+    return waiting.some(fitsShare)
   }
 
   function waitForTurn(holder: string, amount: number, signal: AbortSignal): Promise<void> {

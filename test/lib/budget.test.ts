@@ -7,14 +7,14 @@ const never = new AbortController().signal
 
 /** A budget that lists the holders it has served in `served`. */
 function makeBudget() {
-  const hold = createBudget(rules)
+  const { reserve, isContended } = createBudget(rules)
   const served: string[] = []
   const ask = async (holder: string, amount: number, signal = never) => {
-    const lent = await hold(holder, amount, signal)
+    const lent = await reserve(holder, amount, signal)
     served.push(holder)
     return lent
   }
-  return { ask, served }
+  return { ask, served, isContended }
 }
 
 test('serves waiting requests in order as amounts are returned', async () => {
@@ -33,14 +33,26 @@ test('serves waiting requests in order as amounts are returned', async () => {
 })
 
 test('makes a holder with a full share wait while others pass', async () => {
-  const { ask, served } = makeBudget()
+  const { ask, served, isContended } = makeBudget()
   const first = await ask('a', 6)
   const more = ask('a', 1)
   await ask('b', 4)
   expect(served).toEqual(['a', 'b'])
+  expect(isContended()).toBe(false)
   first[Symbol.dispose]()
   await more
   expect(served).toEqual(['a', 'b', 'a'])
+})
+
+test('lets others pass a holder that returns an amount', async () => {
+  const { ask, served, isContended } = makeBudget()
+  const first = await ask('a', 6)
+  await ask('b', 4)
+  const waiting = [ask('a', 6), ask('c', 6)]
+  expect(isContended()).toBe(true)
+  first[Symbol.dispose]()
+  await waiting[1]
+  expect(served).toEqual(['a', 'b', 'c'])
 })
 
 test('keeps one holder from filling the queue', async () => {

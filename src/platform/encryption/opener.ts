@@ -40,7 +40,7 @@ const MARGIN_SECONDS = 60
 export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps) {
   // The whole upload is held in memory until it is opened.
   const share = sealedLimit(UPLOAD_LIMIT)
-  const reserveMemory = createBudget({
+  const memory = createBudget({
     total: MAX_CONCURRENT_UPLOADS * share,
     share,
     queueLimit: MAX_UPLOADS_WAITING,
@@ -53,6 +53,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     maxWait: MAX_WAIT_SECONDS * 1000,
     onFull: tooManyMessages,
   })
+  const contention = { isContended: memory.isContended, onContended: tooManyUploads }
   return { isUpload, admitUpload, open }
 
   function isUpload(request: Request): boolean {
@@ -68,7 +69,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
     if (size > share) throw tooLargeUpload()
     const timeout = AbortSignal.timeout(MAX_WAIT_SECONDS * 1000)
-    return reserveMemory(address, size, AbortSignal.any([request.signal, timeout]))
+    return memory.reserve(address, size, AbortSignal.any([request.signal, timeout]))
   }
 
   /**
@@ -114,7 +115,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     if (isJose(request)) {
       if (header !== null) throw invalidMessage()
       const reading = isUpload(request)
-        ? readWithMinimumRate(request, contentLengthOf(request) ?? 0)
+        ? readWithMinimumRate(request, contentLengthOf(request) ?? 0, contention)
         : readBody(request, sealedLimit(LARGE_JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }

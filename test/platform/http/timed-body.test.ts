@@ -1,23 +1,25 @@
 import { expect, test } from 'bun:test'
 import { chunksAtMinimumRate, readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
 
+const idle = { isContended: () => false, onContended: () => new Error('too many') }
+
 test('refuses a stalled body, but allows more time for data already sent', async () => {
   const { request, send } = openRequest()
-  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1, grace: 0.05 })
+  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: () => 1, grace: 0.05 })
   send('x'.repeat(600))
   expect((await chunks.next()).value).toHaveLength(600)
   send('y')
   expect((await chunks.next()).value).toHaveLength(1)
-  const idle = openRequest()
-  const stalled = chunksAtMinimumRate(idle.request, { bytesPerSecond: 1_000, grace: 0.05 })
-  idle.send('x')
+  const silent = openRequest()
+  const stalled = chunksAtMinimumRate(silent.request, { bytesPerSecond: () => 1_000, grace: 0.05 })
+  silent.send('x')
   await stalled.next()
   await expect(stalled.next()).rejects.toThrow('too slowly')
 })
 
 test('does not count the time spent on a chunk', async () => {
   const { request, send } = openRequest()
-  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1e6, grace: 5 })
+  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: () => 1e6, grace: 5 })
   let now = 0
   const clock = performance.now
   performance.now = () => now
@@ -32,14 +34,36 @@ test('does not count the time spent on a chunk', async () => {
   }
 })
 
+test('refuses a slow body that occupies memory once others wait for it', async () => {
+  const clock = performance.now
+  let now = 0
+  let isContended = false
+  performance.now = () => now
+  try {
+    const { request, send } = openRequest()
+    const contention = { isContended: () => isContended, onContended: () => new Error('too many') }
+    const reading = readWithMinimumRate(request, 22 * 1024 * 1024, contention)
+    for (let chunk = 0; chunk < 4; chunk++) {
+      send('x'.repeat(1024 * 1024))
+      await Bun.sleep(5)
+      now += 20_000
+    }
+    isContended = true
+    send('x')
+    await expect(reading).rejects.toThrow('too many')
+  } finally {
+    performance.now = clock
+  }
+})
+
 test('refuses a body longer than announced', async () => {
   const { request, send, end } = openRequest()
   send('four')
   end()
-  expect(Buffer.from(await readWithMinimumRate(request, 4)).toString()).toBe('four')
+  expect(Buffer.from(await readWithMinimumRate(request, 4, idle)).toString()).toBe('four')
   const longer = openRequest()
   longer.send('fives')
-  await expect(readWithMinimumRate(longer.request, 4)).rejects.toThrow('must not exceed')
+  await expect(readWithMinimumRate(longer.request, 4, idle)).rejects.toThrow('must not exceed')
 })
 
 /** A request whose body arrives as the test sends it. */

@@ -30,8 +30,8 @@ export function createAdmission() {
     const waitSignal = AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)])
     const charge = Math.max(size, MIN_CHARGE)
     using places = new DisposableStack()
-    places.use(await byUser(userId, charge, waitSignal))
-    places.use(await byAddress(ip, charge, waitSignal))
+    places.use(await byUser.reserve(userId, charge, waitSignal))
+    places.use(await byAddress.reserve(ip, charge, waitSignal))
     return places.move()
   }
 }

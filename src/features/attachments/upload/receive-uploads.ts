@@ -17,7 +17,7 @@ import type { Staged, Staging } from './staging.ts'
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 const MAX_PARTS = 50
 /** A phone in a tunnel may pause; senders who stall for longer are cut off. */
-const MIN_UPLOAD_RATE = { bytesPerSecond: MIN_RATE, grace: 30 }
+const MIN_UPLOAD_RATE = { bytesPerSecond: () => MIN_RATE, grace: 30 }
 
 /** A staged file with the sender's file name. */
 export type Upload = Staged & { fileName: string }
