@@ -8,7 +8,7 @@ import { newRecoveryCodes, plainCode } from '../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../lib/seal.ts'
 import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../lib/totp.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { BackoffRule, Claim, Limits, WindowRule } from '../../platform/limits/limits.ts'
+import type { BackoffRule, Limit, Limits, WindowRule } from '../../platform/limits/limits.ts'
 import type { OperatorAccounts, OperatorRow } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
@@ -72,7 +72,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Verifies name and password. Returns a function that consumes the code. Every failure throws the same error. */
   async function verify(name: string, password: string, code: string, ip: string) {
-    const attempts = [claimOf(PER_OPERATOR, name)]
+    const attempts = [limitOf(PER_OPERATOR, name)]
     await limits.check(attempts)
     return passwords.inTurn([ip, name], async (hasher) => {
       const attempt = await limits.reserve(attempts)
@@ -81,7 +81,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       if (!operator) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: operator.id })
       const { id } = operator
-      const codeAttempt = await limits.reserve([claimOf(PER_CODE, id)])
+      const codeAttempt = await limits.reserve([limitOf(PER_CODE, id)])
       const complete = async (tx: Tx) => {
         if (!(await consumeCode(tx, id, code)))
           throw wrongCredentials({ reason: 'wrong_code', userId: id })
@@ -94,7 +94,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Consumes a code. Throws if it is wrong. */
   async function prove(operatorId: string, code: string) {
-    const reservation = await limits.reserve([claimOf(PER_PROOF, operatorId)])
+    const reservation = await limits.reserve([limitOf(PER_PROOF, operatorId)])
     await db.write(async (tx) => {
       if (!(await consumeCode(tx, operatorId, code))) throw wrongCode(operatorId)
       await reservation.release(tx)
@@ -143,7 +143,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   }
 }
 
-function claimOf(rule: BackoffRule | WindowRule, key: string): Claim {
+function limitOf(rule: BackoffRule | WindowRule, key: string): Limit {
   return { rule, key }
 }
 

@@ -113,8 +113,8 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
         ? id && (await accounts.find(db.read, id))
         : await accounts.findByName(db.read, proof.name)
     if (operator) return operator.name
-    const claim = { rule: UNKNOWN_FAILURE_LIMIT, key: '' }
-    return (await db.write((tx) => limits.countIfAllowed(tx, claim))) ? UNKNOWN : null
+    const limit = { rule: UNKNOWN_FAILURE_LIMIT, key: '' }
+    return (await db.write((tx) => limits.countIfAllowed(tx, limit))) ? UNKNOWN : null
   }
 
   /** The browser options for a proof with one of the signed-in operator's passkeys. */

@@ -83,12 +83,12 @@ export function userAdmin(deps: UsersAdminDeps) {
       '/:id',
       async ({ params: { id } }) => {
         const account = await directory.find(id)
-        const claims = [
-          ...users.proof.claimsOf(account),
-          ...users.emailCodes.claimsOf(account),
-          ...twoFactor.claimsOf(account.id),
+        const applicable = [
+          ...users.proof.limitsOf(account),
+          ...users.emailCodes.limitsOf(account),
+          ...twoFactor.limitsOf(account.id),
         ]
-        const activeLimits = await limits.activeLimits(claims)
+        const activeLimits = await limits.activeLimits(applicable)
         return data({
           user: await profile.read(account.id, ''),
           account: await accounts.describe(account.id),

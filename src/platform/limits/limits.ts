@@ -10,7 +10,8 @@ import type { LimitsDb } from './schema.ts'
 export type WindowRule = { name: string; max: number; seconds: number }
 /** `free` attempts without a delay, then a delay after each that doubles from 1 s up to `maxDelay` seconds. */
 export type BackoffRule = { name: string; free: number; maxDelay: number }
-export type Claim = { rule: WindowRule | BackoffRule; key: string }
+/** A rule for one user, address or network: what `key` stands for. */
+export type Limit = { rule: WindowRule | BackoffRule; key: string }
 
 /** Counted attempts. Call `release` for those that succeeded. */
 type Reservation = { release: (tx: Tx) => Promise<void> }
@@ -64,28 +65,28 @@ export function createLimits({
   )
   return { isOn: enabled, check, reserve, countIfAllowed, resetCounter, activeLimits, sweep }
 
-  /** Throws `rate_limited` when one of `claims` would be refused now. Does not count. */
-  async function check(claims: Claim[]) {
-    const [first] = enabled ? await activeLimits(claims) : []
+  /** Throws `rate_limited` when one of `limits` is used up. Does not count. */
+  async function check(limits: Limit[]) {
+    const [first] = enabled ? await activeLimits(limits) : []
     if (first) throw tooManyAttempts(first.until, now())
   }
 
-  /** Counts all of `claims` before the work, or counts none and throws `rate_limited`. */
-  async function reserve(claims: Claim[]): Promise<Reservation> {
+  /** Counts all of `limits` before the work, or counts none and throws `rate_limited`. */
+  async function reserve(limits: Limit[]): Promise<Reservation> {
     if (!enabled) return { release: async () => {} }
-    const rows = await db.write((tx) => countAll(tx, claims))
+    const rows = await db.write((tx) => countAll(tx, limits))
     return {
       async release(tx) {
-        for (const [at, claim] of claims.entries()) await uncount(tx, claim, rows[at])
+        for (const [at, limit] of limits.entries()) await uncount(tx, limit, rows[at])
       },
     }
   }
 
-  /** Counts `claim` as part of the change; false when the limit is exceeded. */
-  async function countIfAllowed(tx: Tx, claim: Claim): Promise<boolean> {
+  /** Counts `limit` as part of the change; false when the limit is exceeded. */
+  async function countIfAllowed(tx: Tx, limit: Limit): Promise<boolean> {
     if (!enabled) return true
     try {
-      await count(tx, claim)
+      await count(tx, limit)
       return true
     } catch (error) {
       if (error instanceof AppError && error.code === 'rate_limited') return false
@@ -94,16 +95,16 @@ export function createLimits({
   }
 
   /** Resets a counter as part of the change. */
-  async function resetCounter(tx: Tx, claim: Claim) {
-    await deleteCounter(tx).execute({ key: keyOf(claim) })
+  async function resetCounter(tx: Tx, limit: Limit) {
+    await deleteCounter(tx).execute({ key: keyOf(limit) })
   }
 
-  /** The limits that would refuse `claims` now, and until when. */
-  async function activeLimits(claims: Claim[]): Promise<{ name: string; until: Date }[]> {
+  /** Those of `limits` that would refuse an attempt now, and until when. */
+  async function activeLimits(limits: Limit[]): Promise<{ name: string; until: Date }[]> {
     const found = []
-    for (const claim of claims) {
-      const { rule } = claim
-      const [row] = await findCounter(db.read).execute({ key: keyOf(claim) })
+    for (const limit of limits) {
+      const { rule } = limit
+      const [row] = await findCounter(db.read).execute({ key: keyOf(limit) })
       const isExhausted = row && ('free' in rule || row.count >= rule.max)
       if (isExhausted && isInForce(row, rule, now()))
         found.push({ name: rule.name, until: row.until })
@@ -121,26 +122,26 @@ export function createLimits({
     })
   }
 
-  async function countAll(tx: Tx, claims: Claim[]): Promise<Row[]> {
+  async function countAll(tx: Tx, limits: Limit[]): Promise<Row[]> {
     const rows = []
-    for (const claim of claims) rows.push(await count(tx, claim))
+    for (const limit of limits) rows.push(await count(tx, limit))
     return rows
   }
 
-  async function count(tx: Tx, claim: Claim): Promise<Row> {
-    const key = keyOf(claim)
+  async function count(tx: Tx, limit: Limit): Promise<Row> {
+    const key = keyOf(limit)
     const at = now()
     const [row] = await findCounter(tx).execute({ key })
-    const { rule } = claim
+    const { rule } = limit
     const next = 'max' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
     await storeCounter(tx).execute({ key, ...next })
     return next
   }
 
   /** Leaves the counter alone when a new window has begun since `counted`. */
-  async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
-    if ('free' in claim.rule || !counted) return resetCounter(tx, claim)
-    await lowerCounter(tx).execute({ key: keyOf(claim), until: counted.until })
+  async function uncount(tx: Tx, limit: Limit, counted: Row | undefined) {
+    if ('free' in limit.rule || !counted) return resetCounter(tx, limit)
+    await lowerCounter(tx).execute({ key: keyOf(limit), until: counted.until })
   }
 }
 
@@ -174,7 +175,7 @@ function after(at: Date, seconds: number): Date {
 }
 
 /** Keys are e-mail addresses, IP addresses or user ids, so only their hash is stored. */
-function keyOf({ rule, key }: Claim): string {
+function keyOf({ rule, key }: Limit): string {
   return `${rule.name}:${sha256(key)}`
 }
 

@@ -84,13 +84,13 @@ test('setting a password by e-mail removes the delays after wrong passwords', as
     await login(app, 'wrong password')
     await app.ask('PATCH', '/api/auth/password/v1', { token, json: wrong })
   }
-  const claims = users.proof.claimsOf({ id: user._id, email: EMAIL })
-  expect(await app.services.limits.activeLimits(claims)).toHaveLength(2)
+  const applicable = users.proof.limitsOf({ id: user._id, email: EMAIL })
+  expect(await app.services.limits.activeLimits(applicable)).toHaveLength(2)
   const reset = await db.write((tx) =>
     users.oneTimeTokens.issue(tx, 'reset-password', user._id, EMAIL),
   )
   await users.passwordLogin.reset(reset, NEW_PASSWORD)
-  expect(await app.services.limits.activeLimits(claims)).toEqual([])
+  expect(await app.services.limits.activeLimits(applicable)).toEqual([])
   expect((await login(app, NEW_PASSWORD)).status).toBe(200)
 })
 

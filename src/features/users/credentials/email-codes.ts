@@ -4,11 +4,11 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { plainCode } from '../../../lib/recovery-codes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { SignUp } from '../accounts/sign-up.ts'
-import { networkMailClaim, requestedMailClaim, requireMailbox } from '../email/email-addresses.ts'
+import { networkMailLimit, requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
@@ -46,12 +46,12 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { outbox, limits, key, now } = deps
   const { users } = db.tables
-  return { request, mailFor, signInWith, claimsOf, codeOf }
+  return { request, mailFor, signInWith, limitsOf, codeOf }
 
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
   async function request(email: string, locale: string, ip: string) {
     requireMailbox(email)
-    await limits.reserve([...mailClaims(email, ip), networkMailClaim(ip)])
+    await limits.reserve([...mailLimits(email, ip), networkMailLimit(ip)])
     const requestToken = await db.write(async (tx) => {
       const token = await oneTimeTokens.issueOpen(tx, 'email-code', email)
       const until = now().getTime() + LIFETIME_MS['email-code']
@@ -96,7 +96,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       const user = await findOrCreateAccount(tx, email, defaults, bearerId)
       if (!user) return null
       await release(tx)
-      for (const claim of mailClaims(email, ip)) await limits.resetCounter(tx, claim)
+      for (const limit of mailLimits(email, ip)) await limits.resetCounter(tx, limit)
       return signIn.finishSignIn(tx, user, device, bearerId)
     })
     if (result === null) throw wrongCode()
@@ -132,13 +132,13 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 
   /** The rate limits for codes of an account. */
-  function claimsOf({ emailKey }: Account): Claim[] {
+  function limitsOf({ emailKey }: Account): Limit[] {
     if (emailKey === null) return []
     const perAddress = [WRONG_PER_ADDRESS, MAILS_PER_ADDRESS].map((rule) => ({
       rule,
       key: emailKey,
     }))
-    return [...perAddress, requestedMailClaim(emailKey)]
+    return [...perAddress, requestedMailLimit(emailKey)]
   }
 
   function codeOf(requestToken: string): string {
@@ -147,7 +147,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 }
 
-function mailClaims(email: string, ip: string): Claim[] {
+function mailLimits(email: string, ip: string): Limit[] {
   const key = emailKeyOf(email)
   return [
     { rule: MAILS_PER_NETWORK, key: `${key} ${ip}` },

@@ -74,10 +74,10 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   ) {
     await signUp.requireInvitation(db.read, email, invitation)
     await checkNewLogin(email, password, defaults.name)
-    const claims = [{ rule: REGISTRATIONS_PER_IP, key: ip }]
-    await limits.check(claims)
+    const applicable = [{ rule: REGISTRATIONS_PER_IP, key: ip }]
+    await limits.check(applicable)
     const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
-      await limits.reserve(claims)
+      await limits.reserve(applicable)
       // Avoids hashing for a taken address; the transaction below decides.
       if (await accounts.findByEmail(db.read, email)) throw emailTaken()
       return hash(password)

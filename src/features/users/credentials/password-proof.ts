@@ -3,7 +3,7 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError, type Denial } from '../../../lib/errors.ts'
 import type { Hasher, Passwords } from '../../../lib/passwords.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { BackoffRule, Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { BackoffRule, Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { HashKinds } from '../import/hash-kinds.ts'
 import type { UsersDb } from '../schema.ts'
@@ -30,18 +30,18 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 export function createPasswordProof(deps: PasswordProofDeps) {
   const { db, accounts, passwords, limits, hashKinds } = deps
   const { users } = db.tables
-  return { attempt, prove, verifyOwnPassword, clearFailures, claimsOf }
+  return { attempt, prove, verifyOwnPassword, clearFailures, limitsOf }
 
   /**
    * The account with this address and password, whose hash is not outdated. `releaseRateLimit` takes the attempt out of the
    * rate limit again, in the caller's transaction.
    */
   async function attempt(email: string, password: string, ip: string) {
-    const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
-    await limits.check(claims)
+    const applicable = [accountLimit(email), { rule: PER_IP, key: ip }]
+    await limits.check(applicable)
     return passwords.inTurn([ip, emailKeyOf(email)], async (hasher) => {
       const { verify } = hasher
-      const { release } = await limits.reserve(claims)
+      const { release } = await limits.reserve(applicable)
       const user = await accounts.findByEmail(db.read, email)
       const stored = user?.passwordHash ?? null
       const matches = await verify(password, stored)
@@ -69,10 +69,10 @@ export function createPasswordProof(deps: PasswordProofDeps) {
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
     const user = await accounts.find(db.read, userId)
-    const claims = [{ rule: PER_USER, key: userId }]
-    await limits.check(claims)
+    const applicable = [{ rule: PER_USER, key: userId }]
+    await limits.check(applicable)
     const passwordHash = await passwords.inTurn([userId], async (hasher) => {
-      const { release } = await limits.reserve(claims)
+      const { release } = await limits.reserve(applicable)
       if (!(await hasher.verify(password, user.passwordHash))) throw wrongPassword(userId)
       await db.write(release)
       return renewOutdatedHash(user, password, hasher)
@@ -110,16 +110,16 @@ export function createPasswordProof(deps: PasswordProofDeps) {
 
   /** Lifts the delays that wrong passwords caused, once a new password is set. */
   async function clearFailures(tx: Tx, { id, email }: Account) {
-    for (const claim of claimsOf({ id, email })) await limits.resetCounter(tx, claim)
+    for (const limit of limitsOf({ id, email })) await limits.resetCounter(tx, limit)
   }
 
   /** The rate limits for password attempts on an account. */
-  function claimsOf({ id, email }: Pick<Account, 'id' | 'email'>): Claim[] {
-    return [accountClaim(email ?? id), { rule: PER_USER, key: id }]
+  function limitsOf({ id, email }: Pick<Account, 'id' | 'email'>): Limit[] {
+    return [accountLimit(email ?? id), { rule: PER_USER, key: id }]
   }
 }
 
-function accountClaim(email: string): Claim {
+function accountLimit(email: string): Limit {
   return { rule: PER_ACCOUNT, key: emailKeyOf(email) }
 }
 

@@ -1,7 +1,7 @@
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
@@ -205,17 +205,17 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 
   /** Counts a requested mail. Throws `rate_limited`. */
   async function reserveMailLimit(email: string, ip: string) {
-    await limits.reserve([requestedMailClaim(email), networkMailClaim(ip)])
+    await limits.reserve([requestedMailLimit(email), networkMailLimit(ip)])
   }
 }
 
 /** The limit for mails that were requested to an address. */
-export function requestedMailClaim(email: string): Claim {
+export function requestedMailLimit(email: string): Limit {
   return { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) }
 }
 
 /** The limit for mails that were requested from a network. */
-export function networkMailClaim(ip: string): Claim {
+export function networkMailLimit(ip: string): Limit {
   return { rule: PER_IP, key: ip }
 }
 

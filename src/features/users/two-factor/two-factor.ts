@@ -7,7 +7,7 @@ import { derivedRecoveryCodes, newRecoveryCodes, plainCode } from '../../../lib/
 import { seal, unseal } from '../../../lib/seal.ts'
 import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
 import type { UsersDb } from '../schema.ts'
@@ -36,7 +36,7 @@ const CODES_PER_DAY: WindowRule = { name: 'two-factor-day', max: 20, seconds: 24
 export function createTwoFactor(deps: TwoFactorDeps) {
   const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accountSecurity } = deps
   const { users, recoveryCodes } = db.tables
-  return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, claimsOf }
+  return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, limitsOf }
 
   /** Creates a secret. Two-factor turns on once a code confirms it. */
   async function setUp(owner: Owner, password: string | undefined) {
@@ -153,7 +153,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** The rate limits for a user's codes. */
-  function claimsOf(userId: string): Claim[] {
+  function limitsOf(userId: string): Limit[] {
     return [CODES_PER_ACCOUNT, CODES_PER_DAY].map((rule) => ({ rule, key: userId }))
   }
 
@@ -168,7 +168,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   /** Counts an attempt: 10 in 15 minutes and 20 in a day per account. */
   function reserve(userId: string) {
-    return limits.reserve(claimsOf(userId))
+    return limits.reserve(limitsOf(userId))
   }
 
   /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
