@@ -77,17 +77,18 @@ test('instances whose clocks differ slightly claim the same minute for a schedul
     while (claimed.length < count) await Bun.sleep(5)
   }
   for (const skew of [-40_000, -400, 0, 400]) {
-    let began: number | null = null
-    // Shortly before the minute, by the instance's own clock.
-    const wall = () => {
-      began ??= performance.now()
-      return Date.UTC(2026, 0, 1, 11, 59, 59, 800) + performance.now() - began
-    }
+    let began = Number.POSITIVE_INFINITY
+    // Shortly before the minute, by the instance's own clock, until the jobs wait for it.
+    const wall = () =>
+      Date.UTC(2026, 0, 1, 11, 59, 59, 800) + Math.max(0, performance.now() - began)
     const stop = startJobs([{ name: 'job', schedule: ['0 * * * *'], run: async () => {} }], {
       log: createLog('silent'),
       claim: async (_name, slot) => claimed.push(slot.getTime()) > 0,
       runs: new Map(),
-      readLastKnown: async () => null,
+      readLastKnown: async () => {
+        began = performance.now()
+        return null
+      },
       readSkew: async () => skew,
       clocks: { wall, steady: () => performance.now() },
     })
