@@ -53,10 +53,10 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   ]
 
   async function configuration() {
-    const [misspelling] = misspelled
-    if (misspelling) {
-      const { name, meant } = misspelling
-      return warning(`${name} is not a known variable`, `Did you mean ${meant}?`)
+    if (misspelled.length > 0) {
+      const names = misspelled.map(({ name }) => name).join(', ')
+      const meant = misspelled.map((one) => one.meant).join(', ')
+      return warning(`unknown variables: ${names}`, `Did you mean ${meant}?`)
     }
     if (webhookTokens.length === 0) {
       return warning('WEBHOOK_TOKEN is not set', 'Set it, or billing events are refused with 503.')
