@@ -17,11 +17,17 @@ onPostgres(
     const { DATABASE_URL: foreignUrl = '' } = foreign.environment
     await using sql = new SQL({ url: foreignUrl, max: 1 })
     await sql.unsafe('CREATE TABLE foreign_table (id integer)')
-    const missing = new URL(foreignUrl)
+    const [missing, latin] = [new URL(foreignUrl), new URL(foreignUrl)]
     missing.pathname = '/none'
+    latin.pathname = `${latin.pathname}_latin`
+    const latinName = latin.pathname.slice(1)
+    await sql.unsafe(
+      `CREATE DATABASE ${latinName} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+    )
     for (const [environment, reason] of [
       [{ DATABASE_URL: foreignUrl }, 'contains tables of another program'],
       [{ DATABASE_URL: missing.href }, 'refuses'],
+      [{ DATABASE_URL: latin.href }, 'encoding is LATIN1: create one with CREATE DATABASE'],
       [{ DATABASE_URL: 'postgres://ann:a-secret@127.0.0.1:1/homeport' }, 'cannot be reached'],
       [{ SECRET_KEY: 'another key of more than 32 characters' }, 'SECRET_KEY is not the one'],
     ] as const) {
@@ -30,6 +36,7 @@ onPostgres(
       expect(stderr.trim().split('\n')).toHaveLength(1)
       expect(stderr).not.toContain('a-secret')
     }
+    await sql.unsafe(`DROP DATABASE ${latinName}`)
   },
   30_000,
 )

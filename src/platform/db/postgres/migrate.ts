@@ -53,7 +53,10 @@ async function migrateNow(
     await connection.run(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`, [])
     const applied = await countAppliedMigrations(connection)
     const pending = migrations.slice(applied)
-    if (applied === 0 && pending.length > 0) await refuseForeignTables(connection)
+    if (applied === 0 && pending.length > 0) {
+      await refuseForeignTables(connection)
+      await refuseOtherEncoding(connection)
+    }
     if (applied > migrations.length) throw newerVersion()
     permit(applied)
     for (const { statements } of pending)
@@ -87,6 +90,15 @@ async function refuseForeignTables({ run }: Connection) {
   if (Number(count) === 0) return
   throw new DatabaseRefusal(
     'The database contains tables of another program: create a separate one for Homeport with CREATE DATABASE.',
+  )
+}
+
+/** Others cannot store every text that users may send. */
+async function refuseOtherEncoding({ run }: Connection) {
+  const [[encoding] = []] = await run("SELECT current_setting('server_encoding')", [])
+  if (encoding === 'UTF8') return
+  throw new DatabaseRefusal(
+    `The database's encoding is ${encoding}: create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
   )
 }
 
