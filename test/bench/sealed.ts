@@ -20,7 +20,8 @@ export async function benchSealed(folder: string, dataDir: string, token: string
   const server = await startHomeport(dataDir, PORT)
   const jwk = await readKeyForPayloads(`http://127.0.0.1:${PORT}`)
   const key = { kid: jwk.kid, key: await importJWK(jwk, 'ECDH-ES') }
-  const patch = JSON.stringify({ profile: { name: 'Ann' } }).padEnd(1_024)
+  // Each has another name: a change to the same value would not be written.
+  const patch = (id: string) => JSON.stringify({ profile: { name: `Ann ${id}` } }).padEnd(1_024)
   const common = { port: PORT, connections: 32, seconds: SECONDS }
 
   await compareModes('profile GET', { ...common, request: http('GET', PATH, token) }, async () => {
@@ -29,10 +30,11 @@ export async function benchSealed(folder: string, dataDir: string, token: string
   })
   await compareModes(
     '1 KB PATCH',
-    { ...common, request: http('PATCH', PATH, token, patch) },
+    { ...common, request: http('PATCH', PATH, token, patch('{{id}}')) },
     async () => {
       const requests: string[] = []
-      for (let at = 0; at < MESSAGE_COUNT; at++) requests.push(await sealedRequest('PATCH', patch))
+      for (let at = 0; at < MESSAGE_COUNT; at++)
+        requests.push(await sealedRequest('PATCH', patch(String(at).padStart(12, '0'))))
       const file = join(folder, 'messages.json')
       await Bun.write(file, JSON.stringify(requests))
       return { ...common, request: '', file }
