@@ -75,14 +75,14 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
 }
 
 async function deliver(
-  { billing, now }: Services,
+  { eventInbox, now }: Services,
   userId: string,
   type: string,
   daysAgo: number,
   index: number,
 ) {
   const time = now().getTime() - Math.max(daysAgo, 0) * DAY_MS
-  await billing.recordInternalEvent(type, time, {
+  await eventInbox.recordInternalEvent(type, time, {
     app_user_id: userId,
     environment: 'PRODUCTION',
     store: index % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',

@@ -38,7 +38,7 @@ test('demo data is created through the services, and only in an empty database',
     .from(billingEvents)
     .where(eq(billingEvents.outcome, 'failed'))
   expect(failed).toMatchObject({ type: 'CANCELLATION', error: expect.any(String) })
-  await app.services.billing.replay(failed?.eventId ?? '')
+  await app.services.eventFolding.replay(failed?.eventId ?? '')
   expect((await read()).entitlements).toMatchObject([{ id: 'pro', active: true, willRenew: false }])
   expect(await jobNames()).toContain(retry)
   await using nonEmpty = await createTestApp()

@@ -41,7 +41,7 @@ testInstances(
     )
     expect(refused).toEqual([])
     for (const { services } of both) await services.backlog.drain()
-    expect((await here.services.billing.count()).events).toBe(fixture.length)
+    expect((await here.services.eventSearch.countStored()).events).toBe(fixture.length)
     expect(await accessByStore(here)).toEqual(accessByModel(fixture.map(logged), USERS, NOW))
     const { changed } = await here.services.rebuildBilling(AbortSignal.timeout(20_000))
     expect(changed).toEqual([])

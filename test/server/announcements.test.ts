@@ -140,7 +140,7 @@ test('a purchase that ends and returns in one transaction announces its final st
   const { user } = await app.register()
   await receive(app, purchase(user._id))
   await news()
-  const { billing, db } = app.services
+  const { eventInbox, db } = app.services
   const at = ms(2)
   app.clock.now = new Date(at + 1_000)
   const fields = { app_user_id: user._id, original_transaction_id: '1000', transaction_id: '1000' }
@@ -148,9 +148,9 @@ test('a purchase that ends and returns in one transaction announces its final st
   const times = { purchased_at_ms: ms(0), environment: 'PRODUCTION', store: 'APP_STORE' }
   await db.write(async (tx) => {
     const own = { ...shared, ...times }
-    await billing.recordOwnEvent(tx, 'EXPIRATION', at, { ...own, expiration_at_ms: at })
+    await eventInbox.recordOwnEvent(tx, 'EXPIRATION', at, { ...own, expiration_at_ms: at })
     const renewed = { purchased_at_ms: at + 1, transaction_id: '1001', expiration_at_ms: ms(60) }
-    await billing.recordOwnEvent(tx, 'RENEWAL', at + 1, { ...own, ...renewed })
+    await eventInbox.recordOwnEvent(tx, 'RENEWAL', at + 1, { ...own, ...renewed })
   })
   expect(await news()).toMatchObject([
     { type: 'subscription.changed', previous: { active: true }, current: { expiresAt: iso(60) } },

@@ -74,7 +74,7 @@ export async function receive({ services }: TestApp, fixture: EventFixture): Pro
   const bytes = Buffer.from(JSON.stringify(body))
   const delivery = readDelivery(body, bytes)
   if (!delivery) throw new Error('the fixture has no event')
-  return services.billing.receive(delivery)
+  return services.eventInbox.receive(delivery)
 }
 
 /** Deletes all events and what is derived from them. */

@@ -14,18 +14,16 @@ import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import { countForReplay } from './event-count.ts'
 import { eventFacts } from './inbox/event-facts.ts'
-import type { Billing } from './inbox/event-inbox.ts'
+import type { EventFolding } from './inbox/event-folding.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
-import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import { NO_APPLE_KEY, NO_PLAY } from './stores/purchases/actions.ts'
 import { transactionOf } from './stores/purchases/purchase-key.ts'
 import type { Stores } from './stores/stores.ts'
 
 type BillingAdminDeps = {
-  billing: Billing
+  eventFolding: Pick<EventFolding, 'replay' | 'replayMatching'>
   eventSearch: EventSearch
-  reprocess: Reprocess
   timeline: Timeline
   reconcile: Reconcile | null
   stores: Pick<Stores, 'overdue' | 'play'>
@@ -49,9 +47,9 @@ export type SupportFacts = {
 }
 
 const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
-const ENVIRONMENTS = ['production', 'sandbox'] as const
 const OUTCOMES = ['applied', 'ignored', 'failed'] as const
 const flag = t.Optional(t.Literal('true'))
+const ENVIRONMENTS = ['production', 'sandbox'] as const
 
 const Filter = {
   type: t.Optional(t.String({ maxLength: 255 })),
@@ -76,7 +74,7 @@ const RECONCILE_TIMEOUT_MS = 60_000
 
 /** Console routes for billing events and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { billing, eventSearch, reprocess, timeline, reconcile, findUser, record, log } = deps
+  const { eventFolding, eventSearch, timeline, reconcile, findUser, record, log } = deps
   const { stores, listPlans, exportCsv, namesOf } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await listEvents(filterOf(query))), {
@@ -99,7 +97,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       '/events/:id',
       async ({ params }) => {
         const id = restoreDots(params.id)
-        const found = await billing.show(id)
+        const found = await eventSearch.show(id)
         if (!found) throw new AppError('not_found', `There is no event ${id}.`)
         // Anyone with the signed transaction could submit it as their own purchase.
         const { signed: _signed, ...event } = found
@@ -115,10 +113,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
       '/events/:id/replay',
       async ({ request, params }) => {
         const id = restoreDots(params.id)
-        const before = await billing.show(id)
+        const before = await eventSearch.show(id)
         if (!before) throw new AppError('not_found', `There is no event ${id}.`)
-        await billing.replay(id)
-        const after = await billing.show(id)
+        await eventFolding.replay(id)
+        const after = await eventSearch.show(id)
         await record(request, {
           action: 'events.replay',
           target: id,
@@ -133,7 +131,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       '/events/replay',
       ({ request, body, server, set }) =>
         progressReply({ request, server, set, log }, async (onProgress, signal) => {
-          const outcome = await reprocess(filterOf(body), onProgress, signal)
+          const outcome = await eventFolding.replayMatching(filterOf(body), onProgress, signal)
           const after = { ...withoutSearchTexts(body), ...outcome }
           await record(request, { action: 'events.replay-many', after })
           return outcome

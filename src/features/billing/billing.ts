@@ -19,10 +19,10 @@ import { createFigures } from './business/figures.ts'
 import { createGrants } from './grants/grants.ts'
 import { createErasure } from './inbox/erasure.ts'
 import type { EventFigures } from './inbox/event.ts'
-import { createBilling } from './inbox/event-inbox.ts'
+import { createEventFolding } from './inbox/event-folding.ts'
+import { createEventInbox } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
-import { createReprocessing } from './inbox/reprocessing.ts'
 import { createTelemetryCleanup } from './inbox/telemetry.ts'
 import { createTransactions } from './inbox/transactions.ts'
 import { createBacklog } from './projection/backlog.ts'
@@ -91,16 +91,16 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const erasure = createErasure({ ...deps, projection, backlog, evidence })
   const storeChecks = createStoreChecks({ db })
   const transactions = createTransactions(db)
-  const billing = createBilling({
+  const eventSearch = createEventSearch({ db, transactions, evidence })
+  const eventFolding = createEventFolding({ db, projection, backlog, eventSearch, log })
+  const eventInbox = createEventInbox({
     ...deps,
-    projection,
+    folding: eventFolding,
     erasure,
-    backlog,
     storeChecks,
     evidence,
     transactions,
   })
-  const eventSearch = createEventSearch({ db, transactions })
   const subscription = createSubscription({
     ...deps,
     projection,
@@ -108,14 +108,14 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     accessSettings,
     reportUnmatched,
   })
-  const { recordInternalEvent } = billing
+  const { recordInternalEvent } = eventInbox
   const { url, key } = subscriberApi
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
   const stores = createStores({
     ...deps,
     accessSettings,
     checks: storeChecks,
-    billing,
+    eventInbox,
     transactions,
     holderOf: holders.holderOf,
   })
@@ -124,17 +124,17 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     accessStates,
     backlog,
     erasure,
-    billing,
+    eventInbox,
+    eventFolding,
+    eventSearch,
     subscription,
     stores,
     evidence,
     transactions,
     clearOldTelemetry: createTelemetryCleanup(deps),
-    grants: createGrants({ ...deps, billing, subscription }),
+    grants: createGrants({ ...deps, eventInbox, subscription }),
     accessSearch: createAccessSearch(db),
     timeline: createTimeline({ ...deps, ...stores.claims, subscription, accessSettings }),
-    eventSearch,
-    reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList(deps),
     reportedUnmatched: unmatched.stillUnmatched,
     counting,

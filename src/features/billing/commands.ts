@@ -4,18 +4,16 @@ import { AppError } from '../../lib/errors.ts'
 import type { UnmatchedProduct } from './access/plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
-import type { Billing } from './inbox/event-inbox.ts'
+import type { EventFolding } from './inbox/event-folding.ts'
 import type { EventFilter, EventSearch } from './inbox/event-search.ts'
-import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Rebuild } from './projection/rebuild.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 
 type Needs = {
-  billing: Billing
+  eventFolding: Pick<EventFolding, 'replay' | 'replayMatching'>
   rebuildBilling: Rebuild
   reconcile: Reconcile | null
   eventSearch: EventSearch
-  reprocess: Reprocess
   timeline: Pick<Timeline, 'explain' | 'explainForEvent'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<UnmatchedProduct[]>
@@ -66,8 +64,8 @@ const eventsShow = dataCommand({
   summary: 'Show a billing event with its body',
   arguments: '<id>',
   input: ([id = '']) => id,
-  work: async ({ billing, timeline }: Needs, id: string) => {
-    const event = await billing.show(id)
+  work: async ({ eventSearch, timeline }: Needs, id: string) => {
+    const event = await eventSearch.show(id)
     if (!event) throw new AppError('not_found', `There is no event ${id}.`)
     const access = await timeline.explainForEvent(event)
     return { ...event, ...(access === null ? {} : { access }) }
@@ -80,8 +78,8 @@ const eventsReplay = dataCommand({
   summary: 'Process a billing event again',
   arguments: '<id>',
   input: ([id = '']) => id,
-  work: async ({ billing }: Needs, id: string) => {
-    const outcome = await billing.replay(id)
+  work: async ({ eventFolding }: Needs, id: string) => {
+    const outcome = await eventFolding.replay(id)
     if (outcome === null) throw new AppError('not_found', `There is no event ${id}.`)
     if (!outcome)
       throw new AppError(
@@ -100,8 +98,8 @@ const eventsRetry = dataCommand({
   summary: 'Process all matching events again, for example with --failed',
   options: FILTER_OPTIONS,
   input: (_args, options) => readFilter(options),
-  work: ({ reprocess }: Needs, filter: EventFilter) =>
-    reprocess(filter, () => {}, new AbortController().signal),
+  work: ({ eventFolding }: Needs, filter: EventFilter) =>
+    eventFolding.replayMatching(filter, () => {}, new AbortController().signal),
   print: ({ done, failed }) =>
     `Processed ${done} events again, ${failed === 0 ? 'none' : failed} failed.`,
   // The audit log must not keep the id of a deleted user.

@@ -88,14 +88,14 @@ export const billingFeature = {
       publicUrl: config.baseUrl,
       ratesBase: config.ratesBase,
     })
-    const { billing, erasure, subscription, stores } = parts
+    const { eventInbox, erasure, subscription, stores } = parts
     const byAliases = nothing('the functions of billingAliases also erase and merge these rows')
     return {
       services: parts,
       routes: ({ signedIn, ipOf }: RouteContext) =>
         billingRoutes({
           planSchema: needs.planSchema,
-          billing,
+          eventInbox,
           subscription,
           tokens: config.webhookTokens,
           signingSecret: config.webhookSigningSecret,
@@ -105,14 +105,14 @@ export const billingFeature = {
         })
           .use(
             playRoutes({
-              billing,
+              eventInbox,
               play: stores.play,
               ipOf,
               hasLimits: platform.limits.isOn,
               now,
             }),
           )
-          .use(storeRoutes({ billing, ...stores, ipOf, hasLimits: platform.limits.isOn, now }))
+          .use(storeRoutes({ eventInbox, ...stores, ipOf, hasLimits: platform.limits.isOn, now }))
           .use(
             purchaseRoutes({
               planSchema: needs.planSchema,
@@ -142,7 +142,7 @@ export const billingFeature = {
             sandboxSubscription: (userId: string) => subscription.readForExport(userId, 'sandbox'),
             billingIds: erasure.idsOfUser,
           },
-          merging: billing.aliasUsers,
+          merging: eventInbox.aliasUsers,
         },
         billingEvents: {
           deletion: byAliases,

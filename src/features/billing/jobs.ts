@@ -1,7 +1,7 @@
 import { type Job, pause } from '../../lib/jobs.ts'
 import type { AccessStates } from './access/access-states.ts'
 import type { Counting } from './business/counting.ts'
-import type { Billing } from './inbox/event-inbox.ts'
+import type { EventFolding } from './inbox/event-folding.ts'
 import type { Transactions } from './inbox/transactions.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
@@ -13,7 +13,7 @@ export const RETRY_OF_FAILED_EVENTS = 'failed billing events'
 const SHARE_PER_RUN = 1 / 24
 
 type BillingJobsDeps = {
-  billing: Billing
+  eventFolding: Pick<EventFolding, 'retryFailed'>
   backlog: Backlog
   /** Null without an API key. */
   reconcile: Reconcile | null
@@ -26,7 +26,8 @@ type BillingJobsDeps = {
 }
 
 export function billingJobs(deps: BillingJobsDeps): Job[] {
-  const { billing, backlog, reconcile, stores, evidence, clearOldTelemetry, accessStates } = deps
+  const { eventFolding, backlog, reconcile, stores, evidence, clearOldTelemetry, accessStates } =
+    deps
   const { transactions, counting } = deps
   return [
     ...(reconcile ? [reconcileJob(reconcile)] : []),
@@ -35,7 +36,7 @@ export function billingJobs(deps: BillingJobsDeps): Job[] {
     {
       name: RETRY_OF_FAILED_EVENTS,
       schedule: ['*/10 * * * *'],
-      run: async (signal) => void (await billing.retryFailed(signal)),
+      run: async (signal) => void (await eventFolding.retryFailed(signal)),
     },
     {
       name: 'billing backlog',

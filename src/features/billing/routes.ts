@@ -9,7 +9,7 @@ import { malformed } from '../../platform/http/errors.ts'
 import { wantedLanguages } from '../../platform/http/local-text.ts'
 import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
 import { type BillingEvent, type Delivery, readDelivery } from './inbox/event.ts'
-import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
+import type { DeliveryResult, EventInbox } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH } from './model.ts'
 
@@ -23,7 +23,7 @@ const MESSAGES: Record<DeliveryResult, string> = {
 
 type BillingRoutesDeps = {
   planSchema: TSchema
-  billing: Pick<Billing, 'receive'>
+  eventInbox: Pick<EventInbox, 'receive'>
   subscription: Pick<Subscription<PlanLike>, 'read'>
   /** Two tokens during a rotation, none if the webhook is not configured. */
   tokens: string[]
@@ -35,8 +35,16 @@ type BillingRoutesDeps = {
 }
 
 export function billingRoutes(deps: BillingRoutesDeps) {
-  const { planSchema, billing, subscription, tokens, signingSecret, showsSandbox, signedIn, now } =
-    deps
+  const {
+    planSchema,
+    eventInbox,
+    subscription,
+    tokens,
+    signingSecret,
+    showsSandbox,
+    signedIn,
+    now,
+  } = deps
   return new Elysia({ name: 'billing' })
     .use(signedIn)
     .use(bearerToken())
@@ -73,7 +81,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         const delivery = readDelivery(readJson(bytes), bytes)
         if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
         if (isOwnEvent(delivery.event)) throw malformed('Only Homeport records such events.')
-        return receiveDelivery(billing, delivery)
+        return receiveDelivery(eventInbox, delivery)
       },
       {
         parse: 'none',
@@ -122,12 +130,12 @@ export function checkEnvironment(environment: Environment, showsSandbox: boolean
 
 /** Records a delivery and replies to it. A full disk returns 503, like any other storage failure: the sender retries. */
 export async function receiveDelivery(
-  billing: Pick<Billing, 'receive'>,
+  eventInbox: Pick<EventInbox, 'receive'>,
   delivery: Delivery,
-  alongside?: Parameters<Billing['receive']>[1],
+  alongside?: Parameters<EventInbox['receive']>[1],
 ) {
   try {
-    const result = await billing.receive(delivery, alongside)
+    const result = await eventInbox.receive(delivery, alongside)
     return message(MESSAGES[result], result)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error

@@ -11,8 +11,8 @@ export type MonitoringDeps = {
   /** When the server started; null for a command that runs without one. */
   servingSince: Date | null
   users: { count: () => Promise<{ users: number; sessions: number }> }
-  billing: {
-    count: () => Promise<{ events: number; failed: number }>
+  eventSearch: {
+    countStored: () => Promise<{ events: number; failed: number }>
     countFailed: () => Promise<number>
   }
   stores: {

@@ -60,7 +60,7 @@ export function createReadings(
     {
       name: 'homeport_billing_events_failed',
       help: 'Billing events that could not be applied: see "homeport events list --failed"',
-      read: deps.billing.countFailed,
+      read: deps.eventSearch.countFailed,
     },
     {
       name: 'homeport_app_store_notification_age_seconds',

@@ -26,7 +26,7 @@ export function createStatus(
       await Promise.all([
         readiness(),
         orNull(deps.users.count()),
-        orNull(deps.billing.count()),
+        orNull(deps.eventSearch.countStored()),
         orNull(deps.outbox.count()),
         orNull(db.size()),
         orNull(deps.rates.read()),

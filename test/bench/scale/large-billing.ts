@@ -74,7 +74,7 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
 
 /** Delivers long histories and transfers through the services, as the provider would. */
 export async function addLongHistories(
-  { billing }: Services,
+  { eventInbox }: Services,
   size: Size,
   logProgress: (text: string) => void,
 ) {
@@ -84,13 +84,13 @@ export async function addLongHistories(
     const deliveries = typesOf(0, LONG.length).map((type, step) =>
       eventOf(size.purchases + at, step, type, appUserId),
     )
-    await Promise.all(deliveries.map((delivery) => billing.receive(delivery)))
+    await Promise.all(deliveries.map((delivery) => eventInbox.receive(delivery)))
     if (at % 10 === 9) logProgress(`${at + 1} long histories`)
   }
   const transfers = Math.round(size.users * TRANSFERS_SHARE)
   for (let at = 0; at < transfers; at++) {
     const from = userIdOf(at * 7)
-    await billing.receive(transferOf(at, from, userIdOf(at * 7 + 3)))
+    await eventInbox.receive(transferOf(at, from, userIdOf(at * 7 + 3)))
     if (at % 100 === 99) logProgress(`${at + 1} transfers`)
   }
 }

@@ -53,7 +53,7 @@ test('81: keeps the first body delivered with an id, and marks the conflict', as
   await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 1 } })
   const second = await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 2 } })
   expect([second.status, second.json.code]).toEqual([200, 'duplicate'])
-  const event = await app.services.billing.show('E')
+  const event = await app.services.eventSearch.show('E')
   expect(event).toMatchObject({ conflicting: true, duplicates: 1 })
   expect(event?.body).toContain('"price":1')
 })
@@ -115,7 +115,7 @@ test('deleting an account removes personal data from the log and keeps the event
   }
   await deliver(app, { event })
   await app.ask('DELETE', '/api/user/profile/v1', { token })
-  const kept = JSON.stringify(await app.services.billing.show('E'))
+  const kept = JSON.stringify(await app.services.eventSearch.show('E'))
   expect(kept).toContain('deleted:')
   for (const personal of [user._id, 'canary@example.com']) expect(kept).not.toContain(personal)
 })
@@ -259,7 +259,7 @@ async function deliverTwice(app: TestApp, id: string, delivery: { event: { type:
   const again = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body })
   expect([again.status, again.json.code]).toEqual([200, 'duplicate'])
   const { type } = delivery.event
-  expect(await app.services.billing.show(id)).toMatchObject({
+  expect(await app.services.eventSearch.show(id)).toMatchObject({
     body,
     type,
     duplicates: 1,

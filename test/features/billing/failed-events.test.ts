@@ -10,7 +10,7 @@ onSqlite('the rows are inserted with SQLite')(
   'retries every failed event in the end, however many can never be applied',
   async () => {
     await using app = await createTestApp()
-    const { billing } = app.services
+    const { eventFolding } = app.services
     const client = sqliteClientOf(app)
     expect(await deliver(app, purchase('ann', { id: 'late' }))).toBe('ok')
     client.run("UPDATE billing_events SET outcome = 'failed', id = 'f'")
@@ -26,7 +26,7 @@ onSqlite('the rows are inserted with SQLite')(
       `WITH RECURSIVE numbers(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1999)
       INSERT INTO billing_events (${columns}) SELECT ${copied} FROM billing_events, numbers`,
     )
-    const retry = () => billing.retryFailed(AbortSignal.timeout(20_000))
+    const retry = () => eventFolding.retryFailed(AbortSignal.timeout(20_000))
     expect([await retry(), await retry()]).toEqual([0, 1])
   },
 )

@@ -156,7 +156,7 @@ test.each([
 ])('refuses %j', async (fields, path) => {
   await using world = await createWorld()
   await expect(give(world, 'pro', fields)).rejects.toMatchObject({ details: [{ path }] })
-  expect(await world.app.services.billing.count()).toMatchObject({ events: 0 })
+  expect(await world.app.services.eventSearch.countStored()).toMatchObject({ events: 0 })
 })
 
 test('refuses an unknown user, and one whose purchases belong to another user', async () => {

@@ -133,7 +133,7 @@ test('an internal event about a deleted user is pseudonymized', async () => {
   await deliver(app, purchase(user._id))
   await app.ask('DELETE', '/api/user/profile/v1', { token })
   const late = { app_user_id: user._id, transaction_id: '1000', expiration_at_ms: ms(40) }
-  await app.services.billing.recordInternalEvent('HOMEPORT_RECONCILED', ms(2), late)
+  await app.services.eventInbox.recordInternalEvent('HOMEPORT_RECONCILED', ms(2), late)
   expect(JSON.stringify(await log(app))).not.toContain(user._id)
 })
 
@@ -182,7 +182,7 @@ test('98: keeps an event that cannot be folded, replies 200 and retries it witho
   await using app = await startAt(1)
   app.expectErrors()
   const { accessToken, user } = await app.register()
-  const { db, billing } = app.services
+  const { db, eventFolding } = app.services
   // An invalid state, which only a bug could have stored.
   await deliver(app, purchase(user._id))
   await db.write(
@@ -206,7 +206,7 @@ test('98: keeps an event that cannot be folded, replies 200 and retries it witho
     { active: true },
   ])
   await db.write(async (tx) => void (await tx.delete(db.tables.subscriptions)))
-  expect(await billing.retryFailed(AbortSignal.timeout(5_000))).toBe(1)
+  expect(await eventFolding.retryFailed(AbortSignal.timeout(5_000))).toBe(1)
   expect((await app.services.eventSearch.find({ outcome: 'failed' })).events).toEqual([])
   expect((await read(app, accessToken)).json.response.entitlements).toMatchObject([
     { active: true },

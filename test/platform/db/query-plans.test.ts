@@ -53,7 +53,7 @@ onSqlite('query plans are specific to SQLite')(
 /** Runs requests, commands and jobs of every kind that read these tables. */
 async function runTypicalWorkload(app: TestApp) {
   const { services } = app
-  const { users, billing, webhooks } = services
+  const { users, eventSearch, eventFolding, webhooks } = services
   const { accessToken: token, refreshToken, user } = await app.register()
   const { accessToken: other, user: recipient } = await app.register()
   await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
@@ -65,9 +65,9 @@ async function runTypicalWorkload(app: TestApp) {
   const transfer = { transferred_from: [user._id], transferred_to: [recipient._id] }
   await deliver(app, { event: { id: 'transfer', type: 'TRANSFER', ...transfer } })
   await app.ask('GET', '/api/user/export/v1', { token: other })
-  await billing.show('first')
-  await billing.replay('first')
-  await billing.count()
+  await eventSearch.show('first')
+  await eventFolding.replay('first')
+  await eventSearch.countStored()
   await users.directory.count()
   for (const texts of FILTERS) {
     const filter = readFilter(texts, app.clock.now)

@@ -16,7 +16,7 @@ const { services } = await openData(config, log, {
   asksPerSecond: 1_000,
 })
 const app = createApp(services)
-const { stores, subscription, billing, backlog, rebuildBilling } = services
+const { stores, subscription, eventFolding, backlog, rebuildBilling } = services
 const signal = new AbortController().signal
 
 const control: Server = {
@@ -25,7 +25,7 @@ const control: Server = {
     await stores.play?.queue.drain()
     if (isHourly) await stores.history?.catchUp('PRODUCTION', { signal }).catch(() => {})
     if (isQuarterDaily) await stores.play?.voided.catchUp().catch(() => {})
-    await billing.retryFailed(signal)
+    await eventFolding.retryFailed(signal)
     await backlog.drain()
   },
   submit: ({ userId, purchases }) => stores.submit(userId, purchases, false),

@@ -4,7 +4,7 @@ import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import { parseTime } from '../../../lib/time-stamp.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
-import type { Billing } from '../inbox/event-inbox.ts'
+import type { EventInbox } from '../inbox/event-inbox.ts'
 import { checkSupport, type Support } from '../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import { assessPurchases } from '../purchases/access.ts'
@@ -13,7 +13,7 @@ import type { BillingDb } from '../schema.ts'
 
 type GrantsDeps = {
   db: BillingDb
-  billing: Pick<Billing, 'recordOwnEvent'>
+  eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   subscription: Pick<Subscription<PlanLike>, 'customerOf'>
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   now: () => Date
@@ -52,7 +52,7 @@ const MAX_LISTED = 100
 const MAX_READ = 5_000
 
 /** Gives users access without a purchase, and takes it back. Both are events in the log, from which access is derived. */
-export function createGrants({ db, billing, subscription, isUserIn, now, newId }: GrantsDeps) {
+export function createGrants({ db, eventInbox, subscription, isUserIn, now, newId }: GrantsDeps) {
   const { subscriptions } = db.tables
   return { give, revoke, list }
 
@@ -76,7 +76,7 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
     }
     await db.write(async (tx) => {
       if (!(await isUserIn(tx, userId))) throw unknownUser(userId)
-      await billing.recordOwnEvent(tx, ACCESS_GRANTED, at, {
+      await eventInbox.recordOwnEvent(tx, ACCESS_GRANTED, at, {
         id: `${ID_PREFIX}${id}`,
         ...identityOf(id, userId),
         store: 'PROMOTIONAL',
@@ -100,7 +100,7 @@ export function createGrants({ db, billing, subscription, isUserIn, now, newId }
     // The latest event decides who has the customer's purchases, so this one names the same user.
     const holder = (await subscription.customerOf(userId))?.heldBy ?? userId
     await db.write((tx) =>
-      billing.recordOwnEvent(tx, ACCESS_REVOKED, Math.max(now().getTime(), startsAt), {
+      eventInbox.recordOwnEvent(tx, ACCESS_REVOKED, Math.max(now().getTime(), startsAt), {
         id: `revoke:${id}`,
         ...identityOf(id, holder),
         purchased_at_ms: startsAt,

@@ -1,31 +1,26 @@
-import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { Backlog } from '../projection/backlog.ts'
-import type { Projection } from '../projection/projection.ts'
 import {
   canAffectAccess,
   type OrderedEvent,
   orderingTimeOf,
   purchaseKeyOf,
 } from '../purchases/event-order.ts'
-import { type BillingDb, MARKS } from '../schema.ts'
+import type { BillingDb } from '../schema.ts'
 import type { StoreChecks } from '../stores/checks/schedule.ts'
 import type { Evidence } from '../stores/evidence.ts'
 import type { Erasure } from './erasure.ts'
-import { type Delivery, type EventFigures, PROVIDERS, readDelivery } from './event.ts'
-import { eventWithEffect } from './event-log.ts'
-import { utf8 } from './stored-event.ts'
+import { type Delivery, type EventFigures, readDelivery } from './event.ts'
+import type { EventFolding } from './event-folding.ts'
 import type { Transactions } from './transactions.ts'
 
-type BillingDeps = {
+type EventInboxDeps = {
   db: BillingDb
-  projection: Projection
+  folding: Pick<EventFolding, 'fold' | 'foldOrMarkFailed'>
   erasure: Erasure
-  backlog: Backlog
   storeChecks: Pick<StoreChecks, 'schedule'>
-  evidence: Pick<Evidence, 'keep' | 'read'>
+  evidence: Pick<Evidence, 'keep'>
   transactions: Pick<Transactions, 'add'>
   /** Sandbox events are recorded but change nothing. */
   ignoresSandbox: boolean
@@ -33,7 +28,6 @@ type BillingDeps = {
   observeEvent: (provider: string, figures: EventFigures) => void
   now: () => Date
   newId: () => string
-  log: Log
 }
 
 /** Folds an event that was just stored, in the same transaction. May return whether that failed. */
@@ -42,14 +36,13 @@ type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<unkn
 /** `ok`: recorded. `duplicate`: received before. `ignored`: recorded, but without effect on access. */
 export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
-export type Billing = ReturnType<typeof createBilling>
+export type EventInbox = ReturnType<typeof createEventInbox>
 
-const MAX_RETRIED_PER_RUN = 1_000
-
-/** Records deliveries from the billing provider. Rows are never removed. */
-export function createBilling(deps: BillingDeps) {
-  const { db, projection, erasure, backlog, storeChecks, evidence, now, newId, log } = deps
-  const { ignoresSandbox, observeEvent, transactions } = deps
+/** Records the events that the billing provider and the stores deliver, and Homeport's own. Rows are never removed. */
+export function createEventInbox(deps: EventInboxDeps) {
+  const { db, erasure, storeChecks, evidence, transactions, now, newId } = deps
+  const { ignoresSandbox, observeEvent } = deps
+  const { fold, foldOrMarkFailed } = deps.folding
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -87,20 +80,7 @@ export function createBilling(deps: BillingDeps) {
       .onConflictDoNothing()
       .returning({ id: billingEvents.id }),
   )
-  /** The last failed event that a run has retried. */
-  let retriedUpTo = ''
-  return {
-    receive,
-    retryFailed,
-    replay,
-    aliasUsers,
-    recordIn,
-    recordOwnEvent,
-    recordInternalEvent,
-    count,
-    countFailed,
-    show,
-  }
+  return { receive, recordIn, recordOwnEvent, recordInternalEvent, aliasUsers }
 
   /**
    * Records a delivery with its exact bytes and folds it, in one transaction with `alongside`. An event that cannot be
@@ -183,70 +163,6 @@ export function createBilling(deps: BillingDeps) {
     return 'ok'
   }
 
-  function fold(tx: Tx, event: OrderedEvent, id: string) {
-    return apply(tx, event, id, true)
-  }
-
-  /** Folds an event. If that fails, undoes the fold and marks the event as failed, to be retried later. */
-  async function foldOrMarkFailed(tx: Tx, event: OrderedEvent, id: string) {
-    const failure = await tx.attempt(() => fold(tx, event, id))
-    if (failure !== null) await markFailed(tx, id, failure)
-    return failure !== null
-  }
-
-  /** Folds failed events again; each run takes the next ones. Returns how many succeeded. */
-  async function retryFailed(signal: AbortSignal): Promise<number> {
-    const failed = await db.read
-      .select({ id: billingEvents.id })
-      .from(billingEvents)
-      .where(and(MARKS.failed(billingEvents), gt(billingEvents.id, retriedUpTo)))
-      .orderBy(asc(billingEvents.id))
-      .limit(MAX_RETRIED_PER_RUN)
-    retriedUpTo = failed.length < MAX_RETRIED_PER_RUN ? '' : (failed.at(-1)?.id ?? '')
-    let succeeded = 0
-    for (const { id } of failed) {
-      if (signal.aborted) break
-      if (await replayRow(id)) succeeded++
-    }
-    return succeeded
-  }
-
-  /** Folds an event from the log again. False if that fails, null if there is no such event. */
-  async function replay(eventId: string): Promise<boolean | null> {
-    const [row] = await db.read
-      .select({ id: billingEvents.id })
-      .from(billingEvents)
-      .where(hasEventId(eventId))
-    return row ? replayRow(row.id) : null
-  }
-
-  function replayRow(id: string): Promise<boolean> {
-    return db.write(async (tx) => {
-      const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
-      const event = row && eventWithEffect(row)
-      if (!event || !canAffectAccess(event)) return row?.outcome !== 'failed'
-      const failure = await tx.attempt(() => apply(tx, event, id, false))
-      if (failure !== null) await markFailed(tx, id, failure)
-      else {
-        const applied = { outcome: 'applied', error: null }
-        await tx.update(billingEvents).set(applied).where(eq(billingEvents.id, id))
-      }
-      return failure === null
-    })
-  }
-
-  async function apply(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
-    if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.drainInBackground)
-  }
-
-  async function markFailed(tx: Tx, id: string, failure: unknown) {
-    tx.afterCommit(() => {
-      log.error({ eventRow: id, err: failure }, 'a billing event could not be folded')
-    })
-    const error = failure instanceof Error ? failure.message.slice(0, 500) : 'unknown'
-    await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
-  }
-
   /** Records that two app user ids belong to one customer, for example when a guest signs up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
     return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
@@ -273,27 +189,5 @@ export function createBilling(deps: BillingDeps) {
   /** Records and folds a delivery in the caller's transaction; null if it was recorded before. */
   async function recordIn(tx: Tx, delivery: Delivery): Promise<DeliveryResult | null> {
     return record(tx, await erasure.pseudonymize(tx, delivery), foldOrMarkFailed)
-  }
-
-  async function count() {
-    return { events: await db.countAppended(billingEvents), failed: await countFailed() }
-  }
-
-  async function countFailed(): Promise<number> {
-    return await db.read.$count(billingEvents, MARKS.failed(billingEvents))
-  }
-
-  /** An event by its sender's id, with its body as text; null if it is unknown. */
-  async function show(eventId: string) {
-    const [row] = await db.read.select().from(billingEvents).where(hasEventId(eventId))
-    if (!row) return null
-    // Operators' scripts read `lineKey`.
-    const { purchaseKey: lineKey, body, ...event } = row
-    const signed = await evidence.read(event.id)
-    return { ...event, lineKey, body: utf8(body), ...(signed === null ? {} : { signed }) }
-  }
-
-  function hasEventId(eventId: string) {
-    return and(inArray(billingEvents.provider, PROVIDERS), eq(billingEvents.eventId, eventId))
   }
 }

@@ -2,9 +2,11 @@ import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { nextTurn } from '../../../lib/next-turn.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
+import type { Evidence } from '../stores/evidence.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import { PROVIDERS } from './event.ts'
 import { type EventFacts, eventFacts } from './event-facts.ts'
+import { utf8 } from './stored-event.ts'
 import type { Transactions } from './transactions.ts'
 
 export type EventFilter = {
@@ -26,7 +28,11 @@ export const EVENT_ORDERS = ['received', '-received'] as const
 type Events = BillingDb['tables']['billingEvents']
 type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof columnsOf>>
 
-type EventSearchDeps = { db: BillingDb; transactions: Pick<Transactions, 'keysBeginningWith'> }
+type EventSearchDeps = {
+  db: BillingDb
+  transactions: Pick<Transactions, 'keysBeginningWith'>
+  evidence: Pick<Evidence, 'read'>
+}
 
 export type EventSearch = ReturnType<typeof createEventSearch>
 
@@ -38,10 +44,22 @@ const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
 /** Finds events by time of receipt, using an index and never reading the whole log. */
-export function createEventSearch({ db, transactions }: EventSearchDeps) {
+export function createEventSearch({ db, transactions, evidence }: EventSearchDeps) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   const columns = columnsOf(billingEvents)
-  return { find, findAll, count, withFacts, countMarked, latest, exists, customerIdsOf }
+  return {
+    find,
+    findAll,
+    show,
+    withFacts,
+    count,
+    countStored,
+    countFailed,
+    countMarked,
+    latest,
+    exists,
+    customerIdsOf,
+  }
 
   /**
    * The newest events that match, or the oldest. `next` is the `after` of the following page; null on the last page. A filter that no
@@ -89,6 +107,17 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
       .limit(limit)
   }
 
+  /** An event by its sender's id, with its body as text; null if it is unknown. */
+  async function show(eventId: string) {
+    const isEvent = hasEventId(billingEvents, eventId)
+    const [row] = await db.read.select().from(billingEvents).where(isEvent)
+    if (!row) return null
+    // Operators' scripts read `lineKey`.
+    const { purchaseKey: lineKey, body, ...event } = row
+    const signed = await evidence.read(event.id)
+    return { ...event, lineKey, body: utf8(body), ...(signed === null ? {} : { signed }) }
+  }
+
   /** How many events match, up to 1,001; null if no index covers the filter. */
   async function count({ after: _, limit: _limit, sort: _sort, ...filter }: EventFilter) {
     if (!isIndexed(filter)) return null
@@ -107,6 +136,14 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
       const { provider, body } = bodies.get(event.id) ?? { provider: '', body: new Uint8Array() }
       return { ...event, ...eventFacts(provider, body) }
     })
+  }
+
+  async function countStored() {
+    return { events: await db.countAppended(billingEvents), failed: await countFailed() }
+  }
+
+  async function countFailed(): Promise<number> {
+    return await db.read.$count(billingEvents, MARKS.failed(billingEvents))
   }
 
   /** How many events need attention, counting up to 1,000 of each kind. */
@@ -133,7 +170,7 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
     const rows = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
-      .where(and(inArray(billingEvents.provider, PROVIDERS), eq(billingEvents.eventId, eventId)))
+      .where(hasEventId(billingEvents, eventId))
     return rows.length > 0
   }
 
@@ -184,6 +221,10 @@ export function createEventSearch({ db, transactions }: EventSearchDeps) {
     if (isRare(type)) return and(eq(billingEvents.type, type), MARKS.rare(billingEvents))
     return environment === 'sandbox' ? MARKS.sandbox(billingEvents) : undefined
   }
+}
+
+export function hasEventId(events: Events, eventId: string) {
+  return and(inArray(events.provider, PROVIDERS), eq(events.eventId, eventId))
 }
 
 /** Whether `indexedPart` covers the whole filter. */

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
-import type { Billing } from '../inbox/event-inbox.ts'
+import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import { isDistinctEarlierPeriod } from '../purchases/periods.ts'
@@ -14,7 +14,7 @@ import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
-  recordInternalEvent: Billing['recordInternalEvent']
+  recordInternalEvent: EventInbox['recordInternalEvent']
   transactions: Pick<Transactions, 'possibleKeysOf'>
   now: () => Date
   log: Log

@@ -7,7 +7,7 @@ import type { IpOf } from '../../../platform/http/client-ip.ts'
 import { Message, responses } from '../../../platform/http/envelope.ts'
 import { malformed } from '../../../platform/http/errors.ts'
 import { createFailureLimit } from '../../../platform/limits/failure-limit.ts'
-import type { Billing } from '../inbox/event-inbox.ts'
+import type { EventInbox } from '../inbox/event-inbox.ts'
 import { receiveDelivery } from '../routes.ts'
 import { readAppleDelivery } from './apple/delivery.ts'
 import type { VerifyToken } from './apple/token.ts'
@@ -23,7 +23,7 @@ const MAX_BODY_BYTES = 256 * 1024
 const MAX_FAILURES = 300
 
 type StoreRoutesDeps = {
-  billing: Pick<Billing, 'receive'>
+  eventInbox: Pick<EventInbox, 'receive'>
   storeApps: Pick<StoreApps, 'markNotified'>
   /** Empty if the App Store is not set up. */
   apps: AppStoreApp[]
@@ -35,7 +35,7 @@ type StoreRoutesDeps = {
 
 /** The notifications that stores send. */
 export function storeRoutes(deps: StoreRoutesDeps) {
-  const { billing, storeApps, apps, verify, ipOf } = deps
+  const { eventInbox, storeApps, apps, verify, ipOf } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   return new Elysia({ name: 'stores' }).post(
     APP_STORE_PATH,
@@ -46,7 +46,7 @@ export function storeRoutes(deps: StoreRoutesDeps) {
       const { signedPayload, ...others } = body
       if (signedPayload === undefined) throw missingPayload(others)
       const delivery = read(request, signedPayload)
-      const reply = await receiveDelivery(billing, delivery)
+      const reply = await receiveDelivery(eventInbox, delivery)
       const { bundleId, event } = delivery
       await storeApps.markNotified({ store: 'app_store', bundleId, environment: event.environment })
       return reply

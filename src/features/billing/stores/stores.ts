@@ -5,7 +5,7 @@ import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { AccessSettings } from '../access/assessment.ts'
 import type { Catalogue } from '../access/plan-matching.ts'
 import type { PlanLike } from '../access/subscription.ts'
-import type { Billing } from '../inbox/event-inbox.ts'
+import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import type { BillingDb } from '../schema.ts'
 import { APPLE_API_URLS, createAppleApi } from './apple/api.ts'
@@ -34,7 +34,7 @@ type StoresDeps = {
   publicUrl: string | null
   checks: StoreChecks
   transactions: Pick<Transactions, 'possibleKeysOf'>
-  billing: Pick<Billing, 'recordIn' | 'recordOwnEvent'>
+  eventInbox: Pick<EventInbox, 'recordIn' | 'recordOwnEvent'>
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
   existingUsers: ExistingUsers
   notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>

@@ -98,7 +98,7 @@ async function happen(app: TestApp, step: string, { id = '', app_user_id: user }
   const { services } = app
   if (step === 'count') await count(app)
   if (step === 'drain') await services.backlog.drain()
-  if (step === 'replay') await services.billing.replay(id)
+  if (step === 'replay') await services.eventFolding.replay(id)
   if (step === 'erase' && typeof user === 'string') {
     await services.db.write((tx) => services.erasure.eraseUser(tx, user))
   }
@@ -175,7 +175,7 @@ test('counts an event whose id is older than the last one that was counted', asy
 
 test('a purchase that cannot be read is left out, and counts once it can be', async () => {
   await using app = await createFiguresApp()
-  const { db, billing } = app.services
+  const { db, eventFolding } = app.services
   const { billingEvents } = db.tables
   await receive(app, lifecycle('ann', 'INITIAL_PURCHASE', 0, { id: 'E', purchased_day: 0 }))
   const [row] = await db.read.select().from(billingEvents)
@@ -187,7 +187,7 @@ test('a purchase that cannot be read is left out, and counts once it can be', as
   await db.write(async (tx) => {
     await tx.update(billingEvents).set({ body: row?.body ?? Buffer.from('') })
   })
-  await billing.replay('E')
+  await eventFolding.replay('E')
   await count(app)
   expect(await storedSums(app)).not.toEqual([])
 })

@@ -207,10 +207,16 @@ test('a repeated notification is a duplicate, and one with other claims conflict
     'duplicate',
   )
   const { notificationUUID: id } = claims
-  expect(await app.services.billing.show(id)).toMatchObject({ duplicates: 2, conflicting: false })
+  expect(await app.services.eventSearch.show(id)).toMatchObject({
+    duplicates: 2,
+    conflicting: false,
+  })
   const other = { ...claims, notificationType: 'DID_RENEW' }
   await deliver(app, { body: { signedPayload: store.signer.sign(other) } })
-  expect(await app.services.billing.show(id)).toMatchObject({ duplicates: 3, conflicting: true })
+  expect(await app.services.eventSearch.show(id)).toMatchObject({
+    duplicates: 3,
+    conflicting: true,
+  })
 })
 
 test('the refund of an earlier period ends nothing', async () => {

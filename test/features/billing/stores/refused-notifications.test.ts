@@ -23,7 +23,7 @@ test.each<[number, string, (store: AppStore) => unknown]>([
     const { app, store } = world
     const reply = await app.ask('POST', PATH, { json: await make(store) })
     expect([reply.status, reply.json.code]).toEqual([status, code])
-    expect((await app.services.billing.count()).events).toBe(0)
+    expect((await app.services.eventSearch.countStored()).events).toBe(0)
   },
 )
 

@@ -110,7 +110,7 @@ function ordersOf(spoken: Spoken[]): Spoken[][] {
 
 async function say(app: TestApp, spoken: Spoken) {
   if ('notification' in spoken) await deliver(app, spoken.notification)
-  else if ('delivery' in spoken) await app.services.billing.receive(spoken.delivery)
+  else if ('delivery' in spoken) await app.services.eventInbox.receive(spoken.delivery)
   else await receive(app, spoken.fixture)
 }
 

@@ -9,7 +9,7 @@ test('with BILLING_SANDBOX=ignore a sandbox notification is recorded and has no 
   const { app, store, userId } = world
   const { notification } = store.buy({ userId, environment: 'Sandbox' })
   expect(await deliver(app, notification)).toBe('ignored')
-  expect(await app.services.billing.show(notification.claims.notificationUUID)).toMatchObject({
+  expect(await app.services.eventSearch.show(notification.claims.notificationUUID)).toMatchObject({
     outcome: 'ignored',
   })
   expect((await app.services.subscription.readForExport(userId, 'sandbox')).subscriptions).toEqual(
@@ -25,7 +25,7 @@ test('a notification from more than a day ahead is ordered by its receipt and ma
   const { notification } = store.buy({ userId })
   app.clock.now = at
   expect(await deliver(app, notification)).toBe('ok')
-  expect(await app.services.billing.show(notification.claims.notificationUUID)).toMatchObject({
+  expect(await app.services.eventSearch.show(notification.claims.notificationUUID)).toMatchObject({
     clockIsOff: true,
     orderedAt: at.getTime(),
   })
@@ -54,7 +54,7 @@ onSqlite('it limits the size of the database file')(
     const full = await app.ask('POST', PATH, { json: body })
     expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60'])
     makeRoom()
-    expect(await app.services.billing.count()).toEqual({ events: 0, failed: 0 })
+    expect(await app.services.eventSearch.countStored()).toEqual({ events: 0, failed: 0 })
     expect(await deliver(app, { body })).toBe('ok')
     expect(await listSubscriptions()).toMatchObject([{ status: 'active' }])
   },

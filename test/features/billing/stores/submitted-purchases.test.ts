@@ -187,5 +187,5 @@ async function buyAndRefund({ app, store, userId }: Awaited<ReturnType<typeof cr
 }
 
 async function countEvents(app: TestApp): Promise<number> {
-  return (await app.services.billing.count()).events
+  return (await app.services.eventSearch.countStored()).events
 }

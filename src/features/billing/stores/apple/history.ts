@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../../../lib/durations.ts'
 import type { Log } from '../../../../lib/log.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
-import type { Billing } from '../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
 import type { StoreApps } from '../checks/apps.ts'
 import type { AppleEnvironment } from './api.ts'
@@ -17,7 +17,7 @@ type HistoryDeps = {
   apps: AppStoreApp[]
   verify: VerifyToken
   storeApps: StoreApps
-  billing: Pick<Billing, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordIn'>
   now: () => Date
   log: Log
 }
@@ -36,7 +36,7 @@ const MAX_RESTARTS = 3
 
 /** Reads Apple's history of notifications, for those that never arrived or were lost with a backup. */
 export function createAppleHistory(deps: HistoryDeps) {
-  const { db, appStore, apps, storeApps, verify, billing, now, log } = deps
+  const { db, appStore, apps, storeApps, verify, eventInbox, now, log } = deps
   return { catchUp }
 
   /**
@@ -118,7 +118,7 @@ export function createAppleHistory(deps: HistoryDeps) {
     total.read += page.length
     total.refused += page.length - deliveries.length
     const results = await Promise.all(
-      deliveries.map((delivery) => db.write((tx) => billing.recordIn(tx, delivery))),
+      deliveries.map((delivery) => db.write((tx) => eventInbox.recordIn(tx, delivery))),
     )
     total.added += results.filter((result) => result !== null).length
   }

@@ -1,7 +1,7 @@
 import type { Log } from '../../../../lib/log.ts'
 import type { StoreSettings } from '../../../../lib/store-settings.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
-import type { Billing } from '../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
 import { playApp, type StoreApps } from '../checks/apps.ts'
 import { PLAY_PATH } from '../model.ts'
@@ -25,7 +25,7 @@ type PlayDeps = {
   publicUrl: string | null
   ignoresSandbox: boolean
   storeApps: StoreApps
-  billing: Pick<Billing, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordIn'>
   claims: Claims
   pendingClaims: PendingClaims
   statements: Statements

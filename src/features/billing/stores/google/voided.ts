@@ -1,7 +1,7 @@
 import { sha256 } from '../../../../lib/crypto.ts'
 import { DAY_MS } from '../../../../lib/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
-import type { Billing } from '../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
 import { playApp, type StoreApps } from '../checks/apps.ts'
 import type { Json } from '../json.ts'
@@ -17,7 +17,7 @@ type VoidedDeps = {
   purchases: PlayPurchases
   packages: string[]
   storeApps: StoreApps
-  billing: Pick<Billing, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordIn'>
   now: () => Date
 }
 
@@ -30,7 +30,7 @@ const OVERLAP_MS = DAY_MS
 
 /** Records refunds and chargebacks, which no reply about a purchase mentions. */
 export function createVoided(deps: VoidedDeps) {
-  const { db, play, purchases, packages, storeApps, billing, now } = deps
+  const { db, play, purchases, packages, storeApps, eventInbox, now } = deps
   return { record, catchUp }
 
   /** Reads the refunds of all apps since the last run. Returns how many there were. Throws `PlayApiError`. */
@@ -104,7 +104,7 @@ export function createVoided(deps: VoidedDeps) {
       const bytes = Buffer.from(JSON.stringify(document))
       const hash = sha256(`${voided.orderId} ${line}`, 'hex')
       const event = playEvent(document)
-      await billing.recordIn(tx, { provider: 'play_store', event, bytes, hash })
+      await eventInbox.recordIn(tx, { provider: 'play_store', event, bytes, hash })
     }
   }
 }

@@ -2,7 +2,7 @@ import { and, desc, eq, inArray } from 'drizzle-orm'
 import { DAY_MS } from '../../../../lib/durations.ts'
 import type { PurchaseTransfer } from '../../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
-import type { Billing } from '../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../inbox/event-inbox.ts'
 import { utf8 } from '../../inbox/stored-event.ts'
 import { readSupport, type Support } from '../../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
@@ -13,7 +13,7 @@ import { transactionOf } from './purchase-key.ts'
 
 type ClaimsDeps = {
   db: BillingDb
-  billing: Pick<Billing, 'recordOwnEvent'>
+  eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   checks: Pick<StoreChecks, 'checkClaim'>
   /** The user for whom a customer's purchases count; null for none. */
   holderOf: (from: Reader, customerId: string) => Promise<string | null>
@@ -54,7 +54,7 @@ const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
 
 /** Decides whose a purchase is when a user claims it. */
 export function createClaims(deps: ClaimsDeps) {
-  const { db, billing, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
+  const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
   const { billingEvents, subscriptions } = db.tables
   return { claim, give, takeBack, ownerOf, claimantOf, linkOf, purchaseOf }
 
@@ -128,7 +128,7 @@ export function createClaims(deps: ClaimsDeps) {
     const { environment, transactionId } = transactionOf(purchaseKey)
     const at = Math.max(now().getTime(), (await latestEventAt(tx, purchaseKey)) + 1)
     const about = { environment, original_transaction_id: transactionId }
-    await billing.recordOwnEvent(tx, type, at, { ...about, ...fields })
+    await eventInbox.recordOwnEvent(tx, type, at, { ...about, ...fields })
   }
 
   /** From when a purchase may move to another user, in ms; null for never. */

@@ -1,23 +1,23 @@
 import { and, desc, eq } from 'drizzle-orm'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { Delivery } from '../../inbox/event.ts'
-import type { Billing } from '../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../inbox/event-inbox.ts'
 import { purchaseKeyOf } from '../../purchases/event-order.ts'
 import type { BillingDb } from '../../schema.ts'
 
-type StatementsDeps = { db: BillingDb; billing: Pick<Billing, 'recordIn'> }
+type StatementsDeps = { db: BillingDb; eventInbox: Pick<EventInbox, 'recordIn'> }
 
 export type Statements = ReturnType<typeof createStatements>
 
 /** What stores say about purchases when asked. */
-export function createStatements({ db, billing }: StatementsDeps) {
+export function createStatements({ db, eventInbox }: StatementsDeps) {
   const { billingEvents } = db.tables
   return { record, latestAt }
 
   /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
   async function record(tx: Tx, delivery: Delivery) {
     const latest = await find(tx, delivery.provider, purchaseKeyOf(delivery.event) ?? '')
-    if (latest?.bodyHash !== delivery.hash) await billing.recordIn(tx, delivery)
+    if (latest?.bodyHash !== delivery.hash) await eventInbox.recordIn(tx, delivery)
   }
 
   /** The time of a store's latest event about a purchase, in ms; 0 for none. */

@@ -30,7 +30,7 @@ test('a push with payload unwrapping gets an error that says what to turn off', 
   const reply = await world.ask(store.buy().notification ?? {}, { isUnwrapped: true })
   expect([reply.status, reply.json.code]).toEqual([400, 'malformed_request'])
   expect(reply.json.message).toContain('Turn off payload unwrapping')
-  expect((await app.services.billing.count()).events).toBe(0)
+  expect((await app.services.eventSearch.countStored()).events).toBe(0)
 })
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   const reply = await world.ask({ ...notification, ...fields }, overrides)
   expect([reply.status, reply.json.code]).toEqual([200, 'ignored'])
   await drain(world)
-  expect((await app.services.billing.count()).events).toBe(0)
+  expect((await app.services.eventSearch.countStored()).events).toBe(0)
   expect(api.asked).toEqual([])
 })
 
@@ -141,7 +141,7 @@ test('the time of a notification may be a number or text', async () => {
   for (const eventTimeMillis of times) {
     const notification = { ...common, eventTimeMillis, testNotification: {} }
     await world.ask(notification, { messageId: `m-${typeof eventTimeMillis}` })
-    const shown = await app.services.billing.show(`m-${typeof eventTimeMillis}`)
+    const shown = await app.services.eventSearch.show(`m-${typeof eventTimeMillis}`)
     expect(shown?.eventAt).toEqual(new Date(1_790_000_000_000))
   }
 })
@@ -164,7 +164,10 @@ onSqlite('it limits the size of the database file')(
     expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60'])
     makeRoom()
     await drain(world)
-    expect([await app.services.billing.count(), api.asked]).toEqual([{ events: 0, failed: 0 }, []])
+    expect([await app.services.eventSearch.countStored(), api.asked]).toEqual([
+      { events: 0, failed: 0 },
+      [],
+    ])
     await report(world, notification)
     expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
   },

@@ -28,7 +28,7 @@ test.each<[string, PushOverrides]>([
   const reply = await world.ask(bought.notification ?? {}, overrides)
   expect([reply.status, reply.json.code]).toEqual([401, 'unauthenticated'])
   await drain(world)
-  expect((await app.services.billing.count()).events).toBe(0)
+  expect((await app.services.eventSearch.countStored()).events).toBe(0)
   expect(api.asked).toEqual([])
   expect(await world.push(bought.notification)).toBe('ignored')
 })
@@ -93,7 +93,7 @@ test('while the keys cannot be fetched, pushes get 503 without known keys and 20
       expect([reply.status, reply.json.code]).toEqual([503, 'unavailable'])
       expect(reply.headers.get('retry-after')).toBe('60')
     }
-    expect((await app.services.billing.count()).events).toBe(0)
+    expect((await app.services.eventSearch.countStored()).events).toBe(0)
     await world.push(store.buy().notification)
     setSystemTime(start + 23 * HOUR)
     api.keyFaults.push({ status: 500 })

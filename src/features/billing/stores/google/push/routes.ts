@@ -7,7 +7,7 @@ import type { IpOf } from '../../../../../platform/http/client-ip.ts'
 import { Message, message, responses } from '../../../../../platform/http/envelope.ts'
 import { malformed } from '../../../../../platform/http/errors.ts'
 import { createFailureLimit } from '../../../../../platform/limits/failure-limit.ts'
-import type { Billing } from '../../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../../inbox/event-inbox.ts'
 import { receiveDelivery } from '../../../routes.ts'
 import { type Json, objectIn } from '../../json.ts'
 import { PLAY_PATH, PlayPush } from '../../model.ts'
@@ -20,7 +20,7 @@ const MAX_BODY_BYTES = 256 * 1024
 const MAX_FAILURES = 300
 
 type PlayRoutesDeps = {
-  billing: Pick<Billing, 'receive'>
+  eventInbox: Pick<EventInbox, 'receive'>
   /** Null if Google Play is not set up. */
   play: Pick<Play, 'checkPushToken' | 'isOurs' | 'apply' | 'markNotified' | 'queue'> | null
   ipOf: IpOf
@@ -30,7 +30,7 @@ type PlayRoutesDeps = {
 
 /** The notifications that Google Play sends through Pub/Sub. */
 export function playRoutes(deps: PlayRoutesDeps) {
-  const { billing, play, ipOf } = deps
+  const { eventInbox, play, ipOf } = deps
   const failures = createFailureLimit({ ...deps, max: MAX_FAILURES })
   return new Elysia({ name: 'play' }).use(bearerToken()).post(
     PLAY_PATH,
@@ -45,7 +45,7 @@ export function playRoutes(deps: PlayRoutesDeps) {
       if (!play.isOurs(push)) {
         return message('The notification is about another app or subscription.', 'ignored')
       }
-      const reply = await receiveDelivery(billing, push.delivery, (tx) => play.apply(tx, push))
+      const reply = await receiveDelivery(eventInbox, push.delivery, (tx) => play.apply(tx, push))
       await play.markNotified(push)
       play.queue.drainInBackground()
       return reply

@@ -1,7 +1,7 @@
 import { sha256 } from '../../../../../lib/crypto.ts'
 import type { PlayAcknowledge } from '../../../../../lib/store-settings.ts'
 import type { Tx } from '../../../../../platform/db/db.ts'
-import type { Billing } from '../../../inbox/event-inbox.ts'
+import type { EventInbox } from '../../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../../schema.ts'
 import type { Json } from '../../json.ts'
 import type { Claims } from '../../purchases/claims.ts'
@@ -22,7 +22,7 @@ type AskingDeps = {
   purchases: PlayPurchases
   pendingClaims: PendingClaims
   claims: Claims
-  billing: Pick<Billing, 'recordIn'>
+  eventInbox: Pick<EventInbox, 'recordIn'>
   statements: Statements
   acknowledgement: PlayAcknowledge
   now: () => Date
@@ -38,7 +38,7 @@ const MAX_OWNER_ATTEMPTS = 5
 
 /** Asks Google about a purchase that was leased, records the reply, and acknowledges the purchase. */
 export function createAskGoogle(deps: AskingDeps) {
-  const { db, play, purchases, pendingClaims, claims, billing, statements, now } = deps
+  const { db, play, purchases, pendingClaims, claims, eventInbox, statements, now } = deps
   const { acknowledgement } = deps
   return ask
 
@@ -83,7 +83,7 @@ export function createAskGoogle(deps: AskingDeps) {
   ) {
     const document = { unreadable: redactForLog(reply), tokenHash, askedAt: askedAt.getTime() }
     const bytes = Buffer.from(JSON.stringify(document))
-    await billing.recordIn(tx, {
+    await eventInbox.recordIn(tx, {
       provider: 'play_store',
       event: playEvent(document),
       bytes,

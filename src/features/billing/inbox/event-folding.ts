@@ -1,0 +1,125 @@
+import { and, asc, eq, gt } from 'drizzle-orm'
+import type { Log } from '../../../lib/log.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Backlog } from '../projection/backlog.ts'
+import type { Projection } from '../projection/projection.ts'
+import { canAffectAccess, type OrderedEvent } from '../purchases/event-order.ts'
+import { type BillingDb, MARKS } from '../schema.ts'
+import { eventWithEffect } from './event-log.ts'
+import { type EventFilter, type EventSearch, hasEventId } from './event-search.ts'
+
+type EventFoldingDeps = {
+  db: BillingDb
+  projection: Projection
+  backlog: Backlog
+  eventSearch: Pick<EventSearch, 'find'>
+  log: Log
+}
+
+type OnReplayProgress = (progress: { done: number; failed: number }) => void
+
+export type EventFolding = ReturnType<typeof createEventFolding>
+
+const MAX_RETRIED_PER_RUN = 1_000
+const MAX_REPLAYED = 10_000
+
+/** Folds events into purchases. One that cannot be folded is marked as failed, and folded again later. */
+export function createEventFolding({
+  db,
+  projection,
+  backlog,
+  eventSearch,
+  log,
+}: EventFoldingDeps) {
+  const { billingEvents } = db.tables
+  /** The last failed event that a run has retried. */
+  let retriedUpTo = ''
+  return { fold, foldOrMarkFailed, retryFailed, replay, replayMatching }
+
+  /** Folds an event that was just stored, in the same transaction. */
+  function fold(tx: Tx, event: OrderedEvent, id: string) {
+    return apply(tx, event, id, true)
+  }
+
+  /** If that fails, undoes the fold and marks the event as failed. Returns whether it failed. */
+  async function foldOrMarkFailed(tx: Tx, event: OrderedEvent, id: string): Promise<boolean> {
+    const failure = await tx.attempt(() => fold(tx, event, id))
+    if (failure !== null) await markFailed(tx, id, failure)
+    return failure !== null
+  }
+
+  /** Folds failed events again; each run takes the next ones. Returns how many succeeded. */
+  async function retryFailed(signal: AbortSignal): Promise<number> {
+    const failed = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(and(MARKS.failed(billingEvents), gt(billingEvents.id, retriedUpTo)))
+      .orderBy(asc(billingEvents.id))
+      .limit(MAX_RETRIED_PER_RUN)
+    retriedUpTo = failed.length < MAX_RETRIED_PER_RUN ? '' : (failed.at(-1)?.id ?? '')
+    let succeeded = 0
+    for (const { id } of failed) {
+      if (signal.aborted) break
+      if (await replayRow(id)) succeeded++
+    }
+    return succeeded
+  }
+
+  /** Folds an event of the log again. False if that fails, null if there is no such event. */
+  async function replay(eventId: string): Promise<boolean | null> {
+    const [row] = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(hasEventId(billingEvents, eventId))
+    return row ? replayRow(row.id) : null
+  }
+
+  /** Folds every matching event of the log again, one by one, newest first; at most 10,000 events. */
+  async function replayMatching(
+    filter: EventFilter,
+    onProgress: OnReplayProgress,
+    signal: AbortSignal,
+  ) {
+    let done = 0
+    let failed = 0
+    for (let after: string | null | undefined; after !== null && done < MAX_REPLAYED; ) {
+      const page = await eventSearch.find({ ...filter, after })
+      for (const { id } of page.events) {
+        if (signal.aborted) return { done, failed, isStopped: true }
+        if (!(await replayRow(id))) failed++
+        done++
+        onProgress({ done, failed })
+      }
+      after = page.next
+    }
+    return { done, failed, isStopped: false }
+  }
+
+  /** Returns whether the event is not marked as failed afterwards. */
+  function replayRow(id: string): Promise<boolean> {
+    return db.write(async (tx) => {
+      const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
+      const event = row && eventWithEffect(row)
+      if (!event || !canAffectAccess(event)) return row?.outcome !== 'failed'
+      const failure = await tx.attempt(() => apply(tx, event, id, false))
+      if (failure !== null) await markFailed(tx, id, failure)
+      else {
+        const applied = { outcome: 'applied', error: null }
+        await tx.update(billingEvents).set(applied).where(eq(billingEvents.id, id))
+      }
+      return failure === null
+    })
+  }
+
+  async function apply(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
+    if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.drainInBackground)
+  }
+
+  async function markFailed(tx: Tx, id: string, failure: unknown) {
+    tx.afterCommit(() => {
+      log.error({ eventRow: id, err: failure }, 'a billing event could not be folded')
+    })
+    const error = failure instanceof Error ? failure.message.slice(0, 500) : 'unknown'
+    await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
+  }
+}
