@@ -12,6 +12,7 @@ import { planTitle, planTitleOf } from './access/access-sentence.ts'
 import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
+import { ENVIRONMENTS } from './environment.ts'
 import { countForReplay } from './event-count.ts'
 import { eventFacts } from './inbox/event-facts.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
@@ -49,7 +50,6 @@ export type SupportFacts = {
 const NO_PROVIDER_KEY = 'Set RC_API_KEY to refresh purchases from RevenueCat.'
 const OUTCOMES = ['applied', 'ignored', 'failed'] as const
 const flag = t.Optional(t.Literal('true'))
-const ENVIRONMENTS = ['production', 'sandbox'] as const
 
 const Filter = {
   type: t.Optional(t.String({ maxLength: 255 })),

@@ -8,6 +8,7 @@ import {
   time,
 } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
+import { ENVIRONMENTS } from './environment.ts'
 import { APP_STORE_PATH, PLAY_PATH } from './stores/model.ts'
 
 const text = (description: string, example: string) =>
@@ -74,7 +75,7 @@ const willRenew = t.Boolean({ description: 'whether it renews automatically', ex
 
 export const SubscriptionQuery = t.Object({
   environment: t.Optional(
-    oneOf(['production', 'sandbox'], {
+    oneOf(ENVIRONMENTS, {
       description: 'production or test purchases; production by default',
     }),
   ),
@@ -171,7 +172,7 @@ const Limits = closedObject(
 export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
   return closedObject(
     {
-      environment: openEnum(['production', 'sandbox'], {
+      environment: openEnum(ENVIRONMENTS, {
         description: 'production or test purchases',
       }),
       entitlements: t.Array(Entitlement, {

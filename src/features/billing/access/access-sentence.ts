@@ -1,9 +1,10 @@
+import type { Environment } from '../environment.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import { type Catalogue, type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** What is known about a user in one environment. */
 type AccessFacts = {
-  environment: 'production' | 'sandbox'
+  environment: Environment
   /** No event has ever named the user. */
   isUnknown: boolean
   /** Another user of the same customer, if its latest event names that user. */

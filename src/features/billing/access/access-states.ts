@@ -4,6 +4,7 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { backfill, END, repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
+import type { Environment } from '../environment.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -21,7 +22,7 @@ import {
   planOf,
   withoutUnassigned,
 } from './plan-matching.ts'
-import type { Environment, PlanLike } from './subscription.ts'
+import type { PlanLike } from './subscription.ts'
 
 /** A change of what a user has access to. `explain` says why, in one sentence. */
 export type AccessChange = {

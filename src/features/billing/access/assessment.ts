@@ -1,4 +1,5 @@
 import { addMonths, DAY_MS } from '../../../lib/durations.ts'
+import type { Environment } from '../environment.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type Catalogue, type PurchasablePlan, planOf } from './plan-matching.ts'
@@ -94,7 +95,7 @@ function ratePerDay(plan: PricedPlan | undefined): number {
 /** The environments whose purchases count for a user. */
 export function environmentsFor(
   userId: string,
-  environment: 'production' | 'sandbox',
+  environment: Environment,
   { sandboxTesters }: AccessSettings,
 ): Purchase['environment'][] {
   if (environment === 'sandbox') return ['SANDBOX']

@@ -1,6 +1,7 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { type StandardLimits, standardLimitsOf } from '../../../lib/plan-limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
+import type { Environment } from '../environment.ts'
 import type { Projection } from '../projection/projection.ts'
 import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -30,7 +31,6 @@ type SubscriptionDeps<Plan extends PlanLike> = {
 }
 
 export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
-export type Environment = 'production' | 'sandbox'
 
 /** Only a corrupt history has more. */
 const MAX_PURCHASES_SHOWN = 100

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
+import type { Environment } from '../environment.ts'
 import { readStored } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
@@ -14,7 +15,7 @@ import { accessStatusOf } from './access-search.ts'
 import { describeFailure, explainAccess, isoTime, planTitleOf } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
 import { type Catalogue, planOf, withoutUnassigned } from './plan-matching.ts'
-import type { Environment, PlanLike, Subscription } from './subscription.ts'
+import type { PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb

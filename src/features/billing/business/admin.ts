@@ -1,9 +1,9 @@
 import { Elysia, t } from 'elysia'
 import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
+import { ENVIRONMENTS } from '../environment.ts'
 import type { Figures } from './figures.ts'
 
-const ENVIRONMENTS = ['production', 'sandbox'] as const
 const FiguresQuery = closedObject({
   month: t.Optional(t.String({ pattern: '^20\\d\\d-(0[1-9]|1[0-2])$' })),
   currency: t.Optional(t.String({ pattern: '^[A-Z]{3}$' })),

@@ -1,5 +1,6 @@
 import { and, asc, between, eq, inArray, sum } from 'drizzle-orm'
 import { type Catalogue, type PurchasablePlan, planOf } from '../access/plan-matching.ts'
+import type { Environment } from '../environment.ts'
 import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { createConversion, type ReadRates } from './conversion.ts'
@@ -23,7 +24,7 @@ export type FiguresQuery = {
   /** `2026-10`; the current month by default. */
   month?: string | undefined
   currency?: string | undefined
-  environment?: 'production' | 'sandbox' | undefined
+  environment?: Environment | undefined
 }
 
 /** The figures of a month, or of a part of it. Amounts are in thousandths of the chosen currency. */

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { nextTurn } from '../../../lib/next-turn.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
+import type { Environment } from '../environment.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 import type { Evidence } from '../stores/evidence.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
@@ -12,7 +13,7 @@ import type { Transactions } from './transactions.ts'
 export type EventFilter = {
   type?: string | undefined
   outcome?: 'applied' | 'ignored' | 'failed' | undefined
-  environment?: 'production' | 'sandbox' | undefined
+  environment?: Environment | undefined
   user?: string | undefined
   conflicting?: boolean | undefined
   clockIsOff?: boolean | undefined

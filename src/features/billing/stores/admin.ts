@@ -9,6 +9,7 @@ import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
 import { planTitleOf } from '../access/access-sentence.ts'
 import type { Catalogue } from '../access/plan-matching.ts'
 import type { PlanLike } from '../access/subscription.ts'
+import { ENVIRONMENTS } from '../environment.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import { type FoundPurchase, PURCHASE_FILTERS, PURCHASE_ORDERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
@@ -22,7 +23,6 @@ type StoreAdminDeps = {
   listPlans: (wanted: string[]) => Promise<Catalogue<PlanLike>>
 } & Pick<ConsoleContext, 'record' | 'exportCsv' | 'namesOf'>
 
-const ENVIRONMENTS = ['production', 'sandbox'] as const
 const PurchasesQuery = closedObject({
   id: t.Optional(t.String({ maxLength: 300 })),
   filter: t.Optional(oneOf(PURCHASE_FILTERS, { description: 'which purchases' })),

@@ -8,6 +8,7 @@ import {
   openEnum,
   time,
 } from '../../../platform/http/envelope.ts'
+import { ENVIRONMENTS } from '../environment.ts'
 
 export const APP_STORE_PATH = '/api/webhooks/app-store/v1'
 
@@ -135,7 +136,7 @@ export const PurchaseSubmission = closedObject(
       }),
     ),
     environment: t.Optional(
-      oneOf(['production', 'sandbox'], {
+      oneOf(ENVIRONMENTS, {
         description: 'which purchases `subscription` shows; production by default',
       }),
     ),
@@ -166,9 +167,7 @@ const SubmissionResult = closedObject(
     transactionId: nullable(
       t.String({ description: 'the id of the transaction at the store', examples: ['2'] }),
     ),
-    environment: nullable(
-      openEnum(['production', 'sandbox'], { description: 'production or test purchases' }),
-    ),
+    environment: nullable(openEnum(ENVIRONMENTS, { description: 'production or test purchases' })),
     productId: nullable(
       t.String({ description: 'the product at the store', examples: ['prod_example_pro'] }),
     ),

@@ -8,6 +8,7 @@ import { isoTime } from '../../access/access-sentence.ts'
 import { type AccessSettings, createAssessment } from '../../access/assessment.ts'
 import type { Catalogue } from '../../access/plan-matching.ts'
 import type { PlanLike } from '../../access/subscription.ts'
+import type { Environment } from '../../environment.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
@@ -54,7 +55,7 @@ type PurchaseFilter = (typeof PURCHASE_FILTERS)[number]
 
 type ListOptions = {
   filter?: PurchaseFilter | null | undefined
-  environment?: 'production' | 'sandbox' | undefined
+  environment?: Environment | undefined
   /** By transaction id; ascending unless it says otherwise. */
   sort?: (typeof PURCHASE_ORDERS)[number] | undefined
   /** The `next` of the previous page. */

@@ -1,0 +1,4 @@
+export const ENVIRONMENTS = ['production', 'sandbox'] as const
+
+/** Production purchases are paid, sandbox ones are tests. */
+export type Environment = (typeof ENVIRONMENTS)[number]
