@@ -142,6 +142,6 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     rebuildBilling: createRebuild({ db, projection, transactions, counting }),
     reconcile:
       readSubscriber &&
-      createReconcile({ ...deps, readSubscriber, recordInternalEvent, transactions }),
+      createReconcile({ ...deps, ...holders, readSubscriber, recordInternalEvent, transactions }),
   }
 }

@@ -152,3 +152,73 @@ test.each([
   const report = await app.services.reconcile?.reconcileUser(user._id, AbortSignal.timeout(5_000))
   expect(report).toMatchObject({ corrected: [], failed: [] })
 })
+
+test('a new purchase of the same product on Google Play is not taken for the one before', async () => {
+  const reported = {
+    pro: {
+      store: 'play_store',
+      is_sandbox: false,
+      period_type: 'normal',
+      purchase_date: iso(35),
+      expires_date: iso(65),
+      store_transaction_id: 'GPA.2222-2222-2222-22222..0',
+    },
+  }
+  const subscriber = {
+    entitlements: { pro: { product_identifier: 'pro' } },
+    subscriptions: reported,
+  }
+  using provider = serveProvider(() => Response.json({ request_date_ms: ms(40), subscriber }))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  const { user } = await app.register()
+  app.clock.now = new Date(ms(40))
+  const former = { store: 'PLAY_STORE', product_id: 'pro' }
+  const id = 'GPA.1111-1111-1111-11111'
+  const ids = { transaction_id: id, original_transaction_id: id }
+  await deliver(app, purchase(user._id, { ...former, ...ids }))
+  await app.services.reconcile?.reconcileUser(user._id, AbortSignal.timeout(5_000))
+  const { subscriptions } = app.services.db.tables
+  const rows = await app.services.db.read.select().from(subscriptions)
+  expect(rows.map(({ purchaseKey }) => purchaseKey).toSorted()).toEqual([
+    'PRODUCTION|GPA.1111-1111-1111-11111',
+    'PRODUCTION|GPA.2222-2222-2222-22222',
+  ])
+  const again = await app.services.reconcile?.reconcileUser(user._id, AbortSignal.timeout(5_000))
+  expect(again).toMatchObject({ corrected: [] })
+})
+
+test('a correction leaves a shared customer’s purchases with the user who has them', async () => {
+  const reported = {
+    prod_example_pro: {
+      store: 'app_store',
+      is_sandbox: false,
+      period_type: 'normal',
+      purchase_date: iso(30),
+      expires_date: iso(60),
+      store_transaction_id: '1001',
+    },
+  }
+  const subscriber = { entitlements: {}, subscriptions: reported }
+  using provider = serveProvider(() => Response.json({ request_date_ms: ms(40), subscriber }))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  const [first, second] = [await app.register(), await app.register('bob@example.com')]
+  app.clock.now = new Date(ms(40))
+  await deliver(app, purchase(first.user._id))
+  await deliver(app, {
+    ...lifecycle(second.user._id, 'RENEWAL', 5, { transaction_id: '1002' }),
+    aliases: [first.user._id],
+  })
+  const holder = async () => {
+    const { subscription } = app.services
+    const heldBy = async (id: string) => (await subscription.customerOf(id))?.heldBy ?? id
+    return [await heldBy(first.user._id), await heldBy(second.user._id)]
+  }
+  const before = await holder()
+  expect(before).toEqual([second.user._id, second.user._id])
+  const report = await app.services.reconcile?.reconcileUser(
+    first.user._id,
+    AbortSignal.timeout(5_000),
+  )
+  expect(report?.corrected).toHaveLength(1)
+  expect(await holder()).toEqual(before)
+})

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, lt } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { Holders } from '../access/holders.ts'
 import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
@@ -9,6 +10,7 @@ import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import { isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
 type ReconcileDeps = {
@@ -16,11 +18,13 @@ type ReconcileDeps = {
   readSubscriber: ReadSubscriber
   recordInternalEvent: EventInbox['recordInternalEvent']
   transactions: Pick<Transactions, 'possibleKeysOf'>
+  holderOf: Holders['holderOf']
   now: () => Date
   log: Log
 }
 
 export type Reconcile = ReturnType<typeof createReconcile>
+type Row = BillingDb['tables']['subscriptions']['$inferSelect']
 type Customer = { customerId: string; appUserId: string }
 type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
 const PAGE_SIZE = 100
@@ -35,7 +39,7 @@ const LAST_KEY = 'PRODUCTION}'
  * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
-  const { db, readSubscriber, recordInternalEvent, transactions, now, log } = deps
+  const { db, readSubscriber, recordInternalEvent, transactions, holderOf, now, log } = deps
   const { subscriptions, billingAliases } = db.tables
   const cursor = createCursor(db, CURSOR)
   const { purchaseKey } = subscriptions
@@ -115,27 +119,38 @@ export function createReconcile(deps: ReconcileDeps) {
       .select()
       .from(subscriptions)
       .where(eq(subscriptions.customerId, customerId))
+    // The latest event decides who has the customer's purchases, so this one names the same user.
+    const holder = (await holderOf(db.read, customerId)) ?? appUserId
     for (const reported of answer.subscriptions) {
-      const candidates = rows.filter(({ state }) =>
-        isInSameStore(purchaseIn(state as StoredPurchase), reported),
-      )
-      // The provider also reports products from before an upgrade of the same purchase.
-      const { transactionId } = reported
-      const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
-      const known =
-        candidates.find(
-          ({ state }) => purchaseIn(state as StoredPurchase).productId === reported.productId,
-        ) ?? candidates.find((row) => keys.includes(row.purchaseKey))
+      const known = await findReported(rows, reported)
       if (known && isUpToDate(purchaseIn(known.state as StoredPurchase), reported)) continue
+      const { transactionId } = reported
       const transactionKey =
-        known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? transactionId
+        known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ??
+        (transactionId === null ? null : originalIdIn(transactionId))
       await recordInternalEvent(
         'HOMEPORT_RECONCILED',
         answer.at,
-        eventOf(reported, appUserId, transactionKey),
+        eventOf(reported, holder, transactionKey),
       )
       report.corrected.push(`${appUserId} ${reported.productId}`)
     }
+  }
+
+  /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */
+  async function findReported(rows: Row[], reported: ReportedSubscription) {
+    const candidates = rows.filter(({ state }) =>
+      isInSameStore(purchaseIn(state as StoredPurchase), reported),
+    )
+    const { transactionId } = reported
+    const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
+    const known = candidates.find((row) => keys.includes(row.purchaseKey))
+    // Google's order ids name the purchase. Other ids are unknown if the event of a renewal was lost.
+    if (known || transactionId?.startsWith('GPA.')) return known
+    const startOf = ({ state }: Row) => purchaseIn(state as StoredPurchase).purchasedAt ?? 0
+    return candidates
+      .filter(({ state }) => purchaseIn(state as StoredPurchase).productId === reported.productId)
+      .toSorted((a, b) => startOf(b) - startOf(a))[0]
   }
 }
 
