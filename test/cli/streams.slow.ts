@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { createClient } from '../../src/client/client.ts'
 import { PASSWORD } from '../support/app.ts'
+import { onSqlite } from '../support/databases.ts'
 import { openStream } from '../support/event-stream.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register } from '../support/requests.ts'
@@ -51,6 +52,30 @@ test('a restart does not wait for streams, and apps reconnect to the new process
   stop()
   process.kill(pid, 'SIGTERM')
 }, 40_000)
+
+onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
+  'after a restore, apps are told to read everything again',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    const { accessToken } = await register(server, 'ann@example.com')
+    expect((await homeport.run(['backup', '--out', 'backup.tar'])).exitCode).toBe(0)
+    const open = (base: string, lastEventId: string | null) =>
+      openStream((request) => fetch(request), accessToken, { base, lastEventId })
+    const stream = await open(server.url, null)
+    await stream.next('ready')
+    await change(server.url, accessToken)
+    await stream.next('data')
+    await server.stop()
+    expect((await homeport.run(['restore', 'backup.tar', '--yes'])).exitCode).toBe(0)
+    const restored = await homeport.start()
+    const again = await open(restored.url, stream.lastId())
+    await again.next('ready')
+    expect(again.names()).toEqual(['subscription', 'profile', 'data', 'settings', 'ready'])
+    await restored.stop()
+  },
+  30_000,
+)
 
 test('a stream that is asked for over an old connection after a restart is refused with 503', async () => {
   await using homeport = await installExecutable()

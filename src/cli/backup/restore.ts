@@ -3,10 +3,12 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
+import { KINDS } from '../../features/changes/streams.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
+import { recordRestore } from '../../platform/db/sqlite/record-restore.ts'
 import type { LocalCommand } from '../command.ts'
 import { lockData } from '../data-directory.ts'
 import { installationKeys } from '../installation-keys.ts'
@@ -110,6 +112,7 @@ async function replaceData(
     await rm(folder, { recursive: true })
     return { ...done, isRestored: true, aside: null }
   }
+  recordRestore(join(folder, 'homeport.db'), KINDS)
   const aside = await commitRestore(dataDir, new Date())
   return { ...done, isRestored: true, aside: existsSync(aside) ? aside : null }
 }

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import { createFiles, type Files } from '../../features/attachments/storage/files.ts'
+import { KINDS } from '../../features/changes/streams.ts'
 import { CommandError, type OnProgress } from '../../lib/command.ts'
+import { newId } from '../../lib/ids.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
-import { openPostgresTarget, openSqliteSide } from '../copy/sides.ts'
+import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
 import { gatherFolder } from './write-backup.ts'
 
 /** Whether some of the data is outside the data directory. */
@@ -79,7 +81,22 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     await moveFiles()
     // Until this call, servers refuse to start on the target database.
     await to.setCopyUnfinished(false)
+    await recordRestore(to)
   } else if (filesUrl) await moveFiles()
+
+  /** Makes apps read everything again, because they may know later content than the backup. */
+  async function recordRestore({ db }: Side) {
+    const { userChanges } = db.tables
+    await db.write(async (tx) => {
+      for (const kind of KINDS) {
+        const changeId = newId()
+        await tx
+          .insert(userChanges)
+          .values({ key: kind, userId: null, kind, changeId })
+          .onConflictDoUpdate({ target: userChanges.key, set: { changeId } })
+      }
+    })
+  }
 
   async function moveFiles() {
     await copyFiles(createFiles(join(folder, 'files')), config, join(dataDir, 'files'), onProgress)
