@@ -3,6 +3,7 @@ import { chmod, chown, copyFile, readdir, rename, rm, stat } from 'node:fs/promi
 import { basename, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError, UsageError } from '../lib/command.ts'
+import { AFTER_MIGRATION } from '../lib/data-aside.ts'
 import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import { DAY_MS } from '../lib/durations.ts'
 import type { Job } from '../lib/jobs.ts'
@@ -63,7 +64,7 @@ export async function returnToSnapshot(
   await chmod(incoming, 0o600)
   await syncPath(incoming)
   const hasDatabase = existsSync(path)
-  const aside = `${path}.after-migration-${migration}-${timeStamp(new Date())}`
+  const aside = join(config.dataDir, `${AFTER_MIGRATION}${migration}-${timeStamp(new Date())}`)
   if (hasDatabase) {
     try {
       checkpointLog(path)

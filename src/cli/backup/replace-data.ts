@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'nod
 import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CommandError } from '../../lib/command.ts'
+import { BEFORE_RESTORE } from '../../lib/data-aside.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 import { takeBackupLock } from '../data-directory.ts'
@@ -46,7 +47,7 @@ function isMounted(path: string): boolean {
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
-  const aside = unusedName(dataDir, `before-restore-${timeStamp(now)}`)
+  const aside = unusedName(dataDir, `${BEFORE_RESTORE}${timeStamp(now)}`)
   for (const part of PARTS.slice(1))
     await mkdir(join(folder, part), { recursive: true, mode: 0o700 })
   await writeDurably(join(folder, ASIDE), aside)

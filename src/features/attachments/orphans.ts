@@ -1,4 +1,5 @@
 import { asc, gt, inArray } from 'drizzle-orm'
+import { hasDataAside } from '../../lib/data-aside.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { originalOf } from './images/variants.ts'
@@ -15,15 +16,18 @@ export function createOrphans(deps: {
   db: AttachmentsDb
   files: Files
   isBeingStored: (key: string) => boolean
+  config: { dataDir: string }
   now: () => Date
   log: Log
 }) {
-  const { db, files, isBeingStored, now, log } = deps
+  const { db, files, isBeingStored, config, now, log } = deps
   const { attachments, variants } = db.tables
   return { collect, collectCopies }
 
   /** Walks through the files and the rows side by side; both are sorted by key. */
   async function collect(signal: AbortSignal) {
+    // A database that was moved aside still has rows for them.
+    const keepsFiles = await hasDataAside(config.dataDir, now())
     const keys = sortedKeys()
     let row = await keys.next()
     let foundKey: string | null = null
@@ -39,7 +43,7 @@ export function createOrphans(deps: {
       if (row.value === original) {
         foundKey = original
         if (isOld && key !== original) foundVariants.push(key)
-      } else if (isOld) await removeOrphan(key)
+      } else if (isOld && !keepsFiles) await removeOrphan(key)
       if (foundVariants.length >= VARIANTS_PER_QUERY) {
         await removeUnlistedVariants(foundVariants)
         foundVariants = []

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
@@ -20,6 +21,23 @@ test('a variant without a row is deleted after an hour, and others stay', async 
   app.clock.advance(61 * 60_000)
   await orphans.collect(AbortSignal.timeout(5_000))
   expect((await filesOf(app)).toSorted()).toEqual([key, `${key}.w128.png`])
+})
+
+test('files without a row stay for 30 days after the database was moved aside', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { json } = await uploadBody(app, token, 'a', 'text/plain', 'supportTicket')
+  const { db, orphans } = app.services
+  await db.write(async (tx) => void (await tx.delete(db.tables.attachments)))
+  const aside = join(app.dataDir, 'homeport.db.after-migration-0042_x-20260101-000000')
+  await Bun.write(aside, '')
+  const collectIn = async (minutes: number) => {
+    app.clock.advance(minutes * 60_000)
+    await orphans.collect(AbortSignal.timeout(5_000))
+    return filesOf(app)
+  }
+  expect(await collectIn(61)).toEqual([json.response[0].key])
+  expect(await collectIn(31 * 24 * 60)).toEqual([])
 })
 
 test('a file that is deleted during the search for missing files is not reported', async () => {
