@@ -30,6 +30,9 @@ const PER_OPERATOR: BackoffRule = { name: 'operator-sign-in', free: 5, maxDelay:
 const PER_CODE: WindowRule = { name: 'operator-code', max: 10, seconds: 15 * 60 }
 /** Counted separately, so that a stranger who knows the name cannot block a signed-in operator. */
 const PER_PROOF: WindowRule = { name: 'operator-proof', max: 10, seconds: 15 * 60 }
+/** Keeps the chance of guessing a code near 2 % in a year for a thief who knows the password or has a session. */
+const CODES_PER_DAY: WindowRule = { name: 'operator-code-day', max: 20, seconds: 24 * 60 * 60 }
+const PROOFS_PER_DAY: WindowRule = { name: 'operator-proof-day', max: 20, seconds: 24 * 60 * 60 }
 
 /** Signs operators in with a password and TOTP (RFC 6238) or a recovery code. */
 export function createOperatorPassword(deps: OperatorPasswordDeps) {
@@ -66,6 +69,8 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
         hash: hashCode(id, recoveryCode),
       }))
       await tx.insert(operatorRecoveryCodes).values(rows)
+      for (const limit of [...codeLimitsOf(id), ...proofLimitsOf(id)])
+        await limits.resetCounter(tx, limit)
     }
     return { store, codes }
   }
@@ -81,7 +86,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       if (!operator) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: operator.id })
       const { id } = operator
-      const codeAttempt = await limits.reserve([limitOf(PER_CODE, id)])
+      const codeAttempt = await limits.reserve(codeLimitsOf(id))
       const complete = async (tx: Tx) => {
         if (!(await consumeCode(tx, id, code)))
           throw wrongCredentials({ reason: 'wrong_code', userId: id })
@@ -94,7 +99,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
 
   /** Consumes a code. Throws if it is wrong. */
   async function prove(operatorId: string, code: string) {
-    const reservation = await limits.reserve([limitOf(PER_PROOF, operatorId)])
+    const reservation = await limits.reserve(proofLimitsOf(operatorId))
     await db.write(async (tx) => {
       if (!(await consumeCode(tx, operatorId, code))) throw wrongCode(operatorId)
       await reservation.release(tx)
@@ -141,6 +146,14 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   function hashCode(operatorId: string, code: string): string {
     return hmac(recoveryKey, `operator.${operatorId}.${code}`)
   }
+}
+
+function codeLimitsOf(id: string): Limit[] {
+  return [PER_CODE, CODES_PER_DAY].map((rule) => limitOf(rule, id))
+}
+
+function proofLimitsOf(id: string): Limit[] {
+  return [PER_PROOF, PROOFS_PER_DAY].map((rule) => limitOf(rule, id))
 }
 
 function limitOf(rule: BackoffRule | WindowRule, key: string): Limit {
