@@ -32,7 +32,7 @@ const MAX_LIFETIME_MS = 7 * DAY_MS
 /** Console sessions. They end after 12 hours without use, and 7 days after the sign-in. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
   const { operators, operatorSessions } = db.tables
-  return { open, check, prove, end, endOpenedWith, list, sweep }
+  return { open, check, isOpen, prove, end, endOpenedWith, list, sweep }
 
   /** Opens a session as part of a sign-in. Returns the token for the cookie. */
   async function open(
@@ -80,13 +80,25 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     const isOver =
       isOlderThan(lastSeenAt, at, IDLE_LIFETIME_MS) || isOlderThan(createdAt, at, MAX_LIFETIME_MS)
     if (isOver) return null
-    if (isOlderThan(lastSeenAt, at, MINUTE_MS)) {
+    if (isOlderThan(lastSeenAt, at, MINUTE_MS)) await recordUse(hash, at)
+    return { id, operatorId, name, role: role as Role, provenAt }
+  }
+
+  /** Ignores a failed write: operators need the console most while the disk is full or locked. */
+  async function recordUse(hash: string, at: Date) {
+    try {
       await db.write(async (tx) => {
         const seen = { lastSeenAt: at }
         await tx.update(operatorSessions).set(seen).where(eq(operatorSessions.hash, hash))
       })
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
     }
-    return { id, operatorId, name, role: role as Role, provenAt }
+  }
+
+  /** Whether a session has not been ended meanwhile, in the caller's transaction. */
+  async function isOpen(tx: Tx, id: string): Promise<boolean> {
+    return (await tx.$count(operatorSessions, eq(operatorSessions.id, id))) > 0
   }
 
   /** Records a proof by passkey or code, in the caller's transaction. */

@@ -144,13 +144,17 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   async function addPasskey(
-    { operatorId }: OperatorSession,
+    { id, operatorId }: OperatorSession,
     response: RegistrationResponseJSON,
     name: string,
     { origin }: Visitor,
   ) {
     const { store } = await passkeys.register(await findById(operatorId), response, origin, name)
-    await db.write(store)
+    await db.write(async (tx) => {
+      // Otherwise a passkey that is being verified would survive a reset of its operator.
+      if (!(await sessions.isOpen(tx, id))) throw sessionEnded(operatorId)
+      await store(tx)
+    })
   }
 
   /**
@@ -189,6 +193,12 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   async function countAttempt(ip: string) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
   }
+}
+
+function sessionEnded(userId: string): AppError {
+  return new AppError('unauthenticated', 'Your session ended. Sign in to continue.', {
+    denial: { reason: 'session_ended', userId },
+  })
 }
 
 function operatorRemoved(

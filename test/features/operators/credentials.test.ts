@@ -1,7 +1,10 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { eq } from 'drizzle-orm'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { onSqlite } from '../../support/databases.ts'
 import { signInOperator } from '../../support/operator.ts'
 import { createPasskey } from '../../support/passkey.ts'
 
@@ -50,6 +53,57 @@ test('after ten wrong codes, an operator’s correct password and code are refus
   const right = signIn.signIn({ name, password, code: codeNow() }, VISITOR)
   await expect(right).rejects.toMatchObject({ code: 'rate_limited' })
 })
+
+test('after 20 wrong codes in a day, an operator’s correct code is refused until the next day', async () => {
+  await using app = await createTestApp()
+  const { signIn } = app.services.operators
+  const { name, password, codeNow } = await signInOperator(app)
+  const wrong = { name, password, code: '000000' }
+  for (let at = 0; at < 20; at++) {
+    app.clock.advance(16 * 60_000)
+    await expect(signIn.signIn(wrong, VISITOR)).rejects.toMatchObject({
+      code: 'invalid_credentials',
+    })
+  }
+  app.clock.advance(16 * 60_000)
+  const right = () => signIn.signIn({ name, password, code: codeNow() }, VISITOR)
+  await expect(right()).rejects.toMatchObject({ code: 'rate_limited' })
+  app.clock.advance(24 * 60 * 60_000)
+  expect(await right()).toMatchObject({ name })
+})
+
+test('a passkey is not added to an operator who is reset while it is verified', async () => {
+  await using app = await createTestApp()
+  const { db, operators } = app.services
+  const ann = await signInOperator(app)
+  const { signIn, sessions, accounts, passkeys } = operators
+  const session = await sessions.check(ann.cookie.split('=')[1] ?? '')
+  if (!session) throw new Error('not signed in')
+  const options = await signIn.startAddPasskey(session, VISITOR)
+  const response = createPasskey().register(options) as unknown as RegistrationResponseJSON
+  const { register } = passkeys
+  passkeys.register = async (...args) => {
+    const verified = await register(...args)
+    await accounts.reset('ann')
+    return verified
+  }
+  const adding = signIn.addPasskey(session, response, '', VISITOR)
+  await expect(adding).rejects.toMatchObject({ code: 'unauthenticated' })
+  expect(await db.read.$count(db.tables.operatorPasskeys)).toBe(0)
+})
+
+onSqlite('it locks the database file')(
+  'an operator can read in the console while the database is locked',
+  async () => {
+    await using app = await createTestApp()
+    const ann = await signInOperator(app)
+    app.clock.advance(2 * 60_000)
+    using otherConnection = new Database(join(app.dataDir, 'homeport.db'))
+    otherConnection.run('BEGIN IMMEDIATE')
+    expect((await ann.ask('GET', 'me')).status).toBe(200)
+    otherConnection.run('ROLLBACK')
+  },
+)
 
 test('an operator has at most 20 passkeys', async () => {
   await using app = await createTestApp()
