@@ -145,8 +145,9 @@ export function userAdmin(deps: UsersAdminDeps) {
     .post(
       '/:id/send-verification',
       async ({ request, params: { id } }) => {
-        await addresses.resend(id, null)
-        await record(request, { action: 'user.send-verification', target: id })
+        const account = await directory.find(id)
+        await addresses.resend(account.id, null)
+        await record(request, { action: 'user.send-verification', target: account.id })
         return data(null)
       },
       { params: IdParam, ...allow('operator') },
@@ -166,9 +167,15 @@ export function userAdmin(deps: UsersAdminDeps) {
     .post(
       '/:id/two-factor/reset',
       async ({ request, params: { id } }) => {
-        await twoFactor.reset(id)
+        const account = await directory.find(id)
+        await twoFactor.reset(account.id)
         const [before, after] = [{ twoFactor: true }, { twoFactor: false }]
-        await record(request, { action: 'user.reset-two-factor', target: id, before, after })
+        await record(request, {
+          action: 'user.reset-two-factor',
+          target: account.id,
+          before,
+          after,
+        })
         return data(null)
       },
       { params: IdParam, ...allow('operator', 'stepUp') },
