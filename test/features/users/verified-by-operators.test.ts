@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInByCode } from '../../support/email-code.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
+import { signInOperator } from '../../support/operator.ts'
 
 const ANN = { sub: 'o-1', email: 'ann@acme.test', email_verified: false, name: 'Ann' }
 
@@ -24,6 +26,30 @@ describe('an operator marks the unverified address of a provider as verified', (
     const { user } = (await social(app, idToken)).json.response
     await expect(app.verifyEmail(user._id)).rejects.toMatchObject({ code: 'email_taken' })
   })
+})
+
+test('a server that verifies an address which another account has changes nothing else either', async () => {
+  using idp = await startIdentityProvider()
+  await using app = await createTestApp(idp.openId, idp)
+  await app.register(ANN.email)
+  const { user } = (await social(app, await idp.mint('oidc', ANN))).json.response
+  const ask = await serverClient(app)
+  const json = { profile: { name: 'Other' }, emailVerified: true }
+  const reply = await ask('PATCH', `users/v1/${user._id}`, { json })
+  expect([reply.status, reply.json.code]).toEqual([409, 'email_taken'])
+  const { response } = (await ask('GET', `users/v1/${user._id}`)).json
+  expect(response).toMatchObject({ profile: { name: 'Ann' }, emailVerified: false })
+})
+
+test('actions on a user who was deleted meanwhile say so', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { user } = await app.register('bob@example.com')
+  await app.services.deleteAccount(user._id)
+  for (const action of ['send-verification', 'two-factor/reset', 'verify']) {
+    const { status, json } = await ann.ask('POST', `people/${user._id}/${action}`)
+    expect([action, status, json.code]).toEqual([action, 404, 'not_found'])
+  }
 })
 
 function social(app: TestApp, idToken: string) {

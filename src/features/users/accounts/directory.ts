@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-ranges.ts'
 import type { UsersDb } from '../schema.ts'
 import { type Account, type Accounts, timeSeen } from './accounts.ts'
@@ -54,6 +55,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
     count,
     countShown: () => countUpTo(db.read, users, users.id, undefined),
     setEmailVerified,
+    setEmailVerifiedIn,
   }
 
   /**
@@ -152,12 +154,14 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
    * with a verified one. Throws `email_taken`.
    */
   async function setEmailVerified(account: Account, isVerified: boolean) {
-    await db.write(async (tx) => {
-      const email = requireAddress(await accounts.find(tx, account.id))
-      if (email !== account.email) throw addressChanged()
-      if (isVerified) await accounts.setVerifiedAddress(tx, account.id, email)
-      else await accounts.update(tx, account.id, { emailVerifiedAt: null })
-    })
+    await db.write((tx) => setEmailVerifiedIn(tx, account, isVerified))
+  }
+
+  async function setEmailVerifiedIn(tx: Tx, account: Account, isVerified: boolean) {
+    const email = requireAddress(await accounts.find(tx, account.id))
+    if (email !== account.email) throw addressChanged()
+    if (isVerified) await accounts.setVerifiedAddress(tx, account.id, email)
+    else await accounts.update(tx, account.id, { emailVerifiedAt: null })
   }
 }
 

@@ -34,7 +34,7 @@ type ServerUserRoutesDeps = {
 
 const USERS = `${SERVER_API}/users/v1`
 const users = ['Users']
-const WRITES = [400, 401, 403, 404, 413, 415, 422, 429, 507] as const
+const WRITES = [400, 401, 403, 404, 409, 413, 415, 422, 429, 507] as const
 
 /** The routes with which the app's other servers read and change users. */
 export function serverUserRoutes(deps: ServerUserRoutesDeps) {

@@ -1,5 +1,6 @@
 import { AppError, invalidField, notFound } from '../../../lib/errors.ts'
 import { asLocale, asTimezone } from '../../../lib/locale.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { type Directory, requireAddress } from '../accounts/directory.ts'
 import type { PasswordLogin } from '../credentials/password-login.ts'
@@ -7,7 +8,7 @@ import type { ProfilePatch } from '../profile/model.ts'
 import type { Profile } from '../profile/service.ts'
 
 type ServerUsersDeps = {
-  directory: Pick<Directory, 'findById' | 'setEmailVerified'>
+  directory: Pick<Directory, 'findById' | 'setEmailVerifiedIn'>
   passwordLogin: Pick<PasswordLogin, 'create'>
   profile: Pick<Profile, 'change'>
 }
@@ -45,11 +46,14 @@ export function createServerUsers({ directory, passwordLogin, profile }: ServerU
     const account = await directory.findById(id)
     if (emailVerified !== undefined) requireAddress(account)
     const before = { emailVerified: account.emailVerifiedAt !== null }
-    await profile.change(id, profilePatch, DEFAULTS, '').catch((error) => {
+    const verify = async (tx: Tx) => {
+      if (emailVerified !== undefined)
+        await directory.setEmailVerifiedIn(tx, account, emailVerified)
+    }
+    await profile.change(id, profilePatch, DEFAULTS, '', verify).catch((error) => {
       // Deleted in the meantime; 401 would say that the API key is invalid.
       throw error instanceof AppError && error.denial ? notFound() : error
     })
-    if (emailVerified !== undefined) await directory.setEmailVerified(account, emailVerified)
     return { before, account: await directory.findById(id) }
   }
 }
