@@ -1,4 +1,5 @@
 import { gt } from 'drizzle-orm'
+import { batchesOf } from '../../lib/batches-of.ts'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { firstIdAt, timeOf } from './change-ids.ts'
@@ -79,9 +80,8 @@ export function createWatch(deps: WatchDeps) {
 
   /** Ends the streams of sessions that have expired, or ended on another instance. */
   async function checkAllSessions() {
-    const sessions = streams.openStreams()
-    for (let at = 0; at < sessions.length; at += SESSIONS_PER_QUERY)
-      await checkSessions(sessions.slice(at, at + SESSIONS_PER_QUERY))
+    for (const some of batchesOf(streams.openStreams(), SESSIONS_PER_QUERY))
+      await checkSessions(some)
   }
 
   /** Ends the streams of those sessions that are no longer active. */

@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
+import { batchesOf } from '../../lib/batches-of.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import { pause } from '../../lib/jobs.ts'
@@ -90,8 +91,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   }
 
   async function loadPastRates(sets: (typeof rateSets.$inferSelect)[]) {
-    for (let at = 0; at < sets.length; at += SETS_PER_QUERY) {
-      const some = sets.slice(at, at + SETS_PER_QUERY)
+    for (const some of batchesOf(sets, SETS_PER_QUERY)) {
       const isOfSome = inArray(
         rates.setId,
         some.map(({ id }) => id),

@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lte, sql } from 'drizzle-orm'
+import { batchesOf } from '../../../lib/batches-of.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -211,10 +212,10 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
       const changed = new Set(page.flatMap(({ purchaseKey }) => purchaseKey ?? []))
       const keys = [...changed.difference(countedKeys)]
       for (const key of keys) countedKeys.add(key)
-      for (let at = 0; at < keys.length && progress !== null; at += PURCHASES_PER_CHANGE) {
+      for (const batch of batchesOf(keys, PURCHASES_PER_CHANGE)) {
+        if (progress === null) break
         const startedAt = performance.now()
-        const counted = await countWithReplaced(keys.slice(at, at + PURCHASES_PER_CHANGE))
-        progress = await store(progress, progress, counted)
+        progress = await store(progress, progress, await countWithReplaced(batch))
         await rest(startedAt)
       }
       progress = progress && (await advance(progress, { ...progress, after: last.id }))

@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
+import { batchesOf } from '../../../lib/batches-of.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
@@ -89,8 +90,7 @@ export function createEventLog(db: BillingDb) {
     rowIds: string[],
   ): Promise<[row: string, event: OrderedEvent][]> {
     const found = []
-    for (let at = 0; at < rowIds.length; at += ROWS_PER_QUERY) {
-      const batch = rowIds.slice(at, at + ROWS_PER_QUERY)
+    for (const batch of batchesOf(rowIds, ROWS_PER_QUERY)) {
       const isInBatch = inArray(billingEvents.id, batch)
       found.push(
         ...(await tx

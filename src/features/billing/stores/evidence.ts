@@ -1,4 +1,5 @@
 import { eq, inArray, lt, sql } from 'drizzle-orm'
+import { batchesOf } from '../../../lib/batches-of.ts'
 import { DAY_MS } from '../../../lib/durations.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
@@ -45,8 +46,7 @@ export function createEvidence({ db, days, now }: EvidenceDeps) {
 
   /** Deletes the evidence of events about a deleted user. */
   async function erase(tx: Tx, eventRows: string[]) {
-    for (let at = 0; at < eventRows.length; at += ROWS_PER_DELETE) {
-      const batch = eventRows.slice(at, at + ROWS_PER_DELETE)
+    for (const batch of batchesOf(eventRows, ROWS_PER_DELETE)) {
       await tx.delete(storeEvidence).where(inArray(storeEvidence.eventRow, batch))
     }
   }

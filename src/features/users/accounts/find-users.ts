@@ -1,4 +1,5 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
+import { batchesOf } from '../../../lib/batches-of.ts'
 import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'
@@ -72,10 +73,8 @@ export function createFindUsers(deps: FindUsersDeps) {
     const size = Math.min(limit, MAX_LISTED)
     const { ids, next, total, scannedTo } = await search.find(filter, after, size)
     const listed = new Map<string, AccountSummary>()
-    for (let from = 0; from < ids.length; from += PAGE_SIZE) {
-      const users = await listByIds(ids.slice(from, from + PAGE_SIZE))
-      for (const user of users) listed.set(user.id, user)
-    }
+    for (const some of batchesOf(ids, PAGE_SIZE))
+      for (const user of await listByIds(some)) listed.set(user.id, user)
     const [last] = scannedTo === null ? [] : await listByIds([scannedTo])
     return {
       users: ids.flatMap((id) => listed.get(id) ?? []),
