@@ -1,4 +1,5 @@
 import { and, eq, inArray, lt, ne } from 'drizzle-orm'
+import { batchesOf } from '../../lib/batches-of.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { repeatInBatches } from '../../platform/db/repeat-in-batches.ts'
@@ -10,6 +11,7 @@ type RetentionDeps = { db: WebhooksDb; now: () => Date }
 const KEPT_MS = 30 * DAY_MS
 /** Each message may have 20 deliveries. */
 const ROWS_AT_ONCE = 100
+const MESSAGES_PER_UPDATE = 500
 
 /** Erases and deletes messages. */
 export function createRetention({ db, now }: RetentionDeps) {
@@ -22,21 +24,23 @@ export function createRetention({ db, now }: RetentionDeps) {
       .select({ id: webhookMessages.id, data: webhookMessages.data })
       .from(webhookMessages)
       .where(and(eq(webhookMessages.userId, userId), ne(webhookMessages.type, 'user.deleted')))
-    for (const { id, data } of messages) {
-      const erased = { userId: JSON.parse(data).userId ?? userId, erased: true }
-      await tx
-        .update(webhookMessages)
-        .set({ data: JSON.stringify(erased) })
-        .where(eq(webhookMessages.id, id))
-      // A receiver may quote the message in its reply.
-      const deliveries = tx
-        .select({ id: webhookDeliveries.id })
-        .from(webhookDeliveries)
-        .where(eq(webhookDeliveries.messageId, id))
-      await tx
-        .update(webhookAttempts)
-        .set({ reply: '' })
-        .where(inArray(webhookAttempts.deliveryId, deliveries))
+    // A message of a merged guest names the guest.
+    const byName = Map.groupBy(messages, ({ data }): string => JSON.parse(data).userId ?? userId)
+    for (const [named, theirs] of byName) {
+      const data = JSON.stringify({ userId: named, erased: true })
+      for (const batch of batchesOf(theirs, MESSAGES_PER_UPDATE)) {
+        const ids = batch.map(({ id }) => id)
+        await tx.update(webhookMessages).set({ data }).where(inArray(webhookMessages.id, ids))
+        // A receiver may quote the message in its reply.
+        const deliveries = tx
+          .select({ id: webhookDeliveries.id })
+          .from(webhookDeliveries)
+          .where(inArray(webhookDeliveries.messageId, ids))
+        await tx
+          .update(webhookAttempts)
+          .set({ reply: '' })
+          .where(inArray(webhookAttempts.deliveryId, deliveries))
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
+import { batchesOf } from '../../../src/lib/batches-of.ts'
 import { readMigrations } from '../../../src/platform/db/migrations.ts'
 import { migrate } from '../../../src/platform/db/sqlite/migrate.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -51,6 +52,28 @@ onSqlite('the migration exists only for SQLite')(
     ])
   },
 )
+
+test('an account with thousands of old telemetry events can be deleted', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  const { db } = app.services
+  const { billingEvents } = db.tables
+  const event = { type: 'PAYWALL_CLOSE', app_user_id: user._id }
+  await deliver(app, { event: { id: 'first', ...event } })
+  const [first] = await db.read.select().from(billingEvents)
+  if (!first) throw new Error('the event is not stored')
+  const rows = ids(1_600).map((id) => ({ ...first, id, eventId: id, body: Buffer.from('{}') }))
+  await db.write(async (tx) => {
+    for (const batch of batchesOf(rows, 400)) await tx.insert(billingEvents).values(batch)
+  })
+  await app.services.deleteAccount(user._id)
+  const stored = await db.read.select().from(billingEvents)
+  expect(stored).toHaveLength(1_601)
+  expect(new Set(stored.map(({ appUserId }) => appUserId?.slice(0, 8)))).toEqual(
+    new Set(['deleted:']),
+  )
+  expect(JSON.stringify(stored)).not.toContain(user._id)
+})
 
 function ids(count: number): string[] {
   return Array.from({ length: count }, (_, at) => `id-${at}`)

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { batchesOf } from '../../../src/lib/batches-of.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
 
@@ -52,6 +53,29 @@ test('the messages of a guest are erased with the account that the guest has sig
   const stored = await storedText(app)
   expect(stored).not.toContain('zoë@example.com')
   expect(stored).toContain(`{\\"userId\\":\\"${guest.user._id}\\",\\"erased\\":true}`)
+})
+
+test('deleting an account erases thousands of messages, and those of its former guest by their own name', async () => {
+  await using app = await createTestApp(ALLOWED)
+  const { user } = await app.register()
+  const { db } = app.services
+  const { webhookMessages } = db.tables
+  const named = (at: number) => (at % 3 === 0 ? 'a-guest' : user._id)
+  const rows = Array.from({ length: 1_600 }, (_, at) => ({
+    id: String(at).padStart(4, '0'),
+    type: 'user.updated',
+    userId: user._id,
+    data: JSON.stringify({ userId: named(at), user: { email: 'zoë@example.com' } }),
+    createdAt: app.clock.now,
+  }))
+  await db.write(async (tx) => {
+    for (const batch of batchesOf(rows, 400)) await tx.insert(webhookMessages).values(batch)
+  })
+  await app.services.deleteAccount(user._id)
+  const stored = await db.read.select().from(webhookMessages).orderBy(webhookMessages.id)
+  expect(stored.map(({ data }) => JSON.parse(data))).toEqual(
+    rows.map((_, at) => ({ userId: named(at), erased: true })),
+  )
 })
 
 test('messages are deleted after 30 days, with deliveries, attempts and former secrets', async () => {

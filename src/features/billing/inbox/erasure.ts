@@ -1,4 +1,5 @@
 import { asc, type Column, eq, inArray } from 'drizzle-orm'
+import { batchesOf } from '../../../lib/batches-of.ts'
 import { hmac } from '../../../lib/crypto.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
@@ -161,8 +162,17 @@ export function createErasure(deps: ErasureDeps) {
         ? pseudonymOf(row.appUserId ?? '')
         : row.appUserId,
     }))
-    for (const { id, body, appUserId } of scrubbed) {
-      await tx.update(billingEvents).set({ body, appUserId }).where(eq(billingEvents.id, id))
+    // Old telemetry has no content, and a user may have thousands of such events.
+    const byContent = Map.groupBy(scrubbed, (row) => `${row.appUserId} ${utf8(row.body)}`)
+    for (const rows of byContent.values()) {
+      const { body, appUserId } = rows[0] as (typeof rows)[number]
+      for (const batch of batchesOf(rows, ROWS_PER_UPDATE)) {
+        const isInBatch = inArray(
+          billingEvents.id,
+          batch.map(({ id }) => id),
+        )
+        await tx.update(billingEvents).set({ body, appUserId }).where(isInBatch)
+      }
     }
     return scrubbed
   }
@@ -221,6 +231,7 @@ export function createErasure(deps: ErasureDeps) {
 }
 
 const PSEUDONYM_PREFIX = 'deleted:'
+const ROWS_PER_UPDATE = 500
 
 /** Whether an app user id is the pseudonym of a deleted user. */
 export function isPseudonym(id: string): boolean {
