@@ -84,6 +84,24 @@ test('a reset link is valid for 30 minutes', async () => {
   )
 })
 
+test('a stranger’s request leaves the owner’s reset link valid, and one reset voids all links', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
+  const { user } = await app.register('ann@example.com')
+  await app.verifyEmail(user._id)
+  await smtp.next('ann@example.com')
+  const [owners, strangers] = [await requestReset(), await requestReset()]
+  const reset = (token: string) =>
+    post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD })
+  expect((await reset(owners)).status).toBe(200)
+  expect((await reset(strangers)).status).toBe(401)
+
+  async function requestReset() {
+    await post(app, 'password/v1/forgot', { email: 'ann@example.com' })
+    return tokenIn(await smtp.next('ann@example.com'))
+  }
+})
+
 test('a change of address takes effect on confirmation and notifies the old address', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })

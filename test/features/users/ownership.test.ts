@@ -35,9 +35,9 @@ test('a new one-time token revokes only earlier tokens of the same user', async 
   const { db, users } = app.services
   const [ann, bob] = [await app.register(), await app.register()]
   const issue = (userId: string) =>
-    db.write((tx) => users.oneTimeTokens.issue(tx, 'reset-password', userId))
+    db.write((tx) => users.oneTimeTokens.issue(tx, 'verify-email', userId))
   const [first, second] = [await issue(ann.user._id), await issue(bob.user._id)]
-  const isValid = (token: string) => users.oneTimeTokens.find(db.read, 'reset-password', token)
+  const isValid = (token: string) => users.oneTimeTokens.find(db.read, 'verify-email', token)
   expect([await isValid(first), await isValid(second)]).not.toContain(null)
   await issue(ann.user._id)
   expect(await isValid(first)).toBeNull()
