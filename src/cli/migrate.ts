@@ -3,7 +3,7 @@ import { CommandError, EXIT, UsageError } from '../lib/command.ts'
 import { createLog } from '../lib/log.ts'
 import type { LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
-import { requireData } from './data-directory.ts'
+import { requireData, requireOwnDirectory } from './data-directory.ts'
 import { openData } from './open-data.ts'
 import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
@@ -24,13 +24,15 @@ export const migrateCommand: LocalCommand = {
   ],
   run: async (loadConfig, { status, backToSnapshot, json, yes }) => {
     const config = loadConfig()
-    await requireData(config)
     if (backToSnapshot) {
+      // The database is missing if an earlier return was interrupted.
+      await requireOwnDirectory(config)
       const name = backToSnapshot === true ? null : backToSnapshot
       const done = await restoreSnapshot(config, name, yes === true)
       writeOutcome(json, done, describeRestored(done))
       return EXIT.done
     }
+    await requireData(config)
     const migrated = status ? undefined : await migrateNow(config)
     const { applied, known } = await schemaStatus(config)
     const pending = known.slice(applied)

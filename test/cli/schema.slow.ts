@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { chown, rm, stat } from 'node:fs/promises'
+import { chown, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commands } from '../../src/cli/commands.ts'
 import { dataDirOf, unitOf } from '../../src/cli/service/unit.ts'
@@ -99,6 +99,11 @@ onSqlite('snapshots are files')(
     const { snapshot, aside, migration } = JSON.parse(back.stdout)
     expect([back.exitCode, migration, countAppliedMigrations(path)]).toEqual([0, OLD + 1, OLD])
     expect(await Bun.file(aside).text()).toContain('7.7.7')
+
+    // As if the last return had been killed before the copy took its place.
+    await rename(path, `${aside}-2`)
+    expect((await run(['migrate', '--back-to-snapshot', '--yes'])).exitCode).toBe(0)
+    expect(countAppliedMigrations(path)).toBe(OLD)
 
     // The rolled-back database is a copy, so the snapshot can be used again.
     const before = await hashOfFile(snapshot)
