@@ -82,6 +82,17 @@ test('a forged notification in the history is refused, and the others are record
   expect(await catchUp(world)).toEqual({ read: 2, added: 1, refused: 1 })
 })
 
+test('a window counts as read only once APP_STORE_APPS has the app’s Apple ID', async () => {
+  await using world = await createWorldWithApi({ APP_STORE_APPS: 'com.example.app:1' })
+  const { app, store } = world
+  app.expectErrors()
+  buyMany(store, 2, world.userId)
+  app.clock.advance(DAY)
+  expect(await catchUp(world)).toEqual({ read: 2, added: 0, refused: 2 })
+  expect(await completeUntil(world)).toBeNull()
+  expect(app.lines.join('')).toContain('another Apple ID for this app')
+})
+
 test('a refused key says what to check', async () => {
   await using world = await createWorldWithApi()
   world.api.faults.push({ status: 401 })

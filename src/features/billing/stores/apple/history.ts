@@ -33,6 +33,8 @@ const REACH_MS: Record<AppleEnvironment, number> = {
   SANDBOX: 29 * DAY_MS,
 }
 const MAX_RESTARTS = 3
+/** The history is then read again from the same time, so that nothing is missing once that is corrected. */
+const OTHER_APPLE_ID = 'APP_STORE_APPS has another Apple ID for this app than its notifications'
 
 /** Reads Apple's history of notifications, for those that never arrived or were lost with a backup. */
 export function createAppleHistory(deps: HistoryDeps) {
@@ -57,14 +59,19 @@ export function createAppleHistory(deps: HistoryDeps) {
     for (const app of apps) {
       const until = now()
       const from = await startOf(app, environment, since)
+      let foreign = 0
       try {
-        await readWindow(app, environment, { from, until, signal, total, onProgress })
+        foreign = await readWindow(app, environment, { from, until, signal, total, onProgress })
       } catch (error) {
         if (!(error instanceof AppleApiError) || error.reason !== 'refused_key') throw error
         refused.push(error)
         continue
       }
       if (signal.aborted) break
+      if (foreign > 0) {
+        log.error({ bundleId: app.bundleId, notifications: foreign }, OTHER_APPLE_ID)
+        continue
+      }
       await storeApps.markComplete({ store: 'app_store', ...app, environment }, until)
     }
     const [err] = refused
@@ -94,18 +101,22 @@ export function createAppleHistory(deps: HistoryDeps) {
     onProgress: (soFar: CatchUp) => void
   }
 
-  /** A page token that has expired starts the window again: what is known is not recorded twice. */
+  /**
+   * A page token that has expired starts the window again: what is known is not recorded twice. Returns the number of
+   * notifications that name another app than `APP_STORE_APPS`.
+   */
   async function readWindow(app: AppStoreApp, environment: AppleEnvironment, window: Window) {
     const { from, until, signal, total, onProgress } = window
+    let foreign = 0
     for (let restarts = 0; ; restarts++) {
       try {
         const pages = appStore.readNotifications(app, environment, from, until, signal)
         for await (const page of pages) {
-          await recordPage(page, total)
+          foreign += await recordPage(page, total)
           onProgress(total)
-          if (signal.aborted) return
+          if (signal.aborted) return foreign
         }
-        return
+        return foreign
       } catch (error) {
         const isExpired = error instanceof AppleApiError && error.reason === 'page_expired'
         if (!isExpired || restarts >= MAX_RESTARTS) throw error
@@ -113,23 +124,26 @@ export function createAppleHistory(deps: HistoryDeps) {
     }
   }
 
-  async function recordPage(page: unknown[], total: CatchUp) {
-    const deliveries = page.flatMap((signedPayload) => readOrNull(signedPayload) ?? [])
+  /** Returns the number of notifications that name another app. */
+  async function recordPage(page: unknown[], total: CatchUp): Promise<number> {
+    const read = page.map(readOrFault)
+    const deliveries = read.filter((one) => one !== null && typeof one !== 'string')
     total.read += page.length
     total.refused += page.length - deliveries.length
     const results = await Promise.all(
       deliveries.map((delivery) => db.write((tx) => eventInbox.recordIn(tx, delivery))),
     )
     total.added += results.filter((result) => result !== null).length
+    return read.filter((fault) => fault === 'other_app').length
   }
 
-  function readOrNull(signedPayload: unknown) {
+  function readOrFault(signedPayload: unknown) {
     try {
       return readAppleDelivery(signedPayload, verify, apps)
     } catch (error) {
       if (!(error instanceof AppleTokenError)) throw error
       log.warn({ reason: error.fault }, "a notification in Apple's history is refused")
-      return null
+      return error.fault
     }
   }
 }
