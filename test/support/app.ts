@@ -124,9 +124,10 @@ export async function createTestApp(
     return openData(config, log, overrides, { schema: existing ? 'migrate' : 'create' })
   }
 
-  /** Stops the services and starts them again, as a new process would with the stored data. */
-  async function restart() {
+  /** Stops the services and starts them again, as a new process would with the stored data and the `changed` settings. */
+  async function restart(changed: Partial<typeof config> = {}) {
     await data[Symbol.asyncDispose]()
+    Object.assign(config, changed)
     data = await open()
     Object.assign(opened, { app: createApp(data.services), services: data.services })
   }

@@ -166,14 +166,16 @@ export function createAccessStates(deps: AccessStatesDeps) {
   }
 
   /**
-   * Compares all users' access when plans sell other products or give other entitlements than before, or the rules of
-   * this program have changed. The first time, it announces nothing: then it stores the access from before this table or
+   * Compares all users' access when plans sell other products or give other entitlements than before, or the settings or
+   * rules of access have changed. The first time, it announces nothing: then it stores the access from before this table or
    * its newest columns existed.
    */
   async function followPlans(signal: AbortSignal) {
     const { plans, archived } = await listPlans([])
     const fields = [plans, archived].map((list) => list.map(matchingFieldsOf))
-    const version = sha256(JSON.stringify([RULES, ...fields]), 'hex')
+    const { lenienceMs, sandboxTesters } = accessSettings
+    const settings = [lenienceMs, [...sandboxTesters].toSorted(), showsSandbox]
+    const version = sha256(JSON.stringify([RULES, settings, ...fields]), 'hex')
     const cursor = createCursor(db, 'access by plans')
     const stored: PlansProgress | null = JSON.parse((await cursor.read()) ?? 'null')
     const isFirst = stored?.isFirst ?? true
