@@ -2,6 +2,7 @@ import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Columns, UsersTable } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { businessTables } from './business/schema.ts'
+import type { StoredPurchase } from './projection/fold-state.ts'
 import { storeTables } from './stores/schema.ts'
 
 export type BillingDb = Db<ReturnType<typeof billingTables>>
@@ -90,7 +91,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       purchaseKey: text('line_key').primaryKey(),
       customerId: text().notNull(),
       environment: text().notNull(),
-      state: json<unknown>().notNull(),
+      state: json<StoredPurchase>().notNull(),
     },
     (t) => [index('subscriptions_customer').on(t.customerId)],
   )
@@ -109,7 +110,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       purchaseKey: text('line_key').notNull(),
       /** `orderedAt` of the last event in the state. */
       upTo: int().notNull(),
-      state: json<unknown>().notNull(),
+      state: json<StoredPurchase>().notNull(),
     },
     (t) => [primaryKey({ columns: [t.purchaseKey, t.upTo] })],
   )

@@ -189,7 +189,7 @@ test('98: keeps an event that cannot be folded, replies 200 and retries it witho
     async (tx) =>
       void (await tx
         .update(db.tables.subscriptions)
-        .set({ state: { line: {}, last: null, tail: { count: 1, names: [] } } })),
+        .set({ state: { line: {}, last: null as never, tail: { count: 1, names: [] } } })),
   )
   expect(await deliver(app, { ...lifecycle(user._id, 'UNCANCELLATION', 0.4), id: 'poison' })).toBe(
     'ok',

@@ -5,7 +5,7 @@ import { backfill, END, repeatInBatches } from '../../../platform/db/repeat-in-b
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { purchaseIn } from '../projection/fold-state.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
@@ -214,7 +214,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const users = await usersAmong(tx, ids)
     if (users.length === 0) return
     const rows = await purchasesOf(tx).execute({ customerId })
-    const purchases = rows.map(({ state }) => purchaseIn(state as StoredPurchase))
+    const purchases = rows.map(({ state }) => purchaseIn(state))
     const holder = await holders.holderAmong(tx, users)
     for (const userId of users) {
       const heldBy = userId === holder ? null : holder

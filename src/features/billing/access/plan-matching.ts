@@ -1,7 +1,7 @@
 import { asc, gt } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
 import { nextTurn } from '../../../lib/next-turn.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { purchaseIn } from '../projection/fold-state.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
@@ -170,7 +170,7 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
         .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE_SIZE)
       for (const { state, customerId } of rows) {
-        const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
+        const [purchase] = assessPurchases([purchaseIn(state)], now().getTime())
         if (purchase && isUnmatched(purchase, catalogue)) addToCount(found, purchase, customerId)
       }
       const last = rows.at(-1)

@@ -3,7 +3,7 @@ import { type Difference, differencesBetween } from '../../../lib/differences.ts
 import type { Environment } from '../environment.ts'
 import { readStored } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { purchaseIn } from '../projection/fold-state.ts'
 import { activeEntitlementIds, type PurchaseAccess } from '../purchases/access.ts'
 import { type OrderedEvent, PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
@@ -161,7 +161,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .orderBy(asc(subscriptions.purchaseKey))
       .limit(MAX_PURCHASES_SHOWN * 10)
     return rows.map(({ purchaseKey, state }) => ({
-      ...purchaseIn(state as StoredPurchase),
+      ...purchaseIn(state),
       purchaseKey,
     }))
   }

@@ -3,7 +3,7 @@ import type { Log } from '../../../lib/log.ts'
 import { nextTurn } from '../../../lib/next-turn.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { type EventRow, readStored } from '../inbox/event-log.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { purchaseIn } from '../projection/fold-state.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
 import type { BillingDb } from '../schema.ts'
 import { decodePeriods, encodePeriods, endPeriodsAt, periodsOf } from './periods.ts'
@@ -152,7 +152,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
       .from(subscriptions)
       .where(and(isOwner, eq(subscriptions.environment, environment)))
       .limit(MAX_SIBLINGS)
-    return rows.map(({ key, state }) => ({ key, purchase: purchaseIn(state as StoredPurchase) }))
+    return rows.map(({ key, state }) => ({ key, purchase: purchaseIn(state) }))
   }
 
   /** Replaces what the purchases have contributed to the sums until now. */

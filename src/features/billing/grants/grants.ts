@@ -126,7 +126,7 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
       )
       .limit(MAX_READ)
     return rows
-      .flatMap(({ purchaseKey, state }) => describe(purchaseKey, state as StoredPurchase))
+      .flatMap(({ purchaseKey, state }) => describe(purchaseKey, state))
       .toSorted((a, b) => (a.startsAt < b.startsAt ? 1 : -1))
       .slice(0, MAX_LISTED)
   }
@@ -162,7 +162,7 @@ export function createGrants({ db, eventInbox, subscription, isUserIn, now, newI
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, `${KEY_PREFIX}${id}`))
     const isTheirs = row !== undefined && row.customerId === customer?.customerId
-    const [found] = isTheirs ? describe(row.purchaseKey, row.state as StoredPurchase) : []
+    const [found] = isTheirs ? describe(row.purchaseKey, row.state) : []
     return found ?? null
   }
 }

@@ -130,7 +130,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, purchaseKey))
     if (!row) return
-    const { stale, ...state } = row.state as StoredPurchase
+    const { stale, ...state } = row.state
     if (stale) await storeState(tx, purchaseKey, state)
   }
 
@@ -150,19 +150,19 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
     state: StoredPurchase,
   ): Promise<OwnerMention[]> {
     const rows = await findStates(tx).execute({ purchaseKey })
-    const states = [...rows.map((row) => row.state as StoredPurchase), state]
+    const states = [...rows.map((row) => row.state), state]
     return states.flatMap(({ tail }) => tail?.names ?? [])
   }
 
   async function lastBefore(tx: Tx, purchaseKey: string, since: number): Promise<FoldState | null> {
     if (since <= 0) return null
     const [row] = await findLastBefore(tx).execute({ purchaseKey, since })
-    return row ? fromStored(row.state as StoredPurchase) : null
+    return row ? fromStored(row.state) : null
   }
 
   async function between(tx: Tx, purchaseKey: string, first: number, last: number) {
     const rows = await findBetween(tx).execute({ purchaseKey, first, last })
-    return new Map(rows.map(({ upTo, state }) => [upTo, state as StoredPurchase]))
+    return new Map(rows.map(({ upTo, state }) => [upTo, state]))
   }
 
   async function storeCheckpoint(tx: Tx, purchaseKey: string, upTo: number, state: StoredPurchase) {

@@ -48,7 +48,7 @@ export function createOwners(deps: OwnersDeps) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
     if (!row) return
     await onAssigned(tx, purchaseKey)
-    const owners = await replayOwners(tx, purchaseKey, row.state as StoredPurchase, cache)
+    const owners = await replayOwners(tx, purchaseKey, row.state, cache)
     await storeOwners(tx, purchaseKey, new Set(owners))
     const customerId = owners.at(-1) ?? ''
     for (const id of new Set([row.customerId, customerId])) onChange(tx, id)

@@ -8,7 +8,7 @@ import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { createCheckpoints, type FoldingSizes } from './checkpoints.ts'
 import { createCustomers } from './customers.ts'
-import { fromStored, purchaseIn, type StoredPurchase, toStored } from './fold-state.ts'
+import { fromStored, purchaseIn, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
 import { PURCHASES_PER_PAGE, prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
@@ -78,7 +78,7 @@ export function createProjection(deps: ProjectionDeps) {
     const purchases: Purchase[] = []
     for (let after = ''; ; ) {
       const rows = await queries.readPurchases.execute({ customerId, environment, after })
-      for (const { state } of rows) purchases.push(purchaseIn(state as StoredPurchase))
+      for (const { state } of rows) purchases.push(purchaseIn(state))
       const last = rows.at(-1)
       if (!last || rows.length < PURCHASES_PER_PAGE) return purchases
       after = last.purchaseKey
@@ -97,7 +97,7 @@ export function createProjection(deps: ProjectionDeps) {
     const [target] = await findTarget(tx).execute({ id: name, purchaseKey: key })
     if (!target) return false
     const { customerId, ownerId } = target
-    const state = (target.state ?? null) as StoredPurchase | null
+    const state = target.state ?? null
     const before = state && fromStored(state)
     const exists = ownerId !== null
     if (exists && (before === null || state?.stale || ownerId !== customerId)) return false

@@ -31,7 +31,7 @@ const BATCH_MS = 6
 const MAX_CHANGES_LISTED = 100
 
 type EventRow = BillingDb['tables']['billingEvents']['$inferSelect']
-type Row = { customerId: string; state: unknown }
+type Row = { customerId: string; state: StoredPurchase }
 
 /**
  * Folds the whole log again while the server runs: first the customers, then each purchase, then the business figures. Each batch is a
@@ -145,6 +145,6 @@ function isSame(before: Row | undefined, after: Row | undefined): boolean {
 
 /** Without the store: states of older versions lack it, and it makes no difference to access. */
 function comparableState({ state }: Row): string {
-  const { line, last } = state as StoredPurchase
+  const { line, last } = state
   return JSON.stringify([line, last])
 }

@@ -4,7 +4,7 @@ import type { OrderedEvent } from '../purchases/event-order.ts'
 import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Checkpoints, FoldingSizes, Gap } from './checkpoints.ts'
-import { fromStored, type StoredPurchase } from './fold-state.ts'
+import { fromStored } from './fold-state.ts'
 import { createLookupCache, type LookupCache, type Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
 
@@ -48,7 +48,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
   /** Folds a late event into its purchase. Returns whether work is left. */
   async function insertLate(tx: Tx, purchaseKey: string, { orderedAt }: OrderedEvent) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
-    const state = row?.state as StoredPurchase | undefined
+    const state = row?.state
     if (state?.stale) return widenGap(tx, purchaseKey, orderedAt)
     if (!row) await insertStub(tx, purchaseKey)
     // States of older versions lack the owner mentions, so such a purchase is folded from its first event.
@@ -132,8 +132,8 @@ export function createStaleWork(deps: StaleWorkDeps) {
       .values({ purchaseKey, ...gap })
       .onConflictDoUpdate({ target: stalePurchases.purchaseKey, set: gap })
     const [row] = await findPurchase(tx).execute({ purchaseKey })
-    const state = row?.state as StoredPurchase
-    if (state.stale) return true
+    const state = row?.state
+    if (state === undefined || state.stale) return true
     await tx
       .update(subscriptions)
       .set({ state: { ...state, stale: true } })
@@ -171,7 +171,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
 
   async function reassignPurchase(tx: Tx, purchaseKey: string, cache: LookupCache) {
     const [row] = await findPurchase(tx).execute({ purchaseKey })
-    const state = row?.state as StoredPurchase | undefined
+    const state = row?.state
     // A stale purchase gets its owner once its fold is complete.
     if (!state || state.stale) return
     if (fromStored(state) === null) await advance(tx, purchaseKey, FULL_RANGE)

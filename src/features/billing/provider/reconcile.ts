@@ -6,7 +6,7 @@ import { createCursor } from '../cursor.ts'
 import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
-import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { purchaseIn } from '../projection/fold-state.ts'
 import { isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
@@ -69,7 +69,7 @@ export function createReconcile(deps: ReconcileDeps) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state } of rows) {
         if (checked.has(customerId)) continue
-        if (!isOverdue(purchaseIn(state as StoredPurchase), now().getTime())) continue
+        if (!isOverdue(purchaseIn(state), now().getTime())) continue
         checked.add(customerId)
         await reconcile({ customerId, appUserId: customerId }, report, signal)
       }
@@ -123,7 +123,7 @@ export function createReconcile(deps: ReconcileDeps) {
     const holder = (await holderOf(db.read, customerId)) ?? appUserId
     for (const reported of answer.subscriptions) {
       const known = await findReported(rows, reported)
-      if (known && isUpToDate(purchaseIn(known.state as StoredPurchase), reported)) continue
+      if (known && isUpToDate(purchaseIn(known.state), reported)) continue
       const { transactionId } = reported
       const transactionKey =
         known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ??
@@ -139,17 +139,15 @@ export function createReconcile(deps: ReconcileDeps) {
 
   /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */
   async function findReported(rows: Row[], reported: ReportedSubscription) {
-    const candidates = rows.filter(({ state }) =>
-      isInSameStore(purchaseIn(state as StoredPurchase), reported),
-    )
+    const candidates = rows.filter(({ state }) => isInSameStore(purchaseIn(state), reported))
     const { transactionId } = reported
     const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
     const known = candidates.find((row) => keys.includes(row.purchaseKey))
     // Google's order ids name the purchase. Other ids are unknown if the event of a renewal was lost.
     if (known || transactionId?.startsWith('GPA.')) return known
-    const startOf = ({ state }: Row) => purchaseIn(state as StoredPurchase).purchasedAt ?? 0
+    const startOf = ({ state }: Row) => purchaseIn(state).purchasedAt ?? 0
     return candidates
-      .filter(({ state }) => purchaseIn(state as StoredPurchase).productId === reported.productId)
+      .filter(({ state }) => purchaseIn(state).productId === reported.productId)
       .toSorted((a, b) => startOf(b) - startOf(a))[0]
   }
 }

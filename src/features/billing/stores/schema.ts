@@ -1,4 +1,5 @@
 import type { Columns } from '../../../platform/db/columns.ts'
+import type { KnownItem } from './google/statement.ts'
 
 /** What is known of the stores, and of purchases at them. */
 export function storeTables(columns: Columns) {
@@ -44,7 +45,7 @@ export function storeTables(columns: Columns) {
       productId: text(),
       /** The key of the first product's purchase without its environment; null until it is paid. */
       line: text(),
-      items: json<unknown>().notNull(),
+      items: json<KnownItem[]>().notNull(),
       linkedHash: text(),
       urgency: int().notNull(),
       /** When to ask Google; null: not again. */

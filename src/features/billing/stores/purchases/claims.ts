@@ -5,7 +5,7 @@ import type { Reader, Tx } from '../../../../platform/db/db.ts'
 import type { EventInbox } from '../../inbox/event-inbox.ts'
 import { utf8 } from '../../inbox/stored-event.ts'
 import { readSupport, type Support } from '../../inbox/support.ts'
-import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
+import { purchaseIn } from '../../projection/fold-state.ts'
 import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../../purchases/event-order.ts'
 import type { BillingDb } from '../../schema.ts'
 import type { StoreChecks } from '../checks/schedule.ts'
@@ -164,7 +164,7 @@ export function createClaims(deps: ClaimsDeps) {
       .select({ state: subscriptions.state })
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, purchaseKey))
-    return row ? purchaseIn(row.state as StoredPurchase) : null
+    return row ? purchaseIn(row.state) : null
   }
 
   /** Who has linked a purchase to its user by `give`, when and why; null if the user has submitted it since. `id`: of the event. */

@@ -11,7 +11,7 @@ import type { PlanLike } from '../../access/subscription.ts'
 import type { Environment } from '../../environment.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
-import { purchaseIn, type StoredPurchase } from '../../projection/fold-state.ts'
+import { purchaseIn } from '../../projection/fold-state.ts'
 import { isDiffering } from '../../purchases/difference.ts'
 import { type Purchase, sourceOf } from '../../purchases/purchase.ts'
 import type { BillingDb } from '../../schema.ts'
@@ -175,7 +175,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
         .limit(pageSize)
       const active = rows.filter((row) => assess(purchaseOf(row)).active)
       // Granted access is not a purchase: it cannot be claimed or paid for twice.
-      const paid = active.filter(({ state }) => !(state as StoredPurchase).line.grant)
+      const paid = active.filter(({ state }) => !state.line.grant)
       found.push(...(filter === null ? active : await filters[filter](paid)))
       if (found.length > limit)
         return { rows: found.slice(0, limit), next: found[limit - 1]?.purchaseKey ?? null }
@@ -290,9 +290,9 @@ function tooMany() {
 }
 
 function productKeyOf({ customerId, environment, state }: Row) {
-  return `${customerId} ${environment} ${purchaseIn(state as StoredPurchase).productId}`
+  return `${customerId} ${environment} ${purchaseIn(state).productId}`
 }
 
 function purchaseOf({ state }: Row): Purchase {
-  return purchaseIn(state as StoredPurchase)
+  return purchaseIn(state)
 }

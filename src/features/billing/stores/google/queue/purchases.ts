@@ -212,7 +212,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     const last = rows.at(-1)
     const lastAt = last && (filter === 'gone' ? last.goneAt : last.unacknowledgedSince)
     return {
-      lines: rows.flatMap(({ items }) => (items as KnownItem[]).map(({ line }) => line)),
+      lines: rows.flatMap(({ items }) => items.map(({ line }) => line)),
       next: last && rows.length === limit ? `${lastAt?.getTime()}.${last.tokenHash}` : null,
     }
   }
@@ -253,10 +253,9 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     }
   }
 
-  function toKnownPurchase({ items, kind, sealedToken, ...row }: Row): KnownPurchase {
+  function toKnownPurchase({ kind, sealedToken, ...row }: Row): KnownPurchase {
     return {
       ...row,
-      items: items as KnownItem[],
       kind: kind as PurchaseKind | null,
       purchaseToken: tokenIn(sealedToken),
     }
