@@ -14,7 +14,7 @@ type Scheduled = { schedule: string[]; deletesByAge?: boolean; runsAfterSetBack?
 
 /** How long a clock that jumped ahead must keep the new time before it is trusted. */
 const TRUST_DELAY_MS = HOUR_MS
-/** After a smaller jump, what is deleted at the age of an hour, the shortest, is still half an hour old. */
+/** The shortest retention is an hour: after a smaller jump, nothing younger than half an hour is deleted. */
 const MAX_TRUSTED_JUMP_MS = HOUR_MS / 2
 /** A smaller difference comes from a busy process, not from a clock change. */
 const MIN_JUMP_MS = 2 * MINUTE_MS

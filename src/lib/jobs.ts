@@ -23,7 +23,7 @@ export type Job = {
   runsOnEveryInstance?: boolean
   /** Whether it deletes by age: then it waits while the clock is in doubt. */
   deletesByAge?: boolean
-  /** Whether it also runs once a clock that was ahead has been set back, to repair what that has left behind. */
+  /** Whether it also runs after the clock is set back, to repair times that were written while it was ahead. */
   runsAfterSetBack?: boolean
   /** Each run waits a random time of up to this many ms, so that not all servers ask a provider at once. */
   jitter?: number

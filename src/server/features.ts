@@ -256,8 +256,9 @@ export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? []
 function merge<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {
   const entries = records.flatMap((record) => Object.entries(record ?? {}))
   const merged = Object.fromEntries(entries)
-  if (Object.keys(merged).length < entries.length)
-    throw new Error(`two features declare one of ${Object.keys(merged).join(', ')}`)
+  const names = entries.map(([name]) => name)
+  const repeated = names.filter((name, at) => names.indexOf(name) !== at)
+  if (repeated.length > 0) throw new Error(`several features declare ${repeated.join(', ')}`)
   return merged
 }
 

@@ -81,7 +81,8 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         if (signingSecret !== null) verify(request, bytes, signingSecret)
         const delivery = readDelivery(readJson(bytes), bytes)
         if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
-        if (isOwnEvent(delivery.event)) throw malformed('Only Homeport records such events.')
+        if (isOwnEvent(delivery.event))
+          throw malformed('This event type or id is reserved for Homeport.')
         return receiveDelivery(eventInbox, delivery)
       },
       {

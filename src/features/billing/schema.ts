@@ -154,7 +154,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     ],
   )
 
-  /** Where the next reconciliation continues, and where filling a new table does. */
+  /** The progress of background work, by job: a key or JSON. */
   const reconciliation = table('reconciliation', {
     id: text().primaryKey(),
     afterPurchase: text().notNull(),

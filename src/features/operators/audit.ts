@@ -27,7 +27,7 @@ export type AuditFilter = {
   since?: Date | undefined
   /** Entries before this time. */
   until?: Date | undefined
-  /** `-at`, the newest first, unless it says otherwise. */
+  /** Default: `-at`, newest first. */
   sort?: (typeof AUDIT_ORDERS)[number] | undefined
   /** The last id of the previous page: only entries after it are listed. */
   after?: string | undefined

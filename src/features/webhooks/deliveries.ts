@@ -12,7 +12,7 @@ export const DELIVERY_ORDERS = ['created', '-created'] as const
 export type DeliveryFilter = {
   endpoint?: string | undefined
   state?: (typeof DELIVERY_STATES)[number] | undefined
-  /** `-created`, the newest first, unless it says otherwise. */
+  /** Default: `-created`, newest first. */
   sort?: (typeof DELIVERY_ORDERS)[number] | undefined
   /** The last id of the previous page: only deliveries after it are listed. */
   after?: string | undefined

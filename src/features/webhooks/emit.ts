@@ -76,7 +76,7 @@ export function createEmitter({ db, now, newId, deliverSoon }: EmitDeps) {
   }
 }
 
-/** Whose messages precede the event: those of a merged guest are the account's by then. */
+/** The user whose earlier messages come before the event. A merged guest's already belong to the account. */
 function holderOf({ type, userId, data }: WebhookEvent): string | null {
   return (type === 'user.deleted' && data.mergedInto) || userId
 }

@@ -6,7 +6,7 @@ type Queries = BunSQLiteDatabase
 /** Reads from the last commit, or from inside a change. */
 export type Reader = Pick<Queries, 'select' | 'selectDistinct' | '$count'>
 
-/** A change under way: its queries, and those of the functions it calls, go through this. */
+/** An open transaction. A change, and every function that it calls, queries through it. */
 export type Tx = Pick<
   Queries,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'

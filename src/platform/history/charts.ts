@@ -26,7 +26,7 @@ export type TrafficPoint = ReturnType<typeof trafficPoint>
 /** Counts are per minute, response times in ms. */
 export type EndpointPoint = ReturnType<typeof endpointPoint>
 
-/** How stored values become points: those of one time are merged, then those of one step. */
+/** Merges stored values into points: first across instances, then across each step. */
 type Merging<S extends Span, Point> = {
   simultaneous: (values: ValuesOf<S>[]) => ValuesOf<S>
   consecutive: (values: ValuesOf<S>[]) => ValuesOf<S>

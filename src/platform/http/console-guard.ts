@@ -129,7 +129,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     return request.headers.get('origin') ?? baseUrl ?? ownOriginOf(request)
   }
 
-  /** Whether a page of another origin has made the browser read: an export is recorded even if the page cannot see it. */
+  /** Whether another site's page caused this read. It cannot see the reply, but an export would enter the audit log. */
   function isFromOtherSite({ headers }: Request): boolean {
     const site = headers.get('sec-fetch-site')
     return site !== null && site !== 'same-origin' && site !== 'none'

@@ -98,7 +98,7 @@ export function createReadings(
     },
     {
       name: 'homeport_play_purchases_waiting',
-      help: 'Purchases that Google is to be asked about now',
+      help: 'Purchases due to be refreshed from Google',
       read: deps.stores.health.countPlayWaiting,
     },
     {

@@ -286,6 +286,9 @@ test.each([
     await using app = await createTestApp()
     const json = { event: { ...event, app_user_id: 'ann', event_timestamp_ms: 1 } }
     const reply = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
-    expect([reply.status, reply.json.message]).toEqual([400, 'Only Homeport records such events.'])
+    expect([reply.status, reply.json.message]).toEqual([
+      400,
+      'This event type or id is reserved for Homeport.',
+    ])
   },
 )

@@ -57,7 +57,7 @@ const MAX_IDS = 1_000
 /** Some customers buy many consumables. */
 const MAX_PURCHASES = 10_000
 const DUE_PER_CHANGE = 50
-/** Increase it when the same purchases give another access than before. */
+/** Increase it when a change of the code alters the access that the same purchases give. */
 const RULES = 1
 const CUSTOMERS_PER_CHANGE = 50
 

@@ -44,7 +44,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .select({ customerId: billingAliases.customerId })
     .from(billingAliases)
     .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
-  /** The customer of an app user id, once for each of its ids. */
+  /** All app user ids of the customer that has this app user id. */
   const idsOf = db.read
     .select({ customerId: billingAliases.customerId, id: billingAliases.appUserId })
     .from(billingAliases)

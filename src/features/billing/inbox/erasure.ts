@@ -60,7 +60,7 @@ export function createErasure(deps: ErasureDeps) {
     tx.afterCommit(backlog.drainInBackground)
   }
 
-  /** A customer that is shared with other users is called by an id, which may be that of the deleted user. */
+  /** A customer is named by one of its ids. If others share it, it gets an id of theirs. */
   async function renameCustomers(tx: Tx, ids: string[]) {
     const [heir] = await otherIdsOf(tx, ids)
     if (heir === undefined) return

@@ -17,7 +17,7 @@ export type EventFilter = {
   user?: string | undefined
   conflicting?: boolean | undefined
   clockIsOff?: boolean | undefined
-  /** `-received`, the newest first, unless it says otherwise. */
+  /** Default: `-received`, newest first. */
   sort?: (typeof EVENT_ORDERS)[number] | undefined
   /** Events after this id, for the next page. */
   after?: string | undefined

@@ -40,7 +40,7 @@ export type BillingEvent = {
   paid: Money | null
   /** The country of the customer's store account, as two letters. */
   country: string | null
-  /** Whether someone else of the family has paid for it. */
+  /** Whether it is shared through Family Sharing. */
   isFamilyShared: boolean
   /** Whether the event names its environment; without one it counts as production. */
   hasEnvironment: boolean

@@ -25,10 +25,10 @@ export type ImportReport = {
   withoutPassword: number
   /** Users of earlier imports, left unchanged. */
   present: number
-  /** Those of them who have another address than in the file. */
+  /** Of these, users whose address differs from the file's. */
   changed: number
   refused: number
-  /** Where the file is damaged or incomplete: nothing after this line was read. Null: nowhere. */
+  /** The line where the file is damaged or cut off; nothing after it was read. Null if it is intact. */
   damagedAt: number | null
   /** How often each reason occurred. */
   reasons: Record<string, number>

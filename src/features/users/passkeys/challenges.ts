@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../../lib/durations.ts'
 
 type ChallengesDeps = { key: Uint8Array; now: () => Date }
 
-/** A page that offers passkeys in its form asks for one when it opens, and the user may take long to answer. */
+/** A form with passkey autofill requests a challenge when it opens; the user may answer much later. */
 const LIFETIME_MS = HOUR_MS
 const TIME_BYTES = 6
 const NONCE_BYTES = 16

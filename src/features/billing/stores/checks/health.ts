@@ -66,7 +66,7 @@ export function createStoreHealth(deps: StoreHealthDeps) {
     return play?.store.isKeyRefused() ?? null
   }
 
-  /** How many purchases Google is to be asked about now; null if Google Play is not set up. */
+  /** How many purchases are due to be refreshed from Google; null if Google Play is not set up. */
   async function countPlayWaiting(): Promise<number | null> {
     return (await play?.purchases.countDue()) ?? null
   }

@@ -52,7 +52,7 @@ type Claim = {
 const MIN_AGE_MS = DAY_MS
 const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
 
-/** Decides whose a purchase is when a user claims it. */
+/** Decides who owns a purchase that a user claims. */
 export function createClaims(deps: ClaimsDeps) {
   const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
   const { billingEvents, subscriptions } = db.tables
@@ -167,7 +167,7 @@ export function createClaims(deps: ClaimsDeps) {
     return row ? purchaseIn(row.state) : null
   }
 
-  /** Who has linked a purchase to its user by `give`, when and why; null if the user has submitted it since. `id`: of the event. */
+  /** The link that support made with `give`; null if the user has submitted the purchase since. `id`: of the event. */
   async function linkOf(purchaseKey: string) {
     const [latest] = await claimsOf(db.read, purchaseKey)
     if (!latest?.support) return null

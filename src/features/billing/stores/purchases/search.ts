@@ -56,7 +56,7 @@ type PurchaseFilter = (typeof PURCHASE_FILTERS)[number]
 type ListOptions = {
   filter?: PurchaseFilter | null | undefined
   environment?: Environment | undefined
-  /** By transaction id; ascending unless it says otherwise. */
+  /** Default: `transaction`, ascending. */
   sort?: (typeof PURCHASE_ORDERS)[number] | undefined
   /** The `next` of the previous page. */
   after?: string | undefined

@@ -33,7 +33,7 @@ export type AskGoogle = ReturnType<typeof createAskGoogle>
 /** In these states a purchase is paid for, so it can be acknowledged. */
 const ACKNOWLEDGEABLE = ['ACTIVE', 'IN_GRACE_PERIOD', 'CANCELED', 'ON_HOLD', 'PAUSED', 'PURCHASED']
 
-/** How often a purchase waits for the reply about the one that it replaces. */
+/** How many times an acknowledgement waits for the reply about the purchase that this one replaces. */
 const MAX_OWNER_ATTEMPTS = 5
 
 /** Asks Google about a purchase that was leased, records the reply, and acknowledges the purchase. */

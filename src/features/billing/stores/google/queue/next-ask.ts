@@ -11,7 +11,7 @@ const FORGOTTEN_AFTER_MS = 61 * DAY_MS
 const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
 /** The states of a purchase that is over. */
 const OVER = new Set<string | null>(['EXPIRED', 'CANCELLED', 'PENDING_PURCHASE_CANCELED'])
-/** How often Google may not know a purchase that it has confirmed and that is not over: for some two months. */
+/** How many times Google may report a confirmed, running purchase as unknown: for about two months. */
 const MAX_MISSES = 240
 const MAX_DELAY_MS = 6 * HOUR_MS
 const GENERAL_DELAY_MS = 10 * MINUTE_MS
