@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, customFetch, errors } from 'jose'
-import { readTextCapped } from './read-text-capped.ts'
+import { readTextCapped } from './bounded-fetch.ts'
 
 /** The minimum time between requests for unknown keys. */
 const COOLDOWN_MS = 30_000

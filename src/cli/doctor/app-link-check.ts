@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts'
 import { mailLinkPaths } from '../../features/users/feature.ts'
-import { readTextCapped } from '../../lib/read-text-capped.ts'
+import { fetchBounded, readTextCapped } from '../../lib/bounded-fetch.ts'
 import { ORIGINS_FILE, passkeyRelyingParty, wellKnownFiles } from '../../platform/app-links.ts'
 import { publicUrl } from '../../platform/public-url.ts'
 import { type Finding, failed, ok, reasonOf, warning } from './check.ts'
@@ -33,12 +33,9 @@ export async function checkAppLinks(config: Config): Promise<Finding> {
 
 /** Null when the URL has the content. */
 async function compare(url: string, content: object): Promise<Finding | null> {
-  const reply = await fetch(url, {
-    redirect: 'manual',
-    decompress: false,
-    headers: { 'accept-encoding': 'identity' },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch(reasonOf)
+  const reply = await fetchBounded(url, { redirect: 'manual', timeoutMs: TIMEOUT_MS }).catch(
+    reasonOf,
+  )
   if (typeof reply === 'string') return failed(`${url} does not answer (${reply})`, FORWARD)
   const isRedirect = reply.status >= 300 && reply.status < 400
   if (isRedirect) return failed(`${url} redirects, which phones do not follow`, FORWARD)

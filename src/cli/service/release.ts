@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
+import { readBytesCapped } from '../../lib/bounded-fetch.ts'
 import { UsageError } from '../../lib/command.ts'
-import { readBytesCapped } from '../../lib/read-text-capped.ts'
 import { type Release, verifySums } from '../../lib/release-signature.ts'
 import { BUILD, BUILD_INFO, VERSION } from '../../version.ts'
 

@@ -1,4 +1,4 @@
-import { readTextCapped } from '../../lib/read-text-capped.ts'
+import { fetchBounded, readTextCapped } from '../../lib/bounded-fetch.ts'
 import type { RateSet } from './model.ts'
 
 /** The validators of the last reply, for a conditional request. */
@@ -27,13 +27,11 @@ export async function fetchRates(
   signal: AbortSignal,
 ): Promise<FetchOutcome> {
   try {
-    const response = await fetch(feed.url, {
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      decompress: false,
+    const response = await fetchBounded(feed.url, {
+      timeoutMs: TIMEOUT_MS,
+      signal,
       headers: {
         accept: feed.accept,
-        'accept-encoding': 'identity',
         'user-agent': 'Mozilla/5.0 (compatible; homeport)',
         ...(etag ? { 'if-none-match': etag } : {}),
         ...(lastModified ? { 'if-modified-since': lastModified } : {}),

@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises'
+import { readTextCapped } from '../../../lib/bounded-fetch.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { readTextCapped } from '../../../lib/read-text-capped.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { MAX_FILE_BYTES } from './files.ts'
 

@@ -1,4 +1,4 @@
-import { readTextCapped } from '../../../lib/read-text-capped.ts'
+import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
 
 /** A customer's subscription as the provider's REST API reports it. */
 export type ReportedSubscription = {
@@ -34,16 +34,14 @@ const MAX_BODY_BYTES = 1024 * 1024
 export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber {
   return async (appUserId, signal) => {
     try {
-      const response = await fetch(`${url}/v1/subscribers/${encodeURIComponent(appUserId)}`, {
-        redirect: 'error',
-        decompress: false,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          accept: 'application/json',
-          'accept-encoding': 'identity',
+      const response = await fetchBounded(
+        `${url}/v1/subscribers/${encodeURIComponent(appUserId)}`,
+        {
+          timeoutMs: TIMEOUT_MS,
+          signal,
+          headers: { authorization: `Bearer ${apiKey}`, accept: 'application/json' },
         },
-      })
+      )
       if (!response.ok) {
         await response.body?.cancel()
         return { failed: `the provider replied with ${response.status}` }

@@ -1,5 +1,5 @@
 import { importPKCS8, SignJWT } from 'jose'
-import { readTextCapped } from '../../../lib/read-text-capped.ts'
+import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
 
 type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
 
@@ -33,12 +33,9 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
   }
 
   async function post(path: string, clientId: string, form: Record<string, string>) {
-    const reply = await fetch(url + path, {
+    const reply = await fetchBounded(url + path, {
       method: 'POST',
-      redirect: 'error',
-      decompress: false,
-      headers: { 'accept-encoding': 'identity' },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      timeoutMs: TIMEOUT_MS,
       body: new URLSearchParams({
         client_id: clientId,
         client_secret: await clientSecret(clientId),

@@ -1,6 +1,6 @@
 import { errors, type JWTVerifyGetKey } from 'jose'
+import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
-import { readTextCapped } from '../../../lib/read-text-capped.ts'
 import { remoteKeys } from '../../../lib/remote-keys.ts'
 import { isSecureInTransit } from '../../../lib/setting-values.ts'
 
@@ -56,11 +56,10 @@ export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetK
  */
 export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const reply = await fetch(url, {
+  const reply = await fetchBounded(url, {
     redirect: 'manual',
-    decompress: false,
-    headers: { accept: 'application/json', 'accept-encoding': 'identity' },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: { accept: 'application/json' },
+    timeoutMs: TIMEOUT_MS,
   })
   if (reply.status !== 200) {
     await reply.body?.cancel()

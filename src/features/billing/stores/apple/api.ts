@@ -1,7 +1,7 @@
 import type { JWK } from 'jose'
+import { fetchBounded, readTextCapped } from '../../../../lib/bounded-fetch.ts'
 import { MINUTE_MS } from '../../../../lib/durations.ts'
 import { signJwt } from '../../../../lib/es256.ts'
-import { readTextCapped } from '../../../../lib/read-text-capped.ts'
 import type { BillingEvent } from '../../inbox/event.ts'
 import { objectIn } from '../json.ts'
 import { AppleApiError } from './api-error.ts'
@@ -52,19 +52,16 @@ export function createAppleApi({ key, urls, now }: AppleApiDeps) {
     { environment, bundleId, method = 'GET', body }: AppleCall,
     signal?: AbortSignal,
   ): Promise<Claims> {
-    const timeout = AbortSignal.timeout(TIMEOUT_MS)
     let reply: Response
     let text: string | null
     try {
-      reply = await fetch(urls[environment] + path, {
+      reply = await fetchBounded(urls[environment] + path, {
         method,
-        redirect: 'error',
-        decompress: false,
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        timeoutMs: TIMEOUT_MS,
+        signal,
         headers: {
           authorization: `Bearer ${tokenFor(bundleId)}`,
           accept: 'application/json',
-          'accept-encoding': 'identity',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

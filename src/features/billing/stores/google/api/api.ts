@@ -1,6 +1,10 @@
 import { SignJWT } from 'jose'
+import {
+  type BoundedRequest,
+  fetchBounded,
+  readTextCapped,
+} from '../../../../../lib/bounded-fetch.ts'
 import { HOUR_MS } from '../../../../../lib/durations.ts'
-import { readTextCapped } from '../../../../../lib/read-text-capped.ts'
 import type { ServiceAccount } from '../../../../../lib/store-settings.ts'
 import { type Json, objectIn } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
@@ -97,15 +101,15 @@ export function createPlayApi({ account, url, tokenUrl, now }: PlayApiDeps) {
   }
 }
 
-async function send(url: string, signal: AbortSignal | undefined, request: RequestInit) {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+type Request = Omit<BoundedRequest, 'timeoutMs' | 'signal'>
+
+async function send(url: string, signal: AbortSignal | undefined, request: Request) {
   try {
-    const response = await fetch(url, {
+    const response = await fetchBounded(url, {
       ...request,
-      redirect: 'error',
-      decompress: false,
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      headers: { accept: 'application/json', 'accept-encoding': 'identity', ...request.headers },
+      timeoutMs: TIMEOUT_MS,
+      signal,
+      headers: { accept: 'application/json', ...request.headers },
     })
     return { response, content: parse(await readTextCapped(response, MAX_REPLY_BYTES)) }
   } catch (error) {
