@@ -1,8 +1,8 @@
 import { gt } from 'drizzle-orm'
 import { batchesOf } from '../../lib/batches-of.ts'
 import { MINUTE_MS } from '../../lib/durations.ts'
+import { firstIdAt, timeOfId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
-import { firstIdAt, timeOf } from './change-ids.ts'
 import type { ChangesDb } from './schema.ts'
 import type { Streams } from './streams.ts'
 
@@ -55,7 +55,7 @@ export function createWatch(deps: WatchDeps) {
       setInterval(withoutOverlap(checkAllSessions), SESSION_CHECK_MS),
     ]
     if (!db.isShared) return
-    polledAt = timeOf(newId())
+    polledAt = timeOfId(newId())
     timers.push(setInterval(withoutOverlap(poll), POLL_MS))
   }
 
@@ -66,7 +66,7 @@ export function createWatch(deps: WatchDeps) {
 
   /** Delivers the changes of other instances. Reads recent rows again: a change may become visible after a later one. */
   async function poll() {
-    const startedAt = timeOf(newId())
+    const startedAt = timeOfId(newId())
     const overlap = polls++ % POLLS_PER_LONG_POLL === 0 ? OVERLAP_MS : SHORT_OVERLAP_MS
     const since = firstIdAt(Math.min(polledAt, startedAt) - overlap)
     const rows = await db.read.select().from(userChanges).where(gt(userChanges.changeId, since))

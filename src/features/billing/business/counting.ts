@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lte, sql } from 'drizzle-orm'
 import { batchesOf } from '../../../lib/batches-of.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
+import { firstIdAt, timeOfId } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { countRows } from '../../../platform/db/key-ranges.ts'
@@ -111,7 +112,7 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
       .orderBy(desc(billingEvents.id))
       .limit(1)
     const isBehind = newest !== undefined && newest.id > progress.after
-    return { counting: null, behindSince: isBehind ? timeOf(progress.after) : null }
+    return { counting: null, behindSince: isBehind ? new Date(timeOfId(progress.after)) : null }
   }
 
   async function work(signal: AbortSignal, rest: Rest) {
@@ -276,13 +277,6 @@ export function createCounting({ db, newId, log, delayMs = DELAY_MS }: CountingD
   /** The lowest id that an event could have had some time ago, by the clock that makes the ids. */
   function idBefore(ms: number): string {
     const id = newId()
-    if (ms === 0) return id
-    const time = (timeOf(id).getTime() - ms).toString(16).padStart(12, '0')
-    return `${time.slice(0, 8)}-${time.slice(8)}`
+    return ms === 0 ? id : firstIdAt(timeOfId(id) - ms)
   }
-}
-
-/** When a UUIDv7 was made. */
-function timeOf(id: string): Date {
-  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
 }
