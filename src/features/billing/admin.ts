@@ -13,7 +13,6 @@ import type { Catalogue } from './access/plan-matching.ts'
 import type { PlanLike } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'
 import { ENVIRONMENTS } from './environment.ts'
-import { countForReplay } from './event-count.ts'
 import { eventFacts } from './inbox/event-facts.ts'
 import type { EventFolding } from './inbox/event-folding.ts'
 import { EVENT_ORDERS, type EventFilter, type EventSearch } from './inbox/event-search.ts'
@@ -23,7 +22,7 @@ import { transactionOf } from './stores/purchases/purchase-key.ts'
 import type { Stores } from './stores/stores.ts'
 
 type BillingAdminDeps = {
-  eventFolding: Pick<EventFolding, 'replay' | 'replayMatching'>
+  eventFolding: Pick<EventFolding, 'replay' | 'countMatching' | 'replayMatching'>
   eventSearch: EventSearch
   timeline: Timeline
   reconcile: Reconcile | null
@@ -83,7 +82,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
     })
     .get(
       '/event-count',
-      async ({ query }) => data(await countForReplay(eventSearch, filterOf(query))),
+      async ({ query }) => data(await eventFolding.countMatching(filterOf(query))),
       {
         query: FilterQuery,
         ...allow('reader'),

@@ -22,6 +22,9 @@ export type EventFolding = ReturnType<typeof createEventFolding>
 
 const MAX_RETRIED_PER_RUN = 1_000
 const MAX_REPLAYED = 10_000
+/** For the count. Its number bounds the time for a filter that no index covers: each page reads at most 1,000 events. */
+const PAGE_SIZE = 500
+const MAX_PAGES = 200
 
 /** Folds events into purchases. One that cannot be folded is marked as failed, and folded again later. */
 export function createEventFolding({
@@ -34,7 +37,7 @@ export function createEventFolding({
   const { billingEvents } = db.tables
   /** The last failed event that a run has retried. */
   let retriedUpTo = ''
-  return { fold, foldOrMarkFailed, retryFailed, replay, replayMatching }
+  return { fold, foldOrMarkFailed, retryFailed, replay, countMatching, replayMatching }
 
   /** Folds an event that was just stored, in the same transaction. */
   function fold(tx: Tx, event: OrderedEvent, id: string) {
@@ -72,6 +75,21 @@ export function createEventFolding({
       .from(billingEvents)
       .where(hasEventId(billingEvents, eventId))
     return row ? replayRow(row.id) : null
+  }
+
+  /** How many events `replayMatching` concerns. `isComplete` is false if more may match. */
+  async function countMatching(
+    filter: EventFilter,
+  ): Promise<{ count: number; isComplete: boolean }> {
+    let found = 0
+    let after: string | undefined
+    for (let page = 0; page < MAX_PAGES && found < MAX_REPLAYED; page++) {
+      const { events, next } = await eventSearch.find({ ...filter, after, limit: PAGE_SIZE })
+      found += events.length
+      if (next === null) return { count: found, isComplete: true }
+      after = next
+    }
+    return { count: Math.min(found, MAX_REPLAYED), isComplete: false }
   }
 
   /** Folds every matching event of the log again, one by one, newest first; at most 10,000 events. */
