@@ -75,14 +75,14 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
 }
 
 async function deliver(
-  { eventInbox, now }: Services,
+  { db, eventInbox, now }: Services,
   userId: string,
   type: string,
   daysAgo: number,
   index: number,
 ) {
   const time = now().getTime() - Math.max(daysAgo, 0) * DAY_MS
-  await eventInbox.recordInternalEvent(type, time, {
+  const event = {
     app_user_id: userId,
     environment: 'PRODUCTION',
     store: index % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
@@ -95,7 +95,8 @@ async function deliver(
     expiration_at_ms: time + 30 * DAY_MS,
     cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
     price: 9.99,
-  })
+  }
+  await db.write((tx) => eventInbox.recordOwnEvent(tx, type, time, event))
 }
 
 /** Makes a cancellation by Ann look failed: her purchase does not reflect it until a replay applies it. */

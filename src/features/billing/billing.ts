@@ -108,7 +108,6 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     accessSettings,
     reportUnmatched,
   })
-  const { recordInternalEvent } = eventInbox
   const { url, key } = subscriberApi
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
   const stores = createStores({
@@ -142,6 +141,6 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     rebuildBilling: createRebuild({ db, projection, transactions, counting }),
     reconcile:
       readSubscriber &&
-      createReconcile({ ...deps, ...holders, readSubscriber, recordInternalEvent, transactions }),
+      createReconcile({ ...deps, ...holders, readSubscriber, eventInbox, transactions }),
   }
 }

@@ -133,7 +133,8 @@ test('an internal event about a deleted user is pseudonymized', async () => {
   await deliver(app, purchase(user._id))
   await app.ask('DELETE', '/api/user/profile/v1', { token })
   const late = { app_user_id: user._id, transaction_id: '1000', expiration_at_ms: ms(40) }
-  await app.services.eventInbox.recordInternalEvent('HOMEPORT_RECONCILED', ms(2), late)
+  const { db, eventInbox } = app.services
+  await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', ms(2), late))
   expect(JSON.stringify(await log(app))).not.toContain(user._id)
 })
 

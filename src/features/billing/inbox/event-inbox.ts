@@ -80,7 +80,7 @@ export function createEventInbox(deps: EventInboxDeps) {
       .onConflictDoNothing()
       .returning({ id: billingEvents.id }),
   )
-  return { receive, recordIn, recordOwnEvent, recordInternalEvent, aliasUsers }
+  return { receive, recordIn, recordOwnEvent, aliasUsers }
 
   /**
    * Records a delivery with its exact bytes and folds it, in one transaction with `alongside`. An event that cannot be
@@ -171,13 +171,9 @@ export function createEventInbox(deps: EventInboxDeps) {
     })
   }
 
-  /** Records an event that Homeport creates, such as a difference found by reconciliation. */
-  function recordInternalEvent(type: string, at: number, fields: Record<string, unknown>) {
-    return db.write((tx) => recordOwnEvent(tx, type, at, fields))
-  }
-
   /**
-   * Like `recordInternalEvent`, in the caller's transaction. Skips an event whose `id` is known.
+   * Records an event that Homeport creates, such as a difference found by reconciliation, in the caller's transaction.
+   * Skips an event whose `id` is known.
    */
   async function recordOwnEvent(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
     const event = { id: `homeport:${newId()}`, ...fields, type, event_timestamp_ms: at }

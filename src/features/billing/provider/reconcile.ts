@@ -16,7 +16,7 @@ import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
-  recordInternalEvent: EventInbox['recordInternalEvent']
+  eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   transactions: Pick<Transactions, 'possibleKeysOf'>
   holderOf: Holders['holderOf']
   now: () => Date
@@ -39,7 +39,7 @@ const LAST_KEY = 'PRODUCTION}'
  * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
-  const { db, readSubscriber, recordInternalEvent, transactions, holderOf, now, log } = deps
+  const { db, readSubscriber, eventInbox, transactions, holderOf, now, log } = deps
   const { subscriptions, billingAliases } = db.tables
   const cursor = createCursor(db, CURSOR)
   const { purchaseKey } = subscriptions
@@ -128,11 +128,8 @@ export function createReconcile(deps: ReconcileDeps) {
       const transactionKey =
         known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ??
         (transactionId === null ? null : originalIdIn(transactionId))
-      await recordInternalEvent(
-        'HOMEPORT_RECONCILED',
-        answer.at,
-        eventOf(reported, holder, transactionKey),
-      )
+      const event = eventOf(reported, holder, transactionKey)
+      await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
       report.corrected.push(`${appUserId} ${reported.productId}`)
     }
   }
