@@ -6,7 +6,7 @@ import { signInOperator } from '../support/operator.ts'
 const NO_MATCH = {
   users: [],
   next: null,
-  strangers: [],
+  unlinkedIds: [],
   hasMoreNames: false,
   eventId: null,
   total: null,
@@ -83,9 +83,9 @@ test('finds a user by any of their app user ids or the beginning of a transactio
   const sandbox = { environment: 'SANDBOX', original_transaction_id: '2000000000000007' }
   await deliver(app, purchase(bob, sandbox))
   for (const text of ['$RCAnonymousID:ann', '700000000000001', '7000', ann]) {
-    const { users, strangers } = await find(app, text)
+    const { users, unlinkedIds } = await find(app, text)
     expect([text, users.map(({ id }) => id)]).toEqual([text, [ann]])
-    expect(strangers).toEqual(['$RCAnonymousID:ann'])
+    expect(unlinkedIds).toEqual(['$RCAnonymousID:ann'])
   }
   expect(await findIds(app, 'GPA.7000')).toEqual([bob])
   expect(await findIds(app, '20000000')).toEqual([bob])
@@ -98,7 +98,7 @@ test('reports app user ids that have events but no account', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
-  const stranger = { ...NO_MATCH, strangers: ['web-visitor'] }
+  const stranger = { ...NO_MATCH, unlinkedIds: ['web-visitor'] }
   expect(await find(app, 'web-visitor')).toEqual(stranger)
   expect(await find(app, '9000')).toEqual(stranger)
 })

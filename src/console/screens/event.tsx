@@ -29,7 +29,7 @@ type BillingEvent = ReplyOf<EventSearch['find']>['events'][number] & {
   /** The transaction id of the purchase that the event belongs to. */
   purchase: string | null
   access: string | null
-  person: AccountSummary | null
+  user: AccountSummary | null
 }
 type ReplayResult = { outcome: string; error: string | null }
 
@@ -73,7 +73,7 @@ export function EventScreen({ id }: { id: string }) {
 
 /** Who the event is about, and whether it has changed the access. */
 function Summary({ event }: { event: BillingEvent }) {
-  const { type, eventAt, error, access, person } = event
+  const { type, eventAt, error, access, user } = event
   const name = eventName(event)
   return (
     <div class="glance">
@@ -81,15 +81,15 @@ function Summary({ event }: { event: BillingEvent }) {
         class={`sentence ${error === null ? '' : 'bad'}`}
         role={error === null ? undefined : 'alert'}
       >
-        {person && (
+        {user && (
           <>
-            <a href={linkTo(`people/${person.id}/subscription`)}>
-              {person.name || person.email || unnamedUser(person.id)}
+            <a href={linkTo(`people/${user.id}/subscription`)}>
+              {user.name || user.email || unnamedUser(user.id)}
             </a>
             {': '}
           </>
         )}
-        {person && name !== type ? name.charAt(0).toLowerCase() + name.slice(1) : name}
+        {user && name !== type ? name.charAt(0).toLowerCase() + name.slice(1) : name}
         {eventAt && (
           <>
             {' on '}

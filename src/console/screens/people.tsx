@@ -82,7 +82,7 @@ function UserSearch() {
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
       <UserFilters total={total} />
       <Loaded from={first}>
-        {({ users, strangers, eventId, hasMoreNames, scannedTo }) => (
+        {({ users, unlinkedIds, eventId, hasMoreNames, scannedTo }) => (
           <>
             {eventId !== null && (
               <p>
@@ -90,7 +90,7 @@ function UserSearch() {
                 <a href={linkTo(`events/${encodeSegment(eventId)}`)}>Open the event</a>
               </p>
             )}
-            {rows.length === 0 && next === null && strangers.length === 0 && eventId === null && (
+            {rows.length === 0 && next === null && unlinkedIds.length === 0 && eventId === null && (
               <Empty>
                 {emptyText(text, isFiltered)}{' '}
                 {text !== '' && <a href={linkTo('purchases', { id: text })}>Search purchases</a>}
@@ -107,8 +107,8 @@ function UserSearch() {
             {isFiltered && next !== null && rows.length % PAGE_SIZE !== 0 && (
               <Scanned to={rows.length === users.length ? scannedTo : null} next={next} />
             )}
-            {strangers.length > 0 && <h2>Purchases not linked to an account</h2>}
-            <List items={strangers}>
+            {unlinkedIds.length > 0 && <h2>Purchases not linked to an account</h2>}
+            <List items={unlinkedIds}>
               {(id) => (
                 <li key={id}>
                   <a class="mono" href={linkTo('purchases', { id })}>

@@ -102,9 +102,9 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const { signed: _signed, ...event } = found
         const { isRefund } = eventFacts(event.provider, Buffer.from(event.body))
         const access = await timeline.explainForEvent(event)
-        const person = event.appUserId === null ? null : await findUser(event.appUserId)
+        const user = event.appUserId === null ? null : await findUser(event.appUserId)
         const purchase = event.lineKey === null ? null : transactionOf(event.lineKey).transactionId
-        return data({ ...event, isRefund, purchase, access, person })
+        return data({ ...event, isRefund, purchase, access, user })
       },
       { params: IdParam, ...allow('reader') },
     )

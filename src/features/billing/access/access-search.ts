@@ -7,9 +7,9 @@ import type { BillingDb } from '../schema.ts'
 /** Which users to find by their access in production. Both conditions must hold. */
 export type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
 
-export type AccessFacts = { status: AccessStatus; plan: string | null }
+export type StatusAndPlan = { status: AccessStatus; plan: string | null }
 
-const HAS_NONE: AccessFacts = { status: 'none', plan: null }
+const HAS_NONE: StatusAndPlan = { status: 'none', plan: null }
 
 /** Finds users by their stored access in production. */
 export function createAccessSearch(db: BillingDb) {
@@ -41,19 +41,19 @@ export function createAccessSearch(db: BillingDb) {
   /** Those of the `ids` that match. */
   async function filterIds(filter: AccessFilter, ids: string[]): Promise<Set<string>> {
     const accessOf = await factsOf(ids)
-    const matches = ({ status, plan }: AccessFacts) =>
+    const matches = ({ status, plan }: StatusAndPlan) =>
       (filter.status ?? status) === status && (filter.plan ?? plan) === plan
     return new Set(ids.filter((id) => matches(accessOf(id))))
   }
 
   /** The status and the plan of each of the users. */
-  async function factsOf(ids: string[]): Promise<(id: string) => AccessFacts> {
+  async function factsOf(ids: string[]): Promise<(id: string) => StatusAndPlan> {
     if (ids.length === 0) return () => HAS_NONE
     const rows = await db.read
       .select({ id: userId, status, plan })
       .from(accessStates)
       .where(and(inArray(userId, ids), isNotNull(status)))
-    const found = new Map(rows.map(({ id, ...facts }) => [id, facts as AccessFacts]))
+    const found = new Map(rows.map(({ id, ...facts }) => [id, facts as StatusAndPlan]))
     return (id) => found.get(id) ?? HAS_NONE
   }
 

@@ -3,7 +3,7 @@ import type { PurchaseAccess } from '../purchases/access.ts'
 import { type Catalogue, type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** What is known about a user in one environment. */
-type AccessFacts = {
+type AccessReasons = {
   environment: Environment
   /** No event has ever named the user. */
   isUnknown: boolean
@@ -38,7 +38,7 @@ const STORES: Record<string, string> = {
 }
 
 /** The plan and why its access goes on or has ended, such as `Pro, monthly. Renews on 6 July 2026, 14:00 UTC.` */
-export function explainAccess(facts: AccessFacts): string {
+export function explainAccess(facts: AccessReasons): string {
   const { environment, isUnknown, heldBy, purchases, hasOtherPurchases, planOf } = facts
   if (isUnknown) return 'We have no purchase for this account.'
   if (heldBy !== null) {

@@ -3,8 +3,8 @@ import type { BillingEvent } from './event.ts'
 import { readStoredEvent } from './stored-event.ts'
 import type { Support } from './support.ts'
 
-/** An amount in a currency, as the store or the provider has reported it. */
-type Money = { amount: number; currency: string }
+/** An amount in whole units of a currency; `Money` is in thousandths. */
+type DisplayPrice = { amount: number; currency: string }
 
 /** Events that report a payment. Others may name the price too, but no money has moved. */
 const PAYMENTS = new Set([
@@ -21,7 +21,7 @@ export type EventFacts = {
   priceId: string | null
   entitlementIds: string[]
   grant: Support | null
-  price: Money | null
+  price: DisplayPrice | null
   /** Providers call most refunds cancellations. */
   isRefund: boolean
 }
@@ -50,7 +50,7 @@ export function eventFacts(provider: string, body: Uint8Array): EventFacts {
 }
 
 /** What was paid, or as a negative amount paid back; null for an event of another kind. */
-function moneyMoved(event: BillingEvent): Money | null {
+function moneyMoved(event: BillingEvent): DisplayPrice | null {
   const { type, price, paid } = event
   const isPaidBack = isRefund(event)
   if (!isPaidBack && !PAYMENTS.has(type)) return null

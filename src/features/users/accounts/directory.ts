@@ -17,11 +17,11 @@ export type AccountSummary = ReturnType<typeof summaryOf>
 /** A user in a list, with what the user pays for. */
 export type ListedUser = AccountSummary & { status: AccessStatus; plan: string | null }
 
-/** The result of a search. `strangers`: app user ids in billing events that belong to no user. */
+/** The result of a search. `unlinkedIds`: app user ids in billing events that belong to no user. */
 export type FoundUsers = {
   users: ListedUser[]
   next: string | null
-  strangers: string[]
+  unlinkedIds: string[]
   /** Whether more users have such a name than are listed. */
   hasMoreNames: boolean
   /** The search text, if it is the id of a billing event. */

@@ -57,7 +57,7 @@ export function createFindUsers(deps: FindUsersDeps) {
     const kept = new Set(wanted === '' || !isFiltered ? ids : await search.filterIds(filter, ids))
     const access = await accessOf([...kept])
     return {
-      strangers: [],
+      unlinkedIds: [],
       hasMoreNames: false,
       eventId: null,
       total: null,
@@ -101,11 +101,11 @@ export function createFindUsers(deps: FindUsersDeps) {
     const ids = await customerIdsOf(wanted)
     const customers = await listByIds([wanted, ...ids])
     const known = new Set(customers.map(({ id }) => id))
-    const strangers = ids.filter((id) => !known.has(id))
+    const unlinkedIds = ids.filter((id) => !known.has(id))
     const byId = ID_PREFIX.test(wanted) ? await listByIdPrefix(wanted) : []
     const found = unique([...customers, ...byId, ...users, ...named])
     const eventId = (await deps.isEvent(wanted)) ? wanted : null
-    return { users: found, next, strangers, hasMoreNames, eventId }
+    return { users: found, next, unlinkedIds, hasMoreNames, eventId }
   }
 }
 
