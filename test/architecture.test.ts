@@ -25,10 +25,10 @@ const DIRECTORIES = `
   console console/editing console/frame console/screens console/settings console/ui
   features/attachments/images features/attachments/storage features/attachments/upload
   features/billing/access features/billing/business features/billing/grants features/billing/inbox
-    features/billing/projection features/billing/provider features/billing/purchases features/billing/server
-    features/billing/stores features/billing/stores/apple features/billing/stores/checks
-    features/billing/stores/google features/billing/stores/google/api
-    features/billing/stores/google/push features/billing/stores/google/queue
+    features/billing/projection features/billing/provider features/billing/purchases
+    features/billing/routes features/billing/server features/billing/stores
+    features/billing/stores/apple features/billing/stores/checks features/billing/stores/google
+    features/billing/stores/google/api features/billing/stores/google/push features/billing/stores/google/queue
     features/billing/stores/purchases
   features/data/server features/operators/admin features/operators/views features/settings/rules
     features/usage/server

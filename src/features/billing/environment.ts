@@ -1,4 +1,11 @@
+import { notFound } from '../../lib/errors.ts'
+
 export const ENVIRONMENTS = ['production', 'sandbox'] as const
 
 /** Production purchases are paid, sandbox ones are tests. */
 export type Environment = (typeof ENVIRONMENTS)[number]
+
+/** Throws 404 for the sandbox if its purchases are ignored. */
+export function checkEnvironment(environment: Environment, showsSandbox: boolean) {
+  if (environment === 'sandbox' && !showsSandbox) throw notFound()
+}

@@ -24,7 +24,8 @@ import type { EventFigures } from './inbox/event.ts'
 import { billingJobs } from './jobs.ts'
 import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
-import { billingRoutes } from './routes.ts'
+import { subscriptionRoutes } from './routes/subscription.ts'
+import { webhookRoutes } from './routes/webhook.ts'
 import { type BillingDb, billingTables } from './schema.ts'
 import { serverBillingTags } from './server/model.ts'
 import { serverBillingRoutes } from './server/routes.ts'
@@ -93,16 +94,15 @@ export const billingFeature = {
     return {
       services: parts,
       routes: ({ signedIn, ipOf }: RouteContext) =>
-        billingRoutes({
-          planSchema: needs.planSchema,
-          eventInbox,
-          subscription,
-          tokens: config.webhookTokens,
-          signingSecret: config.webhookSigningSecret,
-          showsSandbox,
-          now,
-          signedIn,
-        })
+        subscriptionRoutes({ planSchema: needs.planSchema, subscription, showsSandbox, signedIn })
+          .use(
+            webhookRoutes({
+              eventInbox,
+              tokens: config.webhookTokens,
+              signingSecret: config.webhookSigningSecret,
+              now,
+            }),
+          )
           .use(
             playRoutes({
               eventInbox,

@@ -7,7 +7,7 @@ import type { BillingDb } from '../schema.ts'
 /** Which users to find by their access in production. Both conditions must hold. */
 export type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
 
-export type StatusAndPlan = { status: AccessStatus; plan: string | null }
+type StatusAndPlan = { status: AccessStatus; plan: string | null }
 
 const HAS_NONE: StatusAndPlan = { status: 'none', plan: null }
 

@@ -4,8 +4,8 @@ import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
 import { wantedLanguages } from '../../../platform/http/local-text.ts'
 import { type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
 import type { PlanLike, Subscription } from '../access/subscription.ts'
+import { checkEnvironment } from '../environment.ts'
 import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
-import { checkEnvironment } from '../routes.ts'
 import { SubscriptionParams, SubscriptionsQuery, SubscriptionsReplyOf } from './model.ts'
 
 type ServerBillingDeps = {

@@ -8,7 +8,7 @@ import { Message, message, responses } from '../../../../../platform/http/envelo
 import { malformed } from '../../../../../platform/http/errors.ts'
 import { createFailureLimit } from '../../../../../platform/limits/failure-limit.ts'
 import type { EventInbox } from '../../../inbox/event-inbox.ts'
-import { receiveDelivery } from '../../../routes.ts'
+import { receiveDelivery } from '../../../routes/webhook.ts'
 import { type Json, objectIn } from '../../json.ts'
 import { PLAY_PATH, PlayPush } from '../../model.ts'
 import type { Play } from '../play.ts'

@@ -1,0 +1,47 @@
+import { Elysia, type TSchema } from 'elysia'
+import type { authenticate } from '../../../platform/http/authenticate.ts'
+import { varyBy } from '../../../platform/http/cors.ts'
+import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
+import { wantedLanguages } from '../../../platform/http/local-text.ts'
+import type { PlanLike, Subscription } from '../access/subscription.ts'
+import { checkEnvironment } from '../environment.ts'
+import { SubscriptionQuery, SubscriptionReplyOf } from '../model.ts'
+
+type SubscriptionRoutesDeps = {
+  planSchema: TSchema
+  subscription: Pick<Subscription<PlanLike>, 'read'>
+  showsSandbox: boolean
+  signedIn: ReturnType<typeof authenticate>
+}
+
+export function subscriptionRoutes({
+  planSchema,
+  subscription,
+  showsSandbox,
+  signedIn,
+}: SubscriptionRoutesDeps) {
+  return new Elysia({ name: 'subscription' }).use(signedIn).get(
+    '/api/user/subscription/v1',
+    async ({ session, query, request, set }) => {
+      const environment = query.environment ?? 'production'
+      checkEnvironment(environment, showsSandbox)
+      const wanted = wantedLanguages(request.headers, query.lang)
+      const read = await subscription.read(session.userId, environment, wanted)
+      set.headers['content-language'] = read.language
+      varyBy(set, 'Accept-Language')
+      return data(read.subscription)
+    },
+    {
+      signedIn: true,
+      query: SubscriptionQuery,
+      response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 404, 422),
+      detail: {
+        tags: ['Billing'],
+        operationId: 'readSubscription',
+        summary: 'Read the subscription',
+        description:
+          'What the signed-in user has paid for, as of now. `plan` is the plan of the best active purchase, else the plan `free`, else null.',
+      },
+    },
+  )
+}

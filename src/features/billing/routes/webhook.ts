@@ -1,0 +1,103 @@
+import { Elysia } from 'elysia'
+import { equalInConstantTime } from '../../../lib/crypto.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { bearerToken } from '../../../platform/http/authenticate.ts'
+import { readBody, readJson } from '../../../platform/http/body.ts'
+import { Message, message, responses } from '../../../platform/http/envelope.ts'
+import { malformed } from '../../../platform/http/errors.ts'
+import { type BillingEvent, type Delivery, readDelivery } from '../inbox/event.ts'
+import type { DeliveryResult, EventInbox } from '../inbox/event-inbox.ts'
+import { isSigned } from '../inbox/signature.ts'
+import { BillingDelivery, WEBHOOK_PATH } from '../model.ts'
+
+const MAX_BODY_BYTES = 256 * 1024
+
+const MESSAGES: Record<DeliveryResult, string> = {
+  ok: 'The event is recorded.',
+  duplicate: 'The event was already recorded.',
+  ignored: 'The event is recorded. It does not affect access.',
+}
+
+type WebhookRoutesDeps = {
+  eventInbox: Pick<EventInbox, 'receive'>
+  /** Two tokens during a rotation, none if the webhook is not configured. */
+  tokens: string[]
+  /** The provider's signing secret; null if deliveries need no signature. */
+  signingSecret: string | null
+  now: () => Date
+}
+
+/** The webhook of the billing provider. */
+export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: WebhookRoutesDeps) {
+  return new Elysia({ name: 'billing-webhook' }).use(bearerToken()).post(
+    WEBHOOK_PATH,
+    async ({ bearer, request }) => {
+      authorize(bearer)
+      const bytes = await readBody(request, MAX_BODY_BYTES)
+      if (signingSecret !== null) verify(request, bytes, signingSecret)
+      const delivery = readDelivery(readJson(bytes), bytes)
+      if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
+      if (isOwnEvent(delivery.event))
+        throw malformed('This event type or id is reserved for Homeport.')
+      return receiveDelivery(eventInbox, delivery)
+    },
+    {
+      parse: 'none',
+      response: responses(Message, 400, 401, 413, 415),
+      detail: {
+        tags: ['Webhook'],
+        operationId: 'receiveBillingEvent',
+        security: [{ webhook: [] }],
+        summary: 'Receive a billing event',
+        description:
+          'For the billing provider only, with its own token. Replies 200 once the event is stored durably, with the code `ok`, `duplicate` or `ignored`.',
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: BillingDelivery as object } },
+        },
+      },
+    },
+  )
+
+  /** Compares all tokens, so that the response time reveals nothing. */
+  function authorize(token: string | undefined) {
+    if (tokens.length === 0) {
+      throw new AppError('webhook_not_configured', 'Set WEBHOOK_TOKEN to receive events.', {
+        retryAfterSeconds: 300,
+      })
+    }
+    const matching = tokens.filter((known) => equalInConstantTime(token ?? '', known))
+    if (matching.length === 0)
+      throw new AppError('unauthenticated', 'The webhook token is missing or wrong.', {
+        denial: { reason: token === undefined ? 'missing' : 'wrong_token' },
+      })
+  }
+
+  function verify({ headers }: Request, bytes: Uint8Array, secret: string) {
+    if (isSigned(headers.get('x-revenuecat-webhook-signature'), bytes, secret, now())) return
+    throw new AppError('unauthenticated', 'The signature is wrong or too old.', {
+      denial: { reason: 'wrong_signature' },
+    })
+  }
+}
+
+/** Records a delivery and replies to it. A full disk returns 503, like any other storage failure: the sender retries. */
+export async function receiveDelivery(
+  eventInbox: Pick<EventInbox, 'receive'>,
+  delivery: Delivery,
+  alongside?: Parameters<EventInbox['receive']>[1],
+) {
+  try {
+    const result = await eventInbox.receive(delivery, alongside)
+    return message(MESSAGES[result], result)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
+    throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })
+  }
+}
+
+/** Whether an event has a type, an id or a purchase of those that Homeport records itself: grants, links, corrections. */
+function isOwnEvent({ type, id, transactionId, originalTransactionId }: BillingEvent): boolean {
+  const isGranted = [transactionId, originalTransactionId].some((of) => of?.startsWith('grant:'))
+  return isGranted || /^HOMEPORT_/.test(type) || /^(grant|revoke|claim|homeport):/.test(id)
+}
