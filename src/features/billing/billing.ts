@@ -36,7 +36,26 @@ import { createStoreChecks } from './stores/checks/schedule.ts'
 import { createEvidence } from './stores/evidence.ts'
 import { createStores } from './stores/stores.ts'
 
-type BillingPartsDeps<Plan extends PlanLike> = {
+/** What other features supply. */
+export type BillingNeeds<Plan extends PlanLike> = {
+  /** The plans, in the best matching language of `wanted`. */
+  listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
+  existingUsers: ExistingUsers
+  /** Tells a user that a purchase has moved to another account. */
+  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
+  isGuest: (tx: Tx, userId: string) => Promise<boolean>
+  isUserIn: (tx: Tx, id: string) => Promise<boolean>
+  /** Runs in the transaction that changes what a user has access to. */
+  onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
+  observeEvent: (provider: string, figures: EventFigures) => void
+  readRates: ReadRates
+  /** Overridden only in tests. */
+  countingDelayMs?: number | undefined
+  sizes?: FoldingSizes | undefined
+  asksPerSecond?: number | undefined
+}
+
+type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   db: BillingDb
   pseudonymKey: Uint8Array
   sealKey: Uint8Array
@@ -46,21 +65,8 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   settings: StoreSettings
   /** The server's public URL; null if it is not set. */
   publicUrl: string | null
-  /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
-  existingUsers: ExistingUsers
-  /** Tells a user that a purchase has moved to another account. */
-  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
-  isGuest: (tx: Tx, userId: string) => Promise<boolean>
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
   showsSandbox: boolean
-  onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
-  observeEvent: (provider: string, figures: EventFigures) => void
-  readRates: ReadRates
   ratesBase: string
-  sizes?: FoldingSizes | undefined
-  countingDelayMs?: number | undefined
-  asksPerSecond?: number | undefined
   now: () => Date
   newId: () => string
   log: Log

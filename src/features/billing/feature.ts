@@ -1,5 +1,4 @@
 import { Elysia, type TSchema } from 'elysia'
-import type { Tx } from '../../platform/db/db.ts'
 import type {
   ConsoleContext,
   Feature,
@@ -7,23 +6,18 @@ import type {
   RouteContext,
   ServerContext,
 } from '../../platform/feature.ts'
-import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
-import type { AccessChange } from './access/access-states.ts'
-import type { Catalogue } from './access/plan-matching.ts'
+import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { PlanLike } from './access/subscription.ts'
 import { billingAdmin } from './admin.ts'
-import { createBillingParts } from './billing.ts'
+import { type BillingNeeds, createBillingParts } from './billing.ts'
 import { businessAdmin } from './business/admin.ts'
 import { businessCommands } from './business/commands.ts'
-import type { ReadRates } from './business/conversion.ts'
 import { billingCommands } from './commands.ts'
 import { grantsAdmin } from './grants/admin.ts'
 import { grantCommands } from './grants/commands.ts'
 import { grantRoutes } from './grants/routes.ts'
-import type { EventFigures } from './inbox/event.ts'
 import { billingJobs } from './jobs.ts'
 import { billingExport, billingPlainPaths, billingTags } from './model.ts'
-import type { FoldingSizes } from './projection/checkpoints.ts'
 import { subscriptionRoutes } from './routes/subscription.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { type BillingDb, billingTables } from './schema.ts'
@@ -36,28 +30,13 @@ import { purchaseCommands } from './stores/purchases/commands.ts'
 import { purchaseRoutes } from './stores/purchases/routes.ts'
 import { storeRoutes } from './stores/routes.ts'
 
-type Needs<Plan extends PlanLike> = {
-  /** The plans, in the best matching language of `wanted`. */
-  listPlans: (wanted: string[]) => Promise<Catalogue<Plan> & { language: string }>
+type Needs<Plan extends PlanLike> = BillingNeeds<Plan> & {
   planSchema: TSchema
-  existingUsers: ExistingUsers
   /** The user with this app user id, in the form that the console shows; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   isUser: (id: string) => Promise<boolean>
   /** The id of the user with an e-mail address, or null. */
   userIdOf: (email: string) => Promise<string | null>
-  /** Tells a user that a purchase has moved to another account. */
-  notifyFormerOwner: (tx: Tx, userId: string, productId: string) => Promise<void>
-  isGuest: (tx: Tx, userId: string) => Promise<boolean>
-  isUserIn: (tx: Tx, id: string) => Promise<boolean>
-  /** Runs in the transaction that changes what a user has access to. */
-  onAccessChange: (tx: Tx, change: AccessChange) => Promise<void>
-  observeEvent: (provider: string, figures: EventFigures) => void
-  readRates: ReadRates
-  /** Overridden only in tests. */
-  countingDelayMs?: number | undefined
-  sizes?: FoldingSizes | undefined
-  asksPerSecond?: number | undefined
 }
 
 /** The billing provider's events, and what users have paid for. */
