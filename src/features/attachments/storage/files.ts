@@ -31,9 +31,9 @@ export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
 /**
- * Enough for a reader of an opened file to start; it can then read to the end after the removal.
+ * Enough for a reader of an opened file to start, also on a busy machine; it can then read to the end after the removal.
  */
-const READ_START_DELAY_MS = 20
+const READ_START_DELAY_MS = 100
 
 /** Stores files on the local disk, in folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
