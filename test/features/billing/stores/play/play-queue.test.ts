@@ -52,6 +52,25 @@ test('a purchase that Google has forgotten keeps its end, and is not asked about
   expect(api.asked).toHaveLength(asked)
 })
 
+test('a reply is dropped if its process was frozen while another one asked', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  await report(world, store.buy({ userId }).notification)
+  const { db, stores } = app.services
+  const { playPurchases } = db.tables
+  const read = async () => (await db.read.select().from(playPurchases))[0]
+  const lease = async () => stores.play?.purchases.leaseOne((await read())?.tokenHash ?? '')
+  const frozen = await lease()
+  app.clock.advance(2 * MINUTE)
+  const later = await lease()
+  if (!frozen || !later) throw new Error('the purchase is not free')
+  await stores.play?.ask(later)
+  const asked = await read()
+  app.clock.advance(MINUTE)
+  await expect(stores.play?.ask(frozen)).rejects.toMatchObject({ reason: 'busy' })
+  expect(await read()).toEqual(asked)
+})
+
 test('a notification about a forgotten purchase makes the server ask again', async () => {
   await using world = await createPlayWorld()
   const { api, store, userId } = world

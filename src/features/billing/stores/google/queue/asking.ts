@@ -55,9 +55,10 @@ export function createAskGoogle(deps: AskingDeps) {
       const replied = await play.read(purchase, signal)
       reply = replied.reply
       const answer = readAnswer(replied.kind, reply)
-      const { items, plan, claimed, isOwnerUnknown } = await db.write((tx) =>
-        record(tx, purchase, replied, answer, askedAt),
-      )
+      const { items, plan, claimed, isOwnerUnknown } = await db.write(async (tx) => {
+        if (!(await purchases.isLeased(tx, purchase))) throw new PlayApiError('busy')
+        return record(tx, purchase, replied, answer, askedAt)
+      })
       // The acknowledgement names the owner, who may depend on the purchase that this one replaces.
       const fault = isOwnerUnknown
         ? null
@@ -66,6 +67,7 @@ export function createAskGoogle(deps: AskingDeps) {
     } catch (error) {
       if (!(error instanceof PlayApiError)) throw error
       await db.write(async (tx) => {
+        if (!(await purchases.isLeased(tx, purchase))) return
         if (error.reason === 'unreadable') await recordUnreadable(tx, purchase, reply, askedAt)
         const plan = signal?.aborted ? {} : planAfterFailure(purchase, error, now())
         await purchases.finish(tx, purchase, plan)

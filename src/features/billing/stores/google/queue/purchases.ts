@@ -40,6 +40,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     remove,
     lease,
     leaseOne,
+    isLeased,
     finish,
     find,
     findByLine,
@@ -122,6 +123,17 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
         .returning()
       return rows.map(toKnownPurchase)
     })
+  }
+
+  /** False if this process was frozen for longer than its lease, and another one may have asked since. */
+  async function isLeased(
+    tx: Tx,
+    { tokenHash, leasedUntil }: Pick<Row, 'tokenHash' | 'leasedUntil'>,
+  ) {
+    const isSame = eq(playPurchases.tokenHash, tokenHash)
+    return (
+      (await tx.$count(playPurchases, and(isSame, eq(playPurchases.leasedUntil, leasedUntil)))) > 0
+    )
   }
 
   /** Makes purchases due and free that may have been asked about, or were to be, while the clock was ahead. */
