@@ -7,7 +7,7 @@ import { sendToConsole, setUpOperator } from './operator.ts'
 
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
-const TEST_TIMEOUT_MS = 240_000
+const TEST_TIMEOUT_MS = 420_000
 /** More concurrent pages are slower in total. */
 const MAX_CONCURRENT = 3
 
