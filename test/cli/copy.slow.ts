@@ -164,7 +164,7 @@ onPostgres(
     expect(await restore()).toMatchObject({ exitCode: 0, stderr: '' })
     expect((await homeport.run(['user', 'list'], other)).stdout).toContain('ann@example.com')
     expect(store.s3.objects.size).toBe(1)
-    // Apps are told to read everything again.
+    // Apps read everything again.
     await using sql = new SQL({ url: elsewhere.environment['DATABASE_URL'] ?? '', max: 1 })
     expect(await sql`SELECT kind FROM user_changes WHERE user_id IS NULL`).toHaveLength(4)
   },

@@ -54,7 +54,7 @@ test('a restart does not wait for streams, and apps reconnect to the new process
 }, 40_000)
 
 onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
-  'after a restore, apps are told to read everything again',
+  'a restore makes apps read everything again',
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()

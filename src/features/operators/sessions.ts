@@ -96,7 +96,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     }
   }
 
-  /** Whether a session has not been ended meanwhile, in the caller's transaction. */
+  /** Whether a session is still open, in the caller's transaction. */
   async function isOpen(tx: Tx, id: string): Promise<boolean> {
     return (await tx.$count(operatorSessions, eq(operatorSessions.id, id))) > 0
   }

@@ -41,7 +41,7 @@ test('a server that verifies an address which another account has changes nothin
   expect(response).toMatchObject({ profile: { name: 'Ann' }, emailVerified: false })
 })
 
-test('actions on a user who was deleted meanwhile say so', async () => {
+test('actions on a deleted user get 404', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { user } = await app.register('bob@example.com')

@@ -60,7 +60,7 @@ export function createErasure(deps: ErasureDeps) {
     tx.afterCommit(backlog.drainInBackground)
   }
 
-  /** A customer is named by one of its ids. If others share it, it gets an id of theirs. */
+  /** A customer has the id of one of its users. If other users share it, it takes one of their ids. */
   async function renameCustomers(tx: Tx, ids: string[]) {
     const [heir] = await otherIdsOf(tx, ids)
     if (heir === undefined) return
