@@ -18,7 +18,7 @@ const MB = 1024 * 1024
 /** The executable with its own disk, database and rates provider, each of which can be made to fail. */
 export async function openWorld(engine: Engine) {
   await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp('/var/tmp/homeport-soak-')
+  const folder = await mkdtemp(join(process.env['TMPDIR'] ?? '/var/tmp', 'homeport-soak-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const disk = await mountDisk(folder)
   opening.defer(() => void Bun.spawnSync(['umount', disk.path]))

@@ -11,6 +11,8 @@ const ROOT = join(import.meta.dir, '..', '..')
 /** Separate from `dist/homeport`, because this build accepts releases signed by tests. */
 const FOLDER = join(ROOT, 'dist', 'test')
 const EXECUTABLE = join(FOLDER, 'homeport')
+/** Hard links are free but cannot cross disks, so installations link to this copy, which `preload.ts` removes. */
+const COPY = join(tmpdir(), `homeport-executable-${process.pid}`)
 /** The private key that signs releases in tests; each build creates a new one. */
 export const RELEASE_KEY = join(FOLDER, 'release-key.pem')
 /** A build lock older than this, in ms, was left by an interrupted build. */
@@ -18,7 +20,7 @@ const STALE_LOCK_MS = 60_000
 
 export type Server = Awaited<ReturnType<Awaited<ReturnType<typeof installExecutable>>['start']>>
 
-/** Builds the executable if it is older than its sources; concurrent test processes build it only once. */
+/** Builds the executable if it is older than its sources, and copies it; concurrent test processes build it only once. */
 export async function buildExecutable() {
   const lock = join(FOLDER, 'building')
   await mkdir(FOLDER, { recursive: true })
@@ -36,6 +38,7 @@ export async function buildExecutable() {
   } finally {
     await rm(lock, { recursive: true, force: true })
   }
+  if (!existsSync(COPY)) copyFileSync(EXECUTABLE, COPY)
 }
 
 async function isBuilt(): Promise<boolean> {
@@ -75,17 +78,10 @@ async function build() {
   if ((await build.exited) !== 0) throw new Error(await new Response(build.stderr).text())
 }
 
-/** Hard links are free but cannot cross disks, so the link points to a copy in the temporary folder, which `preload.ts` removes. */
-async function linkExecutable(path: string) {
-  const copy = join(tmpdir(), `homeport-executable-${process.pid}`)
-  if (!existsSync(copy)) copyFileSync(EXECUTABLE, copy)
-  await link(copy, path)
-}
-
 /** Installs the executable in a new, empty folder. */
 export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
-  await linkExecutable(join(folder, 'homeport'))
+  await link(COPY, join(folder, 'homeport'))
   const database = await createTestDatabase({ isEmpty: true })
   const started: Bun.Subprocess[] = []
   const { environment } = database
