@@ -6,6 +6,7 @@ import { type EventRow, readStored } from '../inbox/event-log.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
 import { findReplacements, isReplaceable } from '../purchases/supersession.ts'
 import type { BillingDb } from '../schema.ts'
+import { transactionOf } from '../stores/purchases/purchase-key.ts'
 import { decodePeriods, encodePeriods, endPeriodsAt, periodsOf } from './periods.ts'
 import { addSums, partsOf, type Sums } from './sums.ts'
 
@@ -145,7 +146,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, purchaseKey))
     if (!owner) return []
-    const environment = environmentOf(purchaseKey)
+    const { environment } = transactionOf(purchaseKey)
     const isOwner = eq(subscriptions.customerId, owner.customerId)
     const rows = await db.read
       .select({ key: subscriptions.purchaseKey, state: subscriptions.state })
@@ -166,7 +167,7 @@ export function createContributions({ db, log }: ContributionsDeps) {
     for (const { purchaseKey, periods, replacedBy } of counted) {
       const old = known.get(purchaseKey)
       if (periods === (old?.periods ?? null) && replacedBy === (old?.replacedBy ?? null)) continue
-      const environment = environmentOf(purchaseKey)
+      const { environment } = transactionOf(purchaseKey)
       const changes = sums.get(environment) ?? new Map<string, number>()
       sums.set(environment, changes)
       if (old) addSums(changes, decodePeriods(old.periods), -1)
@@ -189,8 +190,4 @@ export function createContributions({ db, log }: ContributionsDeps) {
     await nextTurn()
     turnStartedAt = performance.now()
   }
-}
-
-function environmentOf(purchaseKey: string): string {
-  return purchaseKey.slice(0, purchaseKey.indexOf('|'))
 }

@@ -1,16 +1,16 @@
-import { and, asc, between, eq, inArray, sum } from 'drizzle-orm'
-import { type Catalogue, type PurchasablePlan, planOf } from '../access/plan-matching.ts'
-import type { Environment } from '../environment.ts'
-import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
+import type { Catalogue } from '../access/plan-matching.ts'
+import { type Environment, storedEnvironment } from '../environment.ts'
 import type { BillingDb } from '../schema.ts'
+import { type NamedPlan, readBreakdowns } from './breakdowns.ts'
 import { createConversion, type ReadRates } from './conversion.ts'
 import type { Counting } from './counting.ts'
-import { amountsIn, convertShare, createPayments, paymentsByCurrency } from './payments.ts'
-import { BALANCES, BREAKDOWNS, FLOWS } from './sums.ts'
+import { amountsIn, createPayments, paymentsByCurrency } from './payments.ts'
+import { createSumRows, type SumRow } from './sum-rows.ts'
+import { BALANCES, FLOWS } from './sums.ts'
 
 type FiguresDeps = {
   db: BillingDb
-  listPlans: (wanted: string[]) => Promise<Catalogue<PurchasablePlan & { name?: string }>>
+  listPlans: (wanted: string[]) => Promise<Catalogue<NamedPlan>>
   readRates: ReadRates
   /** The currency of the figures unless another one is chosen. */
   ratesBase: string
@@ -38,24 +38,23 @@ type MonthFigures = { month: string } & Record<
     refunded: number
   }
 
-type Breakdown = (typeof BREAKDOWNS)[number]
-type BreakdownRow = { name: string; active: number; new: number; churned: number; revenue: number }
-type Row = { series: string; period: string; item: string; sum: number }
-
 const MONTHS_SHOWN = 13
 const LAST_DAY = '31'
 
 /** Reads the business figures from their sums. Bounded: it never reads events or purchases. */
 export function createFigures(deps: FiguresDeps) {
   const { db, listPlans, readRates, ratesBase, readProgress, now } = deps
-  const { businessSums } = db.tables
-  const { environment: environmentColumn, series, period, item } = businessSums
   const payments = createPayments(db)
   return { read }
 
   /** Months in the future count as the current one, whose figures last until today (UTC). */
-  async function read({ month: wanted, currency = ratesBase, environment }: FiguresQuery) {
-    const stored = environment === 'sandbox' ? 'SANDBOX' : 'PRODUCTION'
+  async function read({
+    month: wanted,
+    currency = ratesBase,
+    environment = 'production',
+  }: FiguresQuery) {
+    const stored = storedEnvironment(environment)
+    const sums = createSumRows(db, stored)
     const today = now().toISOString().slice(0, 10)
     const current = today.slice(0, 7)
     const month = wanted !== undefined && wanted < current ? wanted : current
@@ -79,20 +78,25 @@ export function createFigures(deps: FiguresDeps) {
     return {
       month,
       currency,
-      environment: environment ?? 'production',
+      environment,
       /** The last day that counts; only the current month is incomplete. */
       until: isCurrent ? today : null,
       firstMonth: await firstMonth(),
       currencies: await currencies(),
       progress: await readProgress(),
       ...(await readHistory()),
-      breakdowns: await readBreakdowns(),
+      breakdowns: await readBreakdowns({
+        sums,
+        span: { month, lastMonth, today: isCurrent ? today : null },
+        catalogue: await listPlans([]),
+        payments: chosen,
+      }),
       cohorts: await readCohorts(),
     }
 
     /** The months, and the flows of the month before up to the same day. */
     async function readHistory() {
-      const flows = await rowsBetween(FLOWS.map(monthly), first, month)
+      const flows = await sums.rows(FLOWS.map(monthly), first, month)
       const soFar = isCurrent ? await daysBetween(`${month}-01`, today) : []
       const balances = await readBalances(soFar)
       const figures = months.map((each, at) => {
@@ -123,17 +127,17 @@ export function createFigures(deps: FiguresDeps) {
     }
 
     /** The balances at the end of each month, from the changes in all months until then. */
-    async function readBalances(soFar: Row[]) {
+    async function readBalances(soFar: SumRow[]) {
       const names = [...BALANCES, 'recurring'].map(monthly)
       const known = new Map<string, number>()
-      const addAll = (rows: Row[]) => {
+      const addAll = (rows: SumRow[]) => {
         for (const row of rows) {
           const key = `${nameOf(row)} ${row.item}`
           known.set(key, (known.get(key) ?? 0) + row.sum)
         }
       }
-      addAll(await totals(names, '', addMonths(first, -1)))
-      const changes = await rowsBetween(names, first, month)
+      addAll(await sums.totals(names, '', addMonths(first, -1)))
+      const changes = await sums.rows(names, first, month)
       return months.map((each) => {
         const isPart = isCurrent && each === month
         addAll(isPart ? soFar : changes.filter((row) => row.period === each))
@@ -148,43 +152,9 @@ export function createFigures(deps: FiguresDeps) {
       })
     }
 
-    async function readBreakdowns() {
-      const withBreakdown = (names: string[], unit: string) =>
-        names.flatMap((name) => BREAKDOWNS.map((breakdown) => `${name}.${breakdown}.${unit}`))
-      const unit = isCurrent ? 'day' : 'month'
-      const from = isCurrent ? `${month}-01` : month
-      const rows = [
-        ...(await totals(withBreakdown(['active'], 'month'), '', isCurrent ? lastMonth : month)),
-        ...(isCurrent ? await totals(withBreakdown(['active'], 'day'), from, until) : []),
-        ...(await totals(withBreakdown(['new', 'churned'], unit), from, until)),
-        ...(await totals(withBreakdown(['paid', 'refunded'], 'month'), month, month)),
-      ]
-      const catalogue = await listPlans([])
-      const tables: Record<Breakdown, BreakdownRow[]> = { plan: [], store: [], country: [] }
-      for (const row of rows) {
-        const [figure, breakdown = 'plan'] = row.series.split('.') as [string, Breakdown]
-        const isAmount = figure === 'paid' || figure === 'refunded'
-        const value = isAmount ? row.item.slice(row.item.indexOf(' ') + 1) : row.item
-        const name = breakdown === 'plan' ? planName(value, catalogue) : value
-        const entry =
-          tables[breakdown].find((one) => one.name === name) ?? newRow(tables[breakdown], name)
-        if (isAmount) {
-          const amount = convertShare(chosen, figure, row.item.slice(0, 3), row.sum)
-          entry.revenue += figure === 'paid' ? amount : -amount
-        } else entry[figure as 'active' | 'new' | 'churned'] += row.sum
-      }
-      for (const table of Object.values(tables)) {
-        table.sort(
-          (a, b) => b.active - a.active || b.revenue - a.revenue || (a.name < b.name ? -1 : 1),
-        )
-        for (const row of table) row.revenue = Math.round(row.revenue)
-      }
-      return tables
-    }
-
     /** By the month of the first payment: how many subscriptions were paid for each month later. */
     async function readCohorts() {
-      const rows = await rowsBetween(['cohort'], first, month)
+      const rows = await sums.rows(['cohort'], first, month)
       return months.map((cohort) => {
         const own = rows.filter((row) => row.period === cohort)
         const lengths = months.filter((_, at) => at === 0 || addMonths(cohort, at + 1) < current)
@@ -197,80 +167,26 @@ export function createFigures(deps: FiguresDeps) {
 
     /** The part of a month that the day's rows cover. */
     function daysBetween(from: string, to: string) {
-      return totals([...FLOWS, ...BALANCES, 'recurring'].map(daily), from, to)
-    }
-
-    async function rowsBetween(names: string[], from: string, to: string): Promise<Row[]> {
-      return await db.read
-        .select({ series, period, item, sum: businessSums.sum })
-        .from(businessSums)
-        .where(isWithin(names, from, to))
-        .orderBy(asc(series), asc(period), asc(item))
-    }
-
-    /** The sums over all periods. */
-    async function totals(names: string[], from: string, to: string): Promise<Row[]> {
-      const rows = await db.read
-        .select({ series, item, sum: sum(businessSums.sum) })
-        .from(businessSums)
-        .where(isWithin(names, from, to))
-        .groupBy(series, item)
-      return rows.map((row) => ({ ...row, period: '', sum: Number(row.sum) }))
-    }
-
-    function isWithin(names: string[], from: string, to: string) {
-      return and(eq(environmentColumn, stored), inArray(series, names), between(period, from, to))
+      return sums.totals([...FLOWS, ...BALANCES, 'recurring'].map(daily), from, to)
     }
 
     async function firstMonth(): Promise<string> {
-      const found = [current]
-      for (const name of ['active', 'trials', 'paid']) {
-        const [row] = await db.read
-          .select({ period })
-          .from(businessSums)
-          .where(and(eq(environmentColumn, stored), eq(series, monthly(name))))
-          .orderBy(asc(period))
-          .limit(1)
-        if (row) found.push(row.period)
-      }
-      return found.toSorted()[0] ?? current
+      const names = ['active', 'trials', 'paid'].map(monthly)
+      const found = await Promise.all(names.map((name) => sums.firstPeriod(name)))
+      return found.reduce<string>((first, each) => (each && each < first ? each : first), current)
     }
 
     /** The currencies of all payments, and the one of the rates. */
     async function currencies(): Promise<string[]> {
-      const rows = await db.read
-        .selectDistinct({ item })
-        .from(businessSums)
-        .where(and(eq(environmentColumn, stored), eq(series, monthly('paid'))))
-      return [...new Set([ratesBase, ...rows.map((row) => row.item)])].toSorted()
+      return [...new Set([ratesBase, ...(await sums.items(monthly('paid')))])].toSorted()
     }
   }
 }
 
-function flowsIn(rows: Row[]) {
+function flowsIn(rows: SumRow[]) {
   const totalOf = (name: string) => rows.find((row) => nameOf(row) === name)?.sum ?? 0
   const entries = FLOWS.map((name) => [name, totalOf(name)] as const)
   return Object.fromEntries(entries) as Record<(typeof FLOWS)[number], number>
-}
-
-function newRow(rows: BreakdownRow[], name: string): BreakdownRow {
-  const row = { name, active: 0, new: 0, churned: 0, revenue: 0 }
-  rows.push(row)
-  return row
-}
-
-/** The name of the plan with an offer, or else its product. */
-function planName(
-  offer: string,
-  catalogue: Catalogue<PurchasablePlan & { name?: string }>,
-): string {
-  const [productId, priceId, entitlementIds] = JSON.parse(offer) as [
-    string | null,
-    string | null,
-    string[],
-  ]
-  const plan = planOf({ ...EMPTY_PURCHASE, productId, priceId, entitlementIds }, catalogue)
-  return plan?.name ?? plan?.code ?? productId ?? ''
 }
 
 function nameOf({ series }: { series: string }): string {

@@ -1,11 +1,12 @@
-import { and, asc, between, eq, inArray } from 'drizzle-orm'
+import type { StoredEnvironment } from '../environment.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Conversion } from './conversion.ts'
+import { createSumRows, type SumRows } from './sum-rows.ts'
 
 /** What was paid or refunded with one currency, and what the part with a rate amounts to after the conversion. */
 type Amount = { name: 'paid' | 'refunded'; currency: string; from: number; to: number | null }
 
-type MonthPayments = { amounts: Amount[]; firstDay: string | null }
+export type MonthPayments = { amounts: Amount[]; firstDay: string | null }
 
 /** A month changes rarely, and its payments are converted day by day: so the results are kept. */
 const MAX_KEPT = 1_000
@@ -14,24 +15,24 @@ const MONTH_SERIES = ['paid.month', 'refunded.month']
 
 /** Reads the payments of months, converted at the rates of each day. */
 export function createPayments(db: BillingDb) {
-  const { environment, series, period, item, sum } = db.tables.businessSums
   const kept = new Map<string, MonthPayments>()
   return { readMonths }
 
   /** `parts`: each a month, up to a day. */
   async function readMonths(
-    stored: string,
+    environment: StoredEnvironment,
     parts: [month: string, until: string][],
     conversion: Conversion,
   ) {
     const months = parts.map(([month]) => month).toSorted()
-    const sums = await rowsOf(stored, MONTH_SERIES, months[0] ?? '', months.at(-1) ?? '')
+    const sums = createSumRows(db, environment)
+    const rows = await sums.rows(MONTH_SERIES, months[0] ?? '', months.at(-1) ?? '')
     const found: MonthPayments[] = []
     for (const [month, until] of parts) {
-      const own = sums.filter((row) => row.period === month)
+      const own = rows.filter((row) => row.period === month)
       const state = own.map((row) => [row.series, row.item, row.sum].join(' ')).join()
-      const key = [stored, month, until, conversion.version, state].join(' ')
-      const known = kept.get(key) ?? (await convertDays(stored, month, until, conversion))
+      const key = [environment, month, until, conversion.version, state].join(' ')
+      const known = kept.get(key) ?? (await convertDays(sums, month, until, conversion))
       kept.delete(key)
       kept.set(key, known)
       found.push(known)
@@ -40,9 +41,9 @@ export function createPayments(db: BillingDb) {
     return found
   }
 
-  async function convertDays(stored: string, month: string, until: string, conversion: Conversion) {
+  async function convertDays(sums: SumRows, month: string, until: string, conversion: Conversion) {
     const amounts = new Map<string, Amount>()
-    const rows = await rowsOf(stored, DAY_SERIES, `${month}-01`, until)
+    const rows = await sums.rows(DAY_SERIES, `${month}-01`, until)
     for (const { series, period, item: currency, sum } of rows) {
       const name = series === 'paid.day' ? 'paid' : 'refunded'
       const key = `${name} ${currency}`
@@ -57,14 +58,6 @@ export function createPayments(db: BillingDb) {
     }
     const firstDay = rows.map((row) => row.period).toSorted()[0] ?? null
     return { amounts: [...amounts.values()], firstDay }
-  }
-
-  function rowsOf(stored: string, names: string[], from: string, to: string) {
-    return db.read
-      .select({ series, period, item, sum })
-      .from(db.tables.businessSums)
-      .where(and(eq(environment, stored), inArray(series, names), between(period, from, to)))
-      .orderBy(asc(series), asc(period), asc(item))
   }
 }
 
