@@ -5,6 +5,17 @@ export const ENVIRONMENTS = ['production', 'sandbox'] as const
 /** Production purchases are paid, sandbox ones are tests. */
 export type Environment = (typeof ENVIRONMENTS)[number]
 
+/** The same as billing providers write it, and as it is stored. */
+export type StoredEnvironment = Uppercase<Environment>
+
+export function storedEnvironment(environment: Environment): StoredEnvironment {
+  return environment === 'sandbox' ? 'SANDBOX' : 'PRODUCTION'
+}
+
+export function environmentOf(stored: StoredEnvironment): Environment {
+  return stored === 'SANDBOX' ? 'sandbox' : 'production'
+}
+
 /** Throws 404 for the sandbox if its purchases are ignored. */
 export function checkEnvironment(environment: Environment, showsSandbox: boolean) {
   if (environment === 'sandbox' && !showsSandbox) throw notFound()

@@ -2,6 +2,7 @@ import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Columns, UsersTable } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { businessTables } from './business/schema.ts'
+import type { Environment, StoredEnvironment } from './environment.ts'
 import type { StoredPurchase } from './projection/fold-state.ts'
 import { storeTables } from './stores/schema.ts'
 
@@ -50,7 +51,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       body: blob().notNull(),
       /** SHA-256 of the body as received, hex. */
       bodyHash: text().notNull(),
-      environment: text(),
+      environment: text().$type<StoredEnvironment>(),
       appUserId: text(),
       outcome: text().notNull(),
       error: text(),
@@ -90,7 +91,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
     {
       purchaseKey: text('line_key').primaryKey(),
       customerId: text().notNull(),
-      environment: text().notNull(),
+      environment: text().$type<StoredEnvironment>().notNull(),
       state: json<StoredPurchase>().notNull(),
     },
     (t) => [index('subscriptions_customer').on(t.customerId)],
@@ -167,8 +168,7 @@ export function billingTables(columns: Columns, users: UsersTable) {
       userId: text()
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
-      /** `production` or `sandbox`. */
-      environment: text().notNull(),
+      environment: text().$type<Environment>().notNull(),
       state: json<unknown>().notNull(),
       /** When time alone changes it; null: never. */
       changesAt: ms(),

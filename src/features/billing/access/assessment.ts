@@ -1,5 +1,5 @@
 import { addMonths, DAY_MS } from '../../../lib/durations.ts'
-import type { Environment } from '../environment.ts'
+import { type Environment, type StoredEnvironment, storedEnvironment } from '../environment.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type Catalogue, type PurchasablePlan, planOf } from './plan-matching.ts'
@@ -97,9 +97,9 @@ export function environmentsFor(
   userId: string,
   environment: Environment,
   { sandboxTesters }: AccessSettings,
-): Purchase['environment'][] {
-  if (environment === 'sandbox') return ['SANDBOX']
-  return sandboxTesters.has(userId) ? ['PRODUCTION', 'SANDBOX'] : ['PRODUCTION']
+): StoredEnvironment[] {
+  const isTester = environment === 'production' && sandboxTesters.has(userId)
+  return isTester ? ['PRODUCTION', 'SANDBOX'] : [storedEnvironment(environment)]
 }
 
 /** Stores report only products, so entitlements and the end of a prepaid period come from the plan. */

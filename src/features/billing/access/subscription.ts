@@ -1,7 +1,7 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { type StandardLimits, standardLimitsOf } from '../../../lib/plan-limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
-import type { Environment } from '../environment.ts'
+import { type Environment, environmentOf, type StoredEnvironment } from '../environment.ts'
 import type { Projection } from '../projection/projection.ts'
 import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -71,7 +71,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map((purchase) => ({
         ...toReply(purchase),
         // Only for testers, whose test purchases give access in production.
-        ...(purchase.environment.toLowerCase() === environment ? {} : { isSandbox: true }),
+        ...(environmentOf(purchase.environment) === environment ? {} : { isSandbox: true }),
       })),
       plan,
       limits: plan && standardLimitsOf(plan),
@@ -118,7 +118,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 
   /** Empty if the customer's purchases belong to another user. */
-  async function purchasesOf(userId: string, environments: Purchase['environment'][]) {
+  async function purchasesOf(userId: string, environments: StoredEnvironment[]) {
     const customer = await customerOf(userId)
     if (customer === null || customer.heldBy !== null) return []
     const purchases: Purchase[] = []

@@ -1,6 +1,11 @@
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
-import type { Environment } from '../environment.ts'
+import {
+  type Environment,
+  environmentOf,
+  type StoredEnvironment,
+  storedEnvironment,
+} from '../environment.ts'
 import { readStored } from '../inbox/event-log.ts'
 import type { Support } from '../inbox/support.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
@@ -70,9 +75,13 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   /** Explains the access of the user that an event names; null if it names none. The event itself may have failed. */
-  async function explainForEvent(event: { appUserId: string | null; environment: string | null }) {
-    const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
-    return event.appUserId === null ? null : (await assess(event.appUserId, environment)).sentence
+  async function explainForEvent(event: {
+    appUserId: string | null
+    environment: StoredEnvironment | null
+  }) {
+    const { appUserId, environment } = event
+    if (appUserId === null) return null
+    return (await assess(appUserId, environmentOf(environment ?? 'PRODUCTION'))).sentence
   }
 
   /** A user's access in production at a glance. `endsAt` null: never, or no subscription. */
@@ -145,7 +154,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
         and(
           MARKS.failed(billingEvents),
           inArray(appUserId, ids.slice(0, 500)),
-          eq(stated, environment.toUpperCase()),
+          eq(stated, storedEnvironment(environment)),
         ),
       )
       .orderBy(desc(id))

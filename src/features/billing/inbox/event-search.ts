@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { nextTurn } from '../../../lib/next-turn.ts'
 import { beginsWith, countUpTo } from '../../../platform/db/key-ranges.ts'
-import type { Environment } from '../environment.ts'
+import { type Environment, storedEnvironment } from '../environment.ts'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 import type { Evidence } from '../stores/evidence.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
@@ -269,7 +269,7 @@ function matches(row: EventRow, filter: EventFilter): boolean {
   return (
     (type === undefined || row.type === type) &&
     (outcome === undefined || row.outcome === outcome) &&
-    (environment === undefined || row.environment === environment.toUpperCase()) &&
+    (environment === undefined || row.environment === storedEnvironment(environment)) &&
     (user === undefined || row.appUserId === user) &&
     (!conflicting || row.conflicting) &&
     (!clockIsOff || row.clockIsOff)

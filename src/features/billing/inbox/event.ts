@@ -1,6 +1,7 @@
 import { toAlpha2 } from '../../../lib/country-codes.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import { isStorableText } from '../../../lib/validation.ts'
+import type { StoredEnvironment } from '../environment.ts'
 import { readSupport, type Support } from './support.ts'
 
 /** `amount` is in thousandths of the currency: no currency has smaller parts. */
@@ -12,7 +13,7 @@ export type BillingEvent = {
   type: string
   /** When the provider generated it, in ms; null if that is missing or invalid. */
   at: number | null
-  environment: 'PRODUCTION' | 'SANDBOX'
+  environment: StoredEnvironment
   appUserId: string | null
   originalAppUserId: string | null
   aliases: string[]

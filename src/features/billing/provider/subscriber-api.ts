@@ -1,11 +1,12 @@
 import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
+import type { StoredEnvironment } from '../environment.ts'
 
 /** A customer's subscription as the provider's REST API reports it. */
 export type ReportedSubscription = {
   productId: string
   transactionId: string | null
   store: string
-  environment: 'PRODUCTION' | 'SANDBOX'
+  environment: StoredEnvironment
   entitlementIds: string[]
   periodType: string
   purchasedAt: number | null

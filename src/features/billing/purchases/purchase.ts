@@ -1,3 +1,4 @@
+import type { StoredEnvironment } from '../environment.ts'
 import type { Support } from '../inbox/support.ts'
 import type { OrderedEvent } from './event-order.ts'
 
@@ -6,7 +7,7 @@ import type { OrderedEvent } from './event-order.ts'
  * the clock.
  */
 export type Purchase = {
-  environment: 'PRODUCTION' | 'SANDBOX'
+  environment: StoredEnvironment
   store: string | null
   productId: string | null
   priceId: string | null

@@ -9,7 +9,7 @@ import { closedObject, data, oneOf } from '../../../platform/http/envelope.ts'
 import { planTitleOf } from '../access/access-sentence.ts'
 import type { Catalogue } from '../access/plan-matching.ts'
 import type { PlanLike } from '../access/subscription.ts'
-import { ENVIRONMENTS } from '../environment.ts'
+import { ENVIRONMENTS, storedEnvironment } from '../environment.ts'
 import { MAX_REASON_LENGTH } from '../inbox/support.ts'
 import { type FoundPurchase, PURCHASE_FILTERS, PURCHASE_ORDERS } from './purchases/search.ts'
 import type { Stores } from './stores.ts'
@@ -69,7 +69,7 @@ export function storeAdmin(deps: StoreAdminDeps) {
       '/stores/test',
       async ({ request, server, body }) => {
         disableIdleTimeout(request, server)
-        const environment = body.environment === 'sandbox' ? 'SANDBOX' : 'PRODUCTION'
+        const environment = storedEnvironment(body.environment)
         const results = await status.test(environment)
         await record(request, { action: 'stores.test', after: { environment } })
         return data(results)

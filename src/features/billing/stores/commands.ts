@@ -1,5 +1,5 @@
 import { dataCommand, type Options, parseTimeOption } from '../../../lib/command.ts'
-import type { AppleEnvironment } from './apple/api.ts'
+import type { StoredEnvironment } from '../environment.ts'
 import { asReply, requireKey } from './purchases/actions.ts'
 import type { Stores } from './stores.ts'
 
@@ -24,7 +24,7 @@ const storesTest = dataCommand({
   summary: 'Make Apple send a test notification, and wait for it',
   options: [SANDBOX_OPTION],
   input: (_args, options) => environmentIn(options),
-  work: ({ stores }: Needs, environment: AppleEnvironment) => stores.status.test(environment),
+  work: ({ stores }: Needs, environment: StoredEnvironment) => stores.status.test(environment),
   print: printChecks,
   isFailure: hasFault,
   changes: (_results, environment) => ({ environment }),
@@ -54,7 +54,7 @@ const storesCatchUp = dataCommand({
   input: (_args, options) => ({ environment: environmentIn(options), ...readSince(options) }),
   work: async (
     { stores }: Needs,
-    { environment, since }: { environment: AppleEnvironment; since?: string },
+    { environment, since }: { environment: StoredEnvironment; since?: string },
   ) => {
     const { history, play } = stores
     const signal = new AbortController().signal
@@ -99,7 +99,7 @@ function printPlay(play: NonNullable<Awaited<ReturnType<Stores['status']['read']
   ]
 }
 
-function environmentIn({ sandbox }: Options): AppleEnvironment {
+function environmentIn({ sandbox }: Options): StoredEnvironment {
   return sandbox ? 'SANDBOX' : 'PRODUCTION'
 }
 

@@ -2,19 +2,17 @@ import type { JWK } from 'jose'
 import { fetchBounded, readTextCapped } from '../../../../lib/bounded-fetch.ts'
 import { MINUTE_MS } from '../../../../lib/durations.ts'
 import { signJwt } from '../../../../lib/es256.ts'
-import type { BillingEvent } from '../../inbox/event.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 import { objectIn } from '../json.ts'
 import { AppleApiError } from './api-error.ts'
 import type { Claims } from './token.ts'
 
-export type AppleEnvironment = BillingEvent['environment']
-
 /** The key for the App Store Server API: App Store Connect → Users and Access → Integrations → In-App Purchase. */
 type AppleApiKey = { issuerId: string; keyId: string; privateKey: JWK }
 
-type AppleApiDeps = { key: AppleApiKey; urls: Record<AppleEnvironment, string>; now: () => Date }
+type AppleApiDeps = { key: AppleApiKey; urls: Record<StoredEnvironment, string>; now: () => Date }
 export type AppleCall = {
-  environment: AppleEnvironment
+  environment: StoredEnvironment
   bundleId: string
   method?: 'GET' | 'POST' | 'PUT'
   body?: object
@@ -23,7 +21,7 @@ export type AppleCall = {
 export type AppleApi = ReturnType<typeof createAppleApi>
 
 /** Apple's hosts. */
-export const APPLE_API_URLS: Record<AppleEnvironment, string> = {
+export const APPLE_API_URLS: Record<StoredEnvironment, string> = {
   PRODUCTION: 'https://api.storekit.apple.com',
   SANDBOX: 'https://api.storekit-sandbox.apple.com',
 }

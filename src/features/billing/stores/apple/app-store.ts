@@ -1,8 +1,9 @@
 import { HOUR_MS } from '../../../../lib/durations.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 import type { Delivery } from '../../inbox/event.ts'
 import { listIn } from '../json.ts'
-import type { AppleApi, AppleCall, AppleEnvironment } from './api.ts'
+import type { AppleApi, AppleCall } from './api.ts'
 import { AppleApiError } from './api-error.ts'
 import { readStatement, type SignedPurchase } from './statement.ts'
 import type { Claims, VerifyToken } from './token.ts'
@@ -43,7 +44,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
    */
   async function readPurchases(
     transactionId: string,
-    environment: AppleEnvironment,
+    environment: StoredEnvironment,
     signal?: AbortSignal,
   ): Promise<Delivery[]> {
     const id = encodeURIComponent(transactionId)
@@ -84,7 +85,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   }
 
   /** Checks that Apple accepts the key for an app. */
-  async function check({ bundleId }: AppStoreApp, environment: AppleEnvironment) {
+  async function check({ bundleId }: AppStoreApp, environment: StoredEnvironment) {
     const now = Date.now()
     const body = { startDate: now - HOUR_MS, endDate: now }
     const path = '/inApps/v1/notifications/history'
@@ -138,7 +139,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   /** Makes later notifications about the purchase name the user, where Apple allows it. */
   async function setAccountToken(
     transactionId: string,
-    environment: AppleEnvironment,
+    environment: StoredEnvironment,
     userId: string,
   ) {
     const path = `/inApps/v1/transactions/${encodeURIComponent(transactionId)}/appAccountToken`
@@ -153,7 +154,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   /** Throws `unknown` if no app knows the transaction. */
   async function sendConsumption(
     transactionId: string,
-    environment: AppleEnvironment,
+    environment: StoredEnvironment,
     body: Consumption,
   ) {
     const path = `/inApps/v2/transactions/consumption/${encodeURIComponent(transactionId)}`
@@ -164,7 +165,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   /** The signed notifications of an app from `from` to `to`, page by page. */
   async function* readNotifications(
     { bundleId }: AppStoreApp,
-    environment: AppleEnvironment,
+    environment: StoredEnvironment,
     from: Date,
     to: Date,
     signal: AbortSignal,
@@ -182,7 +183,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   }
 
   /** Makes Apple send a notification of type TEST. Returns the token that `readTest` takes. */
-  async function sendTest({ bundleId }: AppStoreApp, environment: AppleEnvironment) {
+  async function sendTest({ bundleId }: AppStoreApp, environment: StoredEnvironment) {
     const path = '/inApps/v1/notifications/test'
     const reply = await api.call(path, { environment, bundleId, method: 'POST' })
     return String(reply['testNotificationToken'] ?? '')
@@ -191,7 +192,7 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
   /** The result of the last attempt to send a test, such as `SUCCESS`; null while there is none. */
   async function readTest(
     { bundleId }: AppStoreApp,
-    environment: AppleEnvironment,
+    environment: StoredEnvironment,
     token: string,
   ): Promise<string | null> {
     const path = `/inApps/v1/notifications/test/${encodeURIComponent(token)}`

@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../../../../lib/durations.ts'
 import type { Log } from '../../../../lib/log.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 import type { EventInbox } from '../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../schema.ts'
 import type { StoreApps } from '../checks/apps.ts'
-import type { AppleEnvironment } from './api.ts'
 import { AppleApiError } from './api-error.ts'
 import type { AppStore } from './app-store.ts'
 import { readAppleDelivery } from './delivery.ts'
@@ -28,7 +28,7 @@ type CatchUp = { read: number; added: number; refused: number }
 /** Windows overlap, because Apple lists notifications late. */
 const OVERLAP_MS = 2 * HOUR_MS
 /** How far back Apple's history goes; a day less, for clocks that differ. */
-const REACH_MS: Record<AppleEnvironment, number> = {
+const REACH_MS: Record<StoredEnvironment, number> = {
   PRODUCTION: 179 * DAY_MS,
   SANDBOX: 29 * DAY_MS,
 }
@@ -47,7 +47,7 @@ export function createAppleHistory(deps: HistoryDeps) {
    * does for an app that is not released.
    */
   async function catchUp(
-    environment: AppleEnvironment,
+    environment: StoredEnvironment,
     {
       since,
       signal,
@@ -81,7 +81,7 @@ export function createAppleHistory(deps: HistoryDeps) {
   }
 
   /** `since` can start earlier than the last complete window, but leaves no gap after it. */
-  async function startOf(app: AppStoreApp, environment: AppleEnvironment, since?: Date) {
+  async function startOf(app: AppStoreApp, environment: StoredEnvironment, since?: Date) {
     const earliest = now().getTime() - REACH_MS[environment]
     const { completeUntil: last } = await storeApps.read({
       store: 'app_store',
@@ -105,7 +105,7 @@ export function createAppleHistory(deps: HistoryDeps) {
    * A page token that has expired starts the window again: what is known is not recorded twice. Returns the number of
    * notifications that name another app than `APP_STORE_APPS`.
    */
-  async function readWindow(app: AppStoreApp, environment: AppleEnvironment, window: Window) {
+  async function readWindow(app: AppStoreApp, environment: StoredEnvironment, window: Window) {
     const { from, until, signal, total, onProgress } = window
     let foreign = 0
     for (let restarts = 0; ; restarts++) {

@@ -1,4 +1,5 @@
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 import { objectIn } from '../json.ts'
 import type { Claims, VerifyToken } from './token.ts'
 import { AppleTokenError } from './token-error.ts'
@@ -47,7 +48,7 @@ export function subjectOf(notification: Claims): Claims {
 }
 
 /** Null for `Xcode` and `LocalTesting`: anyone can sign for those with a certificate of their own. */
-export function environmentOf(notification: Claims): 'PRODUCTION' | 'SANDBOX' | null {
+export function environmentOf(notification: Claims): StoredEnvironment | null {
   const { environment, externalPurchaseId } = subjectOf(notification)
   if (typeof externalPurchaseId === 'string') {
     return externalPurchaseId.startsWith('SANDBOX') ? 'SANDBOX' : 'PRODUCTION'

@@ -1,13 +1,13 @@
 import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../../lib/durations.ts'
-import type { BillingEvent } from '../../inbox/event.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 import type { BillingDb } from '../../schema.ts'
 
 /** An app in one environment of its store. */
 type StoreApp = {
   store: 'app_store' | 'play_store'
   bundleId: string
-  environment: BillingEvent['environment']
+  environment: StoredEnvironment
 }
 
 /** An app on Google Play, whose notifications name no environment. */

@@ -1,5 +1,5 @@
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
-import type { AppleEnvironment } from '../apple/api.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 import { AppleApiError } from '../apple/api-error.ts'
 import type { AppStore } from '../apple/app-store.ts'
 import type { PlayStatus } from '../google/status.ts'
@@ -18,7 +18,7 @@ type StoreStatusDeps = {
   now: () => Date
 }
 
-const STORE_ENVIRONMENTS: AppleEnvironment[] = ['PRODUCTION', 'SANDBOX']
+const STORE_ENVIRONMENTS: StoredEnvironment[] = ['PRODUCTION', 'SANDBOX']
 
 const TEST_TIMEOUT_MS = 60_000
 const TEST_POLL_MS = 2_000
@@ -84,7 +84,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
   }
 
   /** Makes Apple send a test notification to each app, and waits for the results. */
-  async function test(environment: AppleEnvironment): Promise<StoreCheck[]> {
+  async function test(environment: StoredEnvironment): Promise<StoreCheck[]> {
     if (apps.length === 0) return [{ what: 'Apps', fault: NO_APPS }]
     if (appStore === null) return [{ what: 'API key', fault: NO_KEY }]
     const results = []
@@ -95,7 +95,7 @@ export function createStoreStatus(deps: StoreStatusDeps) {
     return results
   }
 
-  async function sendTest(app: AppStoreApp, environment: AppleEnvironment, store: AppStore) {
+  async function sendTest(app: AppStoreApp, environment: StoredEnvironment, store: AppStore) {
     const token = await store.sendTest(app, environment).catch((error) => {
       throw explainError(error)
     })

@@ -1,3 +1,4 @@
+import type { StoredEnvironment } from '../../environment.ts'
 import { type BillingEvent, NO_EVENT } from '../../inbox/event.ts'
 import type { Json } from '../json.ts'
 import { type PlayAnswer, type PlayItem, type PurchaseKind, readAnswer } from './api/answer.ts'
@@ -38,7 +39,7 @@ export type RefundDocument = {
   packageName: string
   tokenHash: string
   line: string
-  environment: 'PRODUCTION' | 'SANDBOX'
+  environment: StoredEnvironment
   voided: { orderId: string; at: number; isPartial: boolean; reason?: number }
 }
 

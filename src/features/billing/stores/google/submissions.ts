@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { createRecentMap } from '../../../../lib/recent-map.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
+import { environmentOf } from '../../environment.ts'
 import type { BillingDb } from '../../schema.ts'
 import { refusal, type SubmissionResult } from '../model.ts'
 import type { Claims } from '../purchases/claims.ts'
@@ -190,12 +191,7 @@ function describe(
 ) {
   const end = item?.periodEndsAt ?? item?.endsAt ?? null
   return {
-    environment:
-      environment === undefined
-        ? null
-        : environment === 'SANDBOX'
-          ? ('sandbox' as const)
-          : ('production' as const),
+    environment: environment === undefined ? null : environmentOf(environment),
     transactionId: item?.orderId ?? null,
     productId: item?.productId ?? null,
     expiresAt: end === null ? null : new Date(end).toISOString(),

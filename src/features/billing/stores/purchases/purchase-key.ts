@@ -1,4 +1,4 @@
-import type { BillingEvent } from '../../inbox/event.ts'
+import type { StoredEnvironment } from '../../environment.ts'
 
 /**
  * The environment and the original transaction id in the key of a purchase. Without a transaction the key has store,
@@ -6,7 +6,7 @@ import type { BillingEvent } from '../../inbox/event.ts'
  */
 export function transactionOf(purchaseKey: string) {
   const [environment, ...rest] = purchaseKey.split('|')
-  return { environment: environment as BillingEvent['environment'], transactionId: rest.join('|') }
+  return { environment: environment as StoredEnvironment, transactionId: rest.join('|') }
 }
 
 /** The id in what an operator has typed: Google's order ids are in capitals. */

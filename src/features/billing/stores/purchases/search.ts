@@ -8,7 +8,7 @@ import { isoTime } from '../../access/access-sentence.ts'
 import { type AccessSettings, createAssessment } from '../../access/assessment.ts'
 import type { Catalogue } from '../../access/plan-matching.ts'
 import type { PlanLike } from '../../access/subscription.ts'
-import type { Environment } from '../../environment.ts'
+import { type Environment, environmentOf, storedEnvironment } from '../../environment.ts'
 import { isPseudonym } from '../../inbox/erasure.ts'
 import type { Transactions } from '../../inbox/transactions.ts'
 import { purchaseIn } from '../../projection/fold-state.ts'
@@ -159,7 +159,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     signal,
   }: ListOptions & { filter: keyof typeof filters | null }) {
     const found: Row[] = []
-    const prefix = `${environment.toUpperCase()}|`
+    const prefix = `${storedEnvironment(environment)}|`
     const { purchaseKey } = subscriptions
     const isDescending = sort === '-transaction'
     const pageSize = filter === null ? Math.min(PAGE_SIZE, 2 * limit) : PAGE_SIZE
@@ -250,7 +250,7 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return {
       purchaseKey: row.purchaseKey,
       transactionId,
-      environment: row.environment.toLowerCase(),
+      environment: environmentOf(row.environment),
       store: purchase.store,
       productId: purchase.productId,
       status: purchase.status,

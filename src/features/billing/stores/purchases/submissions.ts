@@ -1,5 +1,6 @@
 import type { Log } from '../../../../lib/log.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import { environmentOf } from '../../environment.ts'
 import type { Delivery } from '../../inbox/event.ts'
 import { purchaseKeyOf } from '../../purchases/event-order.ts'
 import type { Purchase } from '../../purchases/purchase.ts'
@@ -63,7 +64,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
       if (typeof delivery === 'string') return refusal(delivery)
       const { environment, transactionId, productId, expiresAt } = delivery.event
       const described = {
-        environment: environment === 'SANDBOX' ? ('sandbox' as const) : ('production' as const),
+        environment: environmentOf(environment),
         transactionId,
         productId,
         expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),

@@ -1,3 +1,4 @@
+import type { StoredEnvironment } from '../../../environment.ts'
 import { countryCode, type Money, money } from '../../../inbox/event.ts'
 import { type Json, listIn, objectIn } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
@@ -43,7 +44,7 @@ export type PlayItem = {
 export type PlayAnswer = {
   kind: PurchaseKind
   state: PlayState
-  environment: 'PRODUCTION' | 'SANDBOX'
+  environment: StoredEnvironment
   isAcknowledged: boolean
   /** When the purchase was made; null while it is not paid. */
   startedAt: number | null
