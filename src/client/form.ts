@@ -17,13 +17,13 @@ export async function formOf(
   mustBeBytes: boolean,
   fetch?: Fetch,
 ): Promise<Body> {
-  if (mustBeBytes || !files.some(isStreamed)) return encodeForm(files, fetch)
+  // React Native's forms cannot contain bytes.
+  if (mustBeBytes || !files.every(isStreamed)) return encodeForm(files, fetch)
   const form = new FormData()
   for (const file of files) {
-    // In React Native an object with a `uri` is a file; the browser's types do not know that.
-    if (isStreamed(file)) form.append('file', { ...file, type: typeOf(file) } as unknown as Blob)
-    else
-      form.append('file', new Blob([await bytesOf(file, fetch)], { type: typeOf(file) }), file.name)
+    // In React Native an object with a `uri` is a file; the browser's types do not know that. Expo's have getters.
+    const { uri, name } = file
+    form.append('file', { uri, name, type: typeOf(file) } as unknown as Blob)
   }
   return { contentType: null, body: form, size: null }
 }
@@ -75,7 +75,10 @@ async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Arra
     if (ArrayBuffer.isView(data)) {
       return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
     }
-    return new Uint8Array('arrayBuffer' in data ? await data.arrayBuffer() : data)
+    if ('arrayBuffer' in data) return new Uint8Array(await data.arrayBuffer())
+    // A blob of React Native has no bytes: `Uint8Array` would make none of it, without an error.
+    if ('size' in data) throw new TypeError('its platform cannot read a Blob')
+    return new Uint8Array(data)
   } catch (cause) {
     const message = `The file ${file.name} cannot be read.`
     throw new ApiError({ status: 0, code: 'file_unreadable', message, cause })
@@ -88,6 +91,7 @@ type FileRequest = {
   response: unknown
   onload: () => void
   onerror: () => void
+  ontimeout: () => void
   open(method: string, url: string): void
   send(): void
 }
@@ -100,7 +104,8 @@ async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
     const request = new XMLHttpRequest()
     request.responseType = 'arraybuffer'
     request.onload = () => resolve(request.response as ArrayBuffer)
-    request.onerror = () => reject(new Error('the platform cannot open the file'))
+    const fail = () => reject(new Error('the platform cannot open the file'))
+    Object.assign(request, { onerror: fail, ontimeout: fail })
     request.open('GET', uri)
     request.send()
   })

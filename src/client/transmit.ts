@@ -32,6 +32,7 @@ type Xhr = {
   onprogress: () => void
   onload: () => void
   onerror: () => void
+  ontimeout: () => void
   status: number
   responseText: string
   open(method: string, url: string): void
@@ -168,6 +169,8 @@ function sendWithProgress(
       finish()
     }
     xhr.onerror = () => (length > 0 ? finish() : reject(new Error('the connection was lost')))
+    // iOS reports its own time limit so.
+    xhr.ontimeout = xhr.onerror
     xhr.onload = () =>
       isStream() ? finish() : resolve({ status: xhr.status, text: xhr.responseText, header })
     xhr.open(method, url)

@@ -243,30 +243,3 @@ test('an upload does not time out while it makes progress, but does when it stal
     expect([sent.length, cancelled]).toEqual([ticks, outcome === 'timeout'])
   }
 })
-
-test('a file URI is passed to the platform, or read if it must be sealed', async () => {
-  const files = [{ uri: 'file:///photo.jpg', name: 'photo.jpg', type: 'image/jpeg' }]
-  const { formOf } = await import('../../src/client/form.ts')
-  const plain = await formOf(files, false)
-  expect([plain.contentType, plain.size, plain.body instanceof FormData]).toEqual([
-    null,
-    null,
-    true,
-  ])
-
-  globals['XMLHttpRequest'] = class {
-    responseType = ''
-    response: unknown
-    onload = () => {}
-    open(_method: string, uri: string) {
-      this.response = new TextEncoder().encode(`bytes of ${uri}`).buffer
-    }
-    send() {
-      this.onload()
-    }
-  }
-  const sealed = await formOf(files, true)
-  expect(new TextDecoder().decode(sealed.body as Uint8Array)).toContain(
-    'bytes of file:///photo.jpg',
-  )
-})

@@ -223,6 +223,13 @@ test.each([
     `filename*=utf-8''Gr%C3%BC%C3%9Fe.jpg`,
     'Grüße.jpg',
   ],
+  [
+    'a percent-encoded name',
+    'multipart/form-data; boundary=x',
+    'x',
+    'filename="Rechnung%20M%C3%A4rz.jpg"',
+    'Rechnung März.jpg',
+  ],
   ['unusual letter case', 'Multipart/Form-Data; Boundary=x', 'x', 'filename="IMG.jpg"', 'IMG.jpg'],
 ])(
   'accepts a form with %s, as React Native and other clients send it',

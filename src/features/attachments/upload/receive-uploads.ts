@@ -68,7 +68,9 @@ async function receiveForm(
       fault ??= error
       parser.destroy(error)
     })
-    arriving.push(arrival.then((staged) => ({ ...staged, fileName: fileName ?? '' })))
+    arriving.push(
+      arrival.then((staged) => ({ ...staged, fileName: decodedHeader(fileName ?? null) })),
+    )
   })
   parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
   parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
