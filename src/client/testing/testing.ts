@@ -99,7 +99,7 @@ export type FakeServer = {
 const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, ms: 1 }
 const DEFAULT_QUOTA = { files: 1_000, bytes: 2 ** 30 }
 /** Operations that ignore a token that is not valid. */
-const LENIENT = new Set(['login', 'passTwoFactor'])
+const LENIENT = new Set(['login', 'passTwoFactor', 'readAppSettings'])
 
 /** Creates a server with no users. */
 export function createFakeServer(options: FakeServerOptions = {}): FakeServer {

@@ -23,7 +23,12 @@ type Token = {
 }
 
 const MAX_FAILURES = 5
-const SEVERAL_ALLOWED: Purpose[] = ['two-factor', 'cancel-email-change', 'email-code']
+const SEVERAL_ALLOWED: Purpose[] = [
+  'two-factor',
+  'cancel-email-change',
+  'reset-password',
+  'email-code',
+]
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 

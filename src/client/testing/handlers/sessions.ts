@@ -63,9 +63,15 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
     if (kind !== 'access' || generation >= (session?.firstUsedAt.length ?? 0)) throw notSignedIn()
     if (expiresAt <= clock.now)
       throw failure('token_expired', 'The access token has expired: refresh it.')
-    if (!session || session.createdAt + MAX_MS <= clock.now) throw notSignedIn()
+    if (!session || isTooOld(session)) throw notSignedIn()
     markUsed(session, generation)
     return { userId: session.userId, sessionId: id }
+  }
+
+  /** A guest cannot sign in again, so each refresh extends a guest's session. */
+  function isTooOld({ userId, createdAt, lastUsedAt }: StoredSession): boolean {
+    const isGuest = users.get(userId)?.loginType === 'guest'
+    return (isGuest ? lastUsedAt : createdAt) + MAX_MS <= clock.now
   }
 
   function refresh({ refreshToken }: { refreshToken: string }): Session {
@@ -74,7 +80,7 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
     const { now } = clock
     if (!session || kind !== 'refresh' || generation >= session.firstUsedAt.length)
       throw notSignedIn()
-    if (session.createdAt + MAX_MS <= now || session.lastUsedAt + IDLE_MS <= now) {
+    if (isTooOld(session) || session.lastUsedAt + IDLE_MS <= now) {
       end(id)
       throw notSignedIn()
     }
