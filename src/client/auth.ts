@@ -38,11 +38,10 @@ const SIGNED_OUT = 'Signed out on this device.'
 /** Starts and ends sessions. A guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
-  const { asUser, perform, withToken } = calls
-  const sendDeletion = asUser('delete', PROFILE)
+  const { perform, withToken } = calls
   let starting: Promise<Session> | null = null
-  /** The user whose deletion request got no reply from the server. */
-  let maybeDeleted: string | null = null
+  /** The access token of a deletion that got no reply from the server. */
+  let unansweredDeletion: string | null = null
   return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
 
   function startAsGuest(options?: CallOptions): Promise<ReplyOf<'post', '/api/auth/guest/v1'>> {
@@ -57,8 +56,8 @@ export function createAuth(deps: AuthDeps) {
   /** Creates the function for a route that returns a session. */
   function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
     return (...args) =>
-      perform(args, ['json'], async (content) =>
-        keepSession<P>(await call('post', path, null, content)),
+      perform(args, ['json'], (content) =>
+        session.duringSignIn(async () => keepSession<P>(await call('post', path, null, content))),
       )
   }
 
@@ -75,9 +74,10 @@ export function createAuth(deps: AuthDeps) {
     return (...args) =>
       perform(args, ['json'], async (content) => {
         const sender = await findSender(content, guestsOnly)
-        const envelope = await call('post', path, sender?.token ?? null, content)
         const guest = keepsGuestId && sender?.user.loginType === 'guest' ? sender.user : null
-        return keepSession<P>(envelope, guest)
+        return session.duringSignIn(async () =>
+          keepSession<P>(await call('post', path, sender?.token ?? null, content), guest),
+        )
       })
   }
 
@@ -137,7 +137,7 @@ export function createAuth(deps: AuthDeps) {
 
   /** Signs out on this device at once, whatever the server replies. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
-    const kept = await session.read()
+    const kept = await session.read().catch(() => null)
     const forgotten = session.forget('signed_out')
     // A storage that fails must not keep the server from ending the session.
     await forgotten.catch(() => {})
@@ -162,22 +162,30 @@ export function createAuth(deps: AuthDeps) {
     }
   }
 
-  /** If the reply was lost and the next attempt finds no account, the first attempt deleted it. */
+  /**
+   * If the reply was lost and the next attempt finds no account, the first attempt deleted it; unless the session was
+   * refreshed in between, which only an existing account can do.
+   */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
-    const readOwner = async () => (await session.read())?.userId ?? null
-    const owner = await readOwner()
+    const before = await session.read()
+    let sentWith: string | null = null
     try {
-      const reply = await sendDeletion(options)
-      if ((await readOwner()) === owner) await session.forget('account_deleted')
-      return reply
+      const envelope = await runCall(options, (deadline) =>
+        withToken((token) => {
+          sentWith = token
+          return call('delete', PROFILE, token, { deadline })
+        }),
+      )
+      if ((await session.read())?.userId === before?.userId) await session.forget('account_deleted')
+      return dataOf<'delete', typeof PROFILE>(envelope)
     } catch (error) {
-      if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {
+      if (isSessionEnded(error) && before !== null && before.accessToken === unansweredDeletion) {
         return { message: 'The account is deleted.' }
       }
       const { code, status } = error as ApiError
       // A proxy answers 502 or 504 without knowing what became of the request.
       const isLost = /^(network_error|timeout|aborted)$/.test(code)
-      if (isLost || status === 502 || status === 504) maybeDeleted = owner
+      if (isLost || status === 502 || status === 504) unansweredDeletion = sentWith
       throw error
     }
   }

@@ -12,7 +12,7 @@ import { formOf } from './form.ts'
 import { normalizeBaseUrl, openTransport } from './open-transport.ts'
 import type { PasskeyExport, PasskeyFunctions } from './passkeys.ts'
 import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
-import { createSessionKeeper } from './session.ts'
+import { createSessionKeeper, userChanged } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 import { createMemoryStorage, type Storage } from './storage.ts'
 import { createAuthChanges, withTabLock } from './tabs.ts'
@@ -250,7 +250,10 @@ export function createClient(options: ClientOptions): Client {
     // The server processes the files after the last one has arrived.
     const uploadTimeout = (options.timeout ?? timeout) * Math.max(files.length, 1)
     return runCall({ ...options, timeout: uploadTimeout }, async (callDeadline) => {
+      const sender = (await session.read())?.userId
       const content = await formOf(files, env !== 'test', fetch)
+      // Reading the files may have taken long enough for another user to sign in.
+      if ((await session.read())?.userId !== sender) throw userChanged()
       const deadline = { ...callDeadline, onProgress }
       const envelope = await withToken((token) =>
         call('post', ATTACHMENTS, token, { query, content, headers, deadline }),

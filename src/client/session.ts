@@ -28,6 +28,9 @@ type StoredSession = {
   baseUrl?: string
 }
 
+/** What the storage contains; `isOurs`: nothing, or the session of a user of our server. */
+type Slot = { isOurs: boolean; kept: StoredSession | null }
+
 const KEY = 'homeport.session'
 /** How long before its expiry an access token is replaced. */
 const EXPIRY_MARGIN_MS = 30_000
@@ -45,12 +48,14 @@ export function createSessionKeeper(deps: SessionDeps) {
   const slot = createSlot(deps.storage, KEY)
   let refreshing: Promise<StoredSession> | null = null
   let lastChange: Promise<unknown> = Promise.resolve()
+  const signIns = new Set<Promise<unknown>>()
   return {
     keep,
     read,
     readFresh,
     renew,
     forget: (reason: AuthChangeReason) => inTurn(() => clear(reason)),
+    duringSignIn,
   }
 
   /** Runs one change of the stored session at a time: each depends on what it finds, and the storage may be slow. */
@@ -58,6 +63,13 @@ export function createSessionKeeper(deps: SessionDeps) {
     const done = lastChange.then(change, change)
     lastChange = done
     return done
+  }
+
+  /** Runs a sign-in, which keeps its session. */
+  async function duringSignIn<T>(signIn: () => Promise<T>): Promise<T> {
+    const running = signIn()
+    signIns.add(running)
+    return running.finally(() => signIns.delete(running))
   }
 
   /** With `isFirst`, throws `conflict` if a user has signed in since. */
@@ -76,17 +88,16 @@ export function createSessionKeeper(deps: SessionDeps) {
     const isGuest = user.loginType === 'guest'
     const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
     await slot.write(JSON.stringify(kept))
-    onChange({ reason, expiresAt })
+    onChange({ reason, expiresAt, userId: user._id })
     return kept
   }
 
   /** Returns the stored session; null if no user is signed in. */
   async function read(): Promise<StoredSession | null> {
-    const { isOurs, kept } = await readSlot()
-    return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
+    return sessionOf(await readSlot())
   }
 
-  async function readSlot() {
+  async function readSlot(): Promise<Slot> {
     const text = await slot.read()
     try {
       const kept = JSON.parse(text ?? 'null')
@@ -118,17 +129,19 @@ export function createSessionKeeper(deps: SessionDeps) {
     return next
   }
 
+  /** Also removes what cannot be read: an Android phone that has lost its key can never read it again. */
   async function clear(reason: AuthChangeReason) {
-    const isSignedIn = (await read()) !== null
-    if ((await readSlot()).isOurs) await slot.clear()
-    if (isSignedIn) onChange({ reason, expiresAt: null })
+    const stored = await readSlot().catch(() => null)
+    if (stored === null || stored.isOurs) await slot.clear()
+    if (stored === null || sessionOf(stored)) onChange({ reason, expiresAt: null, userId: null })
   }
 
   /**
    * Forgets a session that the server refused to refresh: once, however many callers report it, and only if no
-   * other session has replaced it.
+   * other session has replaced it. The sign-in of a guest may be about to: the server has already ended the guest's.
    */
-  function end(refused: string): Promise<void> {
+  async function end(refused: string): Promise<void> {
+    await Promise.allSettled(signIns)
     return inTurn(async () => {
       if ((await read())?.accessToken === refused) await clear('session_ended')
     })
@@ -170,6 +183,10 @@ export function createSessionKeeper(deps: SessionDeps) {
     if (kept === null) throw refusal
     return kept
   }
+}
+
+function sessionOf({ isOurs, kept }: Slot): StoredSession | null {
+  return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
 }
 
 /** Returns the session or challenge in the reply to a sign-in. Throws `reply_invalid` for anything else. */
@@ -220,7 +237,7 @@ function notSignedIn(): ApiError {
   return new ApiError({ status: 401, code: 'unauthenticated', message, isGenuine: true })
 }
 
-function userChanged(): ApiError {
+export function userChanged(): ApiError {
   const message = 'Another user has signed in since.'
   return new ApiError({ status: 0, code: 'conflict', message })
 }

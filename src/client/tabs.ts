@@ -13,10 +13,16 @@ export type AuthChange = {
   reason: AuthChangeReason
   /** Whether a session is kept on this device now. */
   isSignedIn: boolean
+  /** The id of the user who is signed in now; null without a session. */
+  userId: string | null
 }
 
-/** `expiresAt` identifies the state of the session; null if no user is signed in. */
-export type SessionState = { reason: AuthChangeReason; expiresAt: number | null }
+/** `expiresAt` identifies the state of the session; null, like `userId`, if no user is signed in. */
+export type SessionState = {
+  reason: AuthChangeReason
+  expiresAt: number | null
+  userId: string | null
+}
 
 type Channel = {
   onmessage: (event: { data: SessionState }) => void
@@ -87,11 +93,12 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
     return () => void listeners.delete(registered)
   }
 
-  function notify({ reason, expiresAt }: SessionState) {
-    wasSignedIn = expiresAt !== null
+  function notify({ reason, expiresAt, userId }: SessionState) {
+    const isSignedIn = expiresAt !== null
+    wasSignedIn = isSignedIn
     for (const listener of listeners) {
       // An error in the app's listener must not fail the call.
-      void Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
+      void Promise.resolve({ reason, isSignedIn, userId }).then(listener)
     }
   }
 

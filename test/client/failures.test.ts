@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type { AuthChange } from '../../src/client/client.ts'
 import { createMemoryStorage } from '../../src/client/storage.ts'
 import { PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
@@ -28,6 +29,97 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     await expect(client.deleteProfile()).rejects.toMatchObject({ status: 502 })
     network.interceptor = {}
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+  })
+
+  test('logout forgets a session that the storage can no longer read', async () => {
+    await using app = await open()
+    const storage = createMemoryStorage()
+    const { client } = clientOf(app, { ...PLAIN, storage })
+    await client.register(LOGIN)
+    const { getItem } = storage
+    storage.getItem = async (key) => {
+      if ((await getItem(key)) === null) return null
+      throw new Error('The key of the keychain is lost.')
+    }
+    const changes: AuthChange[] = []
+    client.onAuthChange((change) => changes.push(change))
+    await expect(client.login(LOGIN)).rejects.toMatchObject({ code: 'storage_failed' })
+    await client.logout()
+    expect(changes).toMatchObject([{ reason: 'signed_out', isSignedIn: false, userId: null }])
+    await client.login(LOGIN)
+    expect(changes.at(-1)).toMatchObject({ reason: 'signed_in' })
+  })
+
+  test('a deletion is not confirmed if the session was refreshed after the lost request', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    network.interceptor = { request: () => Promise.reject(new Error('offline')) }
+    await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
+    network.interceptor = {}
+    app.clock.advance(16 * 60_000)
+    await client.readProfile()
+    await app.endSessions()
+    await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
+  })
+
+  test('files are not uploaded for a user who signs in while they are read', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    await client.register({ ...LOGIN, email: 'bob@example.com' })
+    await client.logout()
+    await client.register(LOGIN)
+    const arrayBuffer = async () => {
+      await client.logout()
+      await client.login({ ...LOGIN, email: 'bob@example.com' })
+      return new TextEncoder().encode('private').buffer
+    }
+    const files = [
+      { name: 'diary.txt', data: { size: 7, type: 'text/plain', arrayBuffer } as Blob },
+    ]
+    const upload = client.uploadAttachments({ type: 'supportTicket', files })
+    await expect(upload).rejects.toMatchObject({ code: 'conflict' })
+    expect((await client.listAttachments()).attachments).toEqual([])
+  })
+
+  test('the session of a guest does not end while a reply to their sign-in is on its way', async () => {
+    await using app = await open()
+    const { client, network, signedOut } = clientOf(app, PLAIN)
+    const { user } = await client.startAsGuest()
+    const changes: AuthChange[] = []
+    client.onAuthChange((change) => changes.push(change))
+    let profile: Promise<unknown> = Promise.resolve()
+    network.interceptor = {
+      reply: async (reply, request) => {
+        if (new URL(request.url).pathname !== '/api/auth/register/v1') return reply
+        network.interceptor = {}
+        profile = client.readProfile().catch(() => {})
+        await Bun.sleep(50)
+        return reply
+      },
+    }
+    await client.register(LOGIN)
+    await profile
+    expect(changes).toEqual([{ reason: 'signed_in', isSignedIn: true, userId: user._id }])
+    expect(signedOut.times).toBe(0)
+  })
+
+  test('the session of a guest who uses the app does not end after a year', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const { user } = await client.startAsGuest()
+    for (let days = 0; days < 400; days += 50) {
+      app.clock.advance(50 * 24 * 60 * 60_000)
+      expect((await client.readProfile())._id).toBe(user._id)
+    }
+  })
+
+  test('the settings are read without a user once the session has ended', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    await app.endSessions()
+    expect(await client.readAppSettings()).toBeObject()
   })
 
   test('starting as a guest creates a new one when the session of the last one has ended', async () => {

@@ -90,6 +90,19 @@ test('a change that is made while the document is only read is sent too', async 
   expect((await client.readData()).data).toEqual({ theme: 'light' })
 })
 
+test('a change on another device is read although an older reply arrives after its event', async () => {
+  await using setup = await createDevice()
+  const { recipe, client, hold } = setup
+  const { reached, release } = hold('GET')
+  const reading = recipe.sync()
+  await reached
+  await client.patchData({ theme: 'light' })
+  const again = recipe.sync()
+  release()
+  await Promise.all([reading, again])
+  expect(recipe.current()).toEqual({ theme: 'light' })
+})
+
 test('a change during a request does not repeat what another device has undone', async () => {
   await using setup = await createDevice()
   const { recipe, client, hold } = setup

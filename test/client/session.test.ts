@@ -168,7 +168,10 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
       expected.map((reason) => /signed_in|refreshed/.test(reason)),
     )
     // Changes that are outdated when they arrive are skipped, but the last one is reported.
-    expect(heard[1]?.changes.at(-1)).toEqual({ reason: 'account_deleted', isSignedIn: false })
+    expect(heard[1]?.changes.at(-1)).toMatchObject({
+      reason: 'account_deleted',
+      isSignedIn: false,
+    })
     expect(heard[2]?.changes).toEqual([])
     for (const { stop } of heard) stop()
     await client.startAsGuest()
