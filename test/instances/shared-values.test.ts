@@ -44,6 +44,21 @@ testInstances('edits on one instance are visible on the other within a second', 
 })
 
 testInstances(
+  'a new content version is announced once every instance serves the content',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const read = () => there.services.content.readVersions()
+    const before = await read()
+    // Both have just cached the former questions.
+    for (const { services } of [here, there]) await services.content.readFaqs()
+    await here.services.content.importFaqs([])
+    expect((await read()).faqs).toBe(before.faqs + 1)
+    for (const { services } of [here, there]) expect(await services.content.readFaqs()).toEqual([])
+  },
+)
+
+testInstances(
   'an editor gets no former content with the version of a new publication',
   async () => {
     await using instances = await createTestInstances()

@@ -2,7 +2,7 @@ import { eq, isNull, or, sql } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import { firstIdAt, isId, timeOfId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
-import { CACHE_LIFETIME_MS, type Tx } from '../../platform/db/db.ts'
+import { AFTER_CACHES_MS, type Tx } from '../../platform/db/db.ts'
 import type { ChangesDb } from './schema.ts'
 import { createStreams, isKind, KINDS, type Kind } from './streams.ts'
 import { createWatch, OVERLAP_MS, SESSION_ENDED } from './watch.ts'
@@ -18,8 +18,6 @@ type ChangesDeps = {
 type Session = { userId: string; sessionId: string }
 
 export type Changes = ReturnType<typeof createChanges>
-
-const AFTER_CACHES_MS = CACHE_LIFETIME_MS + 100
 
 /**
  * Tells apps what has changed on the server. The table keeps only the latest change of each kind, so it does not grow,

@@ -10,7 +10,7 @@ import { createContent } from './service.ts'
 export const contentFeature = {
   tables: contentTables,
   commands: contentCommands,
-  create(platform: Platform<ContentDb & PublicationsDb>) {
+  create(platform: Platform<ContentDb & PublicationsDb & { isShared: boolean }>) {
     const content = createContent(platform)
     return {
       services: { content },

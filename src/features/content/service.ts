@@ -1,6 +1,6 @@
 import { asc, sql } from 'drizzle-orm'
 import { check } from '../../lib/validation.ts'
-import type { Reader, Tx } from '../../platform/db/db.ts'
+import { AFTER_CACHES_MS, type Reader, type Tx } from '../../platform/db/db.ts'
 import { BY_COMMAND, createPublications } from '../../platform/publications/publications.ts'
 import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
@@ -8,11 +8,16 @@ import type { ContentDb } from './schema.ts'
 
 export type Content = ReturnType<typeof createContent>
 
-type ContentDeps = { db: ContentDb & PublicationsDb; now: () => Date; newId: () => string }
+type ContentDeps = {
+  db: ContentDb & PublicationsDb & { isShared: boolean }
+  now: () => Date
+  newId: () => string
+}
 
 export function createContent({ db, now, newId }: ContentDeps) {
   const publications = createPublications({ db, now }, 'faqs')
   const { contentVersions, faqs } = db.tables
+  let lastReturned: string | null = null
   const allVersions = db.read.select().from(contentVersions).prepare()
   const questions = db.cached('faqs', load)
   /** All FAQs in order, with texts in all languages. */
@@ -20,10 +25,15 @@ export function createContent({ db, now, newId }: ContentDeps) {
   const { list: history, find } = publications
   return { readVersions, readFaqs, bump, importFaqs, rollBack, readLive, find, history, seed }
 
+  /** A new version is returned only when every instance serves its content: an app reads it once. */
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()
     const versionOf = (name: string) => rows.find((row) => row.name === name)?.version ?? 0
-    return { appSetting: versionOf('appSetting'), faqs: versionOf('faqs') }
+    const versions = { appSetting: versionOf('appSetting'), faqs: versionOf('faqs') }
+    const key = JSON.stringify(versions)
+    if (db.isShared && key !== lastReturned) await Bun.sleep(AFTER_CACHES_MS)
+    lastReturned = key
+    return versions
   }
 
   /** Increments a counter in the caller's transaction. */

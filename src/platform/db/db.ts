@@ -50,6 +50,8 @@ export type Db<Tables> = {
 
 /** How long an instance may use a cached value that another one has changed. */
 export const CACHE_LIFETIME_MS = 1_000
+/** After this time, every instance uses a changed value. */
+export const AFTER_CACHES_MS = CACHE_LIFETIME_MS + 100
 
 export type Cached<T> = {
   /** The value: the same object until it changes. Another instance's change is seen within `CACHE_LIFETIME_MS`. */
