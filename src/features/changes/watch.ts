@@ -70,12 +70,12 @@ export function createWatch(deps: WatchDeps) {
     const overlap = polls++ % POLLS_PER_LONG_POLL === 0 ? OVERLAP_MS : SHORT_OVERLAP_MS
     const since = firstIdAt(Math.min(polledAt, startedAt) - overlap)
     const rows = await db.read.select().from(userChanges).where(gt(userChanges.changeId, since))
-    polledAt = startedAt
     for (const { userId, kind, changeId } of rows) {
       if (userId === null) deliverToAll(kind, changeId)
       else if (kind !== SESSION_ENDED) streams.deliver(userId, kind, changeId)
       else if (streams.learn(userId, kind, changeId)) await checkSessions(streams.streamsOf(userId))
     }
+    polledAt = startedAt
   }
 
   /** Ends the streams of sessions that have expired, or ended on another instance. */
