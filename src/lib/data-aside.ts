@@ -6,7 +6,7 @@ import { DAY_MS } from './durations.ts'
 export const AFTER_MIGRATION = 'homeport.db.after-migration-'
 export const BEFORE_RESTORE = 'before-restore-'
 
-const KEPT_MS = 30 * DAY_MS
+export const KEPT_MS = 30 * DAY_MS
 
 /** Whether data was moved aside in the last 30 days: its files may be needed again if the operator goes back to it. */
 export async function hasDataAside(dataDir: string, now: Date): Promise<boolean> {

@@ -216,7 +216,8 @@ test('a backup of an S3 store can be restored to another store or to disk', asyn
   const trusted = ['restore', 'backup.tar', '--yes', '--trust']
   const restored = await homeport.run(trusted, other)
   expect([restored.exitCode, restored.stderr]).toEqual([0, ''])
-  expect([...second.s3.objects.keys()].toSorted()).toEqual([...first.s3.objects.keys()].toSorted())
+  const stored = [...first.s3.objects.keys(), 'files/restored']
+  expect([...second.s3.objects.keys()].toSorted()).toEqual(stored.toSorted())
   expect((await homeport.run(['user', 'list'], other)).stdout).toContain('ann@example.com')
   const disk = { ...ON_DISK, DATA_DIR: 'disk' }
   expect((await homeport.run(trusted, disk)).exitCode).toBe(0)

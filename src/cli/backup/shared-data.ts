@@ -7,9 +7,9 @@ import { KINDS } from '../../features/changes/streams.ts'
 import { CommandError, type OnProgress } from '../../lib/command.ts'
 import { newId } from '../../lib/ids.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
-import { copyFiles } from '../copy/files-copy.ts'
+import { copyFiles, SOURCE } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
-import { gatherFolder } from './write-backup.ts'
+import { copyDatabase, gatherFolder } from './write-backup.ts'
 
 /** Whether some of the data is outside the data directory. */
 export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
@@ -28,10 +28,15 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   await rm(folder, { recursive: true, force: true })
   cleanup.defer(() => rm(folder, { recursive: true, force: true }))
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (databaseUrl === null) await link('homeport.db', 'secrets')
-  else await copyInto(folder, databaseUrl, config, null)
+  // The database first: each of its files is in the store, and more may be stored during the copy.
+  if (databaseUrl !== null) await copyInto(folder, databaseUrl, config, null)
+  else {
+    await copyDatabase(join(dataDir, 'homeport.db'), join(folder, 'homeport.db'), onProgress)
+    await link('secrets')
+  }
   if (config.filesUrl) {
-    const store = createConfiguredFiles(config, join(dataDir, 'files'))
+    const store = createConfiguredFiles(config, join(dataDir, 'files'), SOURCE)
+    cleanup.defer(() => rm(join(dataDir, 'files', SOURCE), { recursive: true, force: true }))
     await requireMoved(createFiles(join(dataDir, 'files')), store, dataDir)
     await copyFiles(store, { ...config, filesUrl: null }, join(folder, 'files'), onProgress)
   } else {
@@ -100,6 +105,7 @@ export async function scatterData(config: Config, folder: string, onProgress: On
 
   async function moveFiles() {
     await copyFiles(createFiles(join(folder, 'files')), config, join(dataDir, 'files'), onProgress)
+    await createConfiguredFiles(config, join(dataDir, 'files')).recordRestore()
     await rm(join(folder, 'files'), { recursive: true, force: true })
   }
 }

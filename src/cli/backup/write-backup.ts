@@ -110,7 +110,7 @@ export function gatherFolder(dataDir: string): string {
 }
 
 /** Copies the database in a child process, and syncs the copy while it grows. */
-async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
+export async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   // Set before it starts: it would go on copying for minutes.
   const stop = () => {
     child.kill('SIGKILL')

@@ -52,7 +52,7 @@ export const filesCopy: LocalCommand = {
 
 const CONCURRENCY = 8
 /** The folders of caches for files that are read from a store, and back from it. */
-const SOURCE = 'source'
+export const SOURCE = 'source'
 const COMPARED = 'compared'
 
 /**

@@ -3,8 +3,8 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import {
-  createConfiguredFiles,
   describeInsecureStore,
+  probeStore,
 } from '../../features/attachments/storage/file-settings.ts'
 import { type FreeSpace, freeSpace } from '../../lib/free-space.ts'
 import { SKEW_WARNING_MS } from '../../lib/jobs.ts'
@@ -129,7 +129,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function store() {
-    await createConfiguredFiles(config, join(dataDir, 'files')).probe()
+    await probeStore(config)
     const exposed = describeInsecureStore(config)
     return exposed === null
       ? ok('the object store at FILES_URL answers')

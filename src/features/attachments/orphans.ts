@@ -1,5 +1,5 @@
 import { asc, gt, inArray } from 'drizzle-orm'
-import { hasDataAside } from '../../lib/data-aside.ts'
+import { hasDataAside, KEPT_MS } from '../../lib/data-aside.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { originalOf } from './images/variants.ts'
@@ -26,8 +26,10 @@ export function createOrphans(deps: {
 
   /** Walks through the files and the rows side by side; both are sorted by key. */
   async function collect(signal: AbortSignal) {
-    // A database that was moved aside still has rows for them.
-    const keepsFiles = await hasDataAside(config.dataDir, now())
+    // The database that was moved aside, or replaced by a restore, still has rows for them.
+    const restoredAt = (await files.restoredAt())?.getTime() ?? 0
+    const keepsFiles =
+      now().getTime() - restoredAt < KEPT_MS || (await hasDataAside(config.dataDir, now()))
     const keys = sortedKeys()
     let row = await keys.next()
     let foundKey: string | null = null

@@ -176,14 +176,14 @@ test('concurrent reads of a file share one download', async () => {
   expect(store.s3.requests.GET).toBe(1)
 })
 
-test('the cache stays within its limit, except for files used in the last minute', async () => {
+test('the cache stays within its limit, except for files used in the last two minutes', async () => {
   await using store = await startStore()
   const clock = { now: Date.now() }
   const cacheFolder = store.path('small')
   const files = store.files({ cacheFolder, cacheBytes: 3_000, now: () => clock.now })
   const keys: string[] = []
   for (let at = 0; at < 3; at++) keys.push((await store.keep('x'.repeat(1_000), files)).key)
-  clock.now += 61_000
+  clock.now += 121_000
   await files.open(keys[0] ?? '')
   const { key } = await store.keep('x'.repeat(1_000), files)
   expect(readdirSync(cacheFolder).toSorted()).toEqual(
@@ -193,9 +193,20 @@ test('the cache stays within its limit, except for files used in the last minute
   expect(bytesIn(cacheFolder)).toBe(3_000)
   await store.keep('x'.repeat(1_500), files)
   expect(bytesIn(cacheFolder)).toBe(4_500)
-  clock.now += 61_000
+  clock.now += 121_000
   await store.keep('x', files)
   expect(bytesIn(cacheFolder)).toBe(2_501)
+})
+
+test('files that a clock dated in the future are evicted too', async () => {
+  await using store = await startStore()
+  const clock = { now: Date.now() + 24 * HOUR }
+  const cacheFolder = store.path('small')
+  const files = store.files({ cacheFolder, cacheBytes: 1_000, now: () => clock.now })
+  await store.keep('x'.repeat(1_000), files)
+  clock.now -= 24 * HOUR
+  const { key } = await store.keep('x'.repeat(1_000), files)
+  expect(readdirSync(cacheFolder)).toEqual([key])
 })
 
 test('the cache survives a restart, but incomplete files do not', async () => {

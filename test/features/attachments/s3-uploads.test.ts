@@ -66,7 +66,7 @@ test('removes objects without a row after an hour, and logs rows without an obje
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
 })
 
-test('drops cached files deleted by another instance, a minute after their last use', async () => {
+test('drops cached files deleted by another instance, two minutes after their last use', async () => {
   await using setup = await startAppWithStore()
   const { app, key } = setup
   const smaller = await app.ask('GET', `${setup.url}?width=64`)
@@ -78,7 +78,7 @@ test('drops cached files deleted by another instance, a minute after their last 
   const copies = () => readdir(join(app.dataDir, 'files', 'cache'))
   await orphans.collectCopies()
   expect(await copies()).toHaveLength(3)
-  setSystemTime(Date.now() + 61_000)
+  setSystemTime(Date.now() + 121_000)
   await orphans.collectCopies()
   setSystemTime()
   expect(await copies()).toEqual([kept])
@@ -96,6 +96,21 @@ test('public files and avatars have CDN URLs, private files have URLs of this se
 })
 
 /** An application with its own store, which contains one picture. */
+test('files without a row stay for 30 days after a restore', async () => {
+  await using setup = await startAppWithStore()
+  const { app, s3 } = setup
+  const { db, files, orphans } = app.services
+  await db.write(async (tx) => void (await tx.delete(db.tables.attachments)))
+  await files.recordRestore()
+  const collectIn = async (minutes: number) => {
+    app.clock.advance(minutes * 60_000)
+    await orphans.collect(AbortSignal.timeout(5_000))
+    return [...s3.objects.keys()].includes(`files/${setup.key}`)
+  }
+  expect(await collectIn(61)).toBe(true)
+  expect(await collectIn(30 * 24 * 60)).toBe(false)
+})
+
 async function startAppWithStore(environment: Record<string, string> = {}) {
   const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
   const app = await createTestApp({

@@ -123,6 +123,23 @@ test('a variant that is removed and made again during a backup can be read', asy
   await rm(folder, { recursive: true })
 })
 
+test('a variant that is made again while it is removed stays', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-files-'))
+  const files = createFiles(folder)
+  const key = `${newKey()}.w64.webp`
+  const keep = async (content: string) => {
+    const path = join(folder, content)
+    await Bun.write(path, content)
+    await files.keep(path, key)
+  }
+  await keep('first')
+  const removing = files.remove(key)
+  await keep('second')
+  await removing
+  expect(await (await files.open(key))?.file.text()).toBe('second')
+  await rm(folder, { recursive: true })
+})
+
 test('a form may have a file input without a file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()

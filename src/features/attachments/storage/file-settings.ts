@@ -16,6 +16,11 @@ export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl
   return `FILES_URL points to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
 }
 
+/** Throws `unavailable` unless the store at `FILES_URL` answers. */
+export async function probeStore({ filesUrl, s3 }: FileSettings) {
+  if (filesUrl) await createS3Client({ ...filesUrl, ...s3 }).head('probe')
+}
+
 /**
  * The configured file storage: the local `folder`, or the `FILES_URL` store, read through the cache folder `cache`
  * inside `folder`.

@@ -22,6 +22,9 @@ export type Files = {
    * deletes all of them.
    */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
+  /** Records that a backup is restored, in an object store: its database lacks files that were stored later. */
+  recordRestore: () => Promise<void>
+  restoredAt: () => Promise<Date | null>
   /** Throws `unavailable` unless files can be read and stored. */
   probe: () => Promise<void>
 }
@@ -39,8 +42,19 @@ const READ_START_DELAY_MS = 100
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   let heldUntil = 0
-  const probe = async () => {}
-  return { keep, open, remove, holdRemovals, list, sweepCopies, probe }
+  const nothing = async () => {}
+  return {
+    keep,
+    open,
+    remove,
+    holdRemovals,
+    list,
+    sweepCopies,
+    probe: nothing,
+    // Files on the local disk are moved aside with their database.
+    recordRestore: nothing,
+    restoredAt: async () => null,
+  }
 
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)
@@ -66,6 +80,8 @@ export function createFiles(folder: string): Files {
     hidden.add(key)
     if (Date.now() < heldUntil) return
     await Bun.sleep(READ_START_DELAY_MS)
+    // A variant may have been made again.
+    if (!hidden.has(key)) return
     await rm(pathOf(key), { force: true })
     hidden.delete(key)
   }

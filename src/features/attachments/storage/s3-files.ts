@@ -18,10 +18,15 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-/** After `open`, a file is read later, by its path: it must not be evicted for this long. */
-const IN_USE_MS = MINUTE_MS
+/**
+ * After `open`, a file is read later, by its path: it must not be evicted for this long. Longer than a picture waits for
+ * its worker and is made.
+ */
+const IN_USE_MS = 2 * MINUTE_MS
 const SWEEP_BATCH_SIZE = 500
 const PARTIAL_SUFFIX = '.part'
+/** The key of an object that records by its time when a backup was restored. */
+const RESTORED = 'restored'
 /** Originals and variants. Other objects in the bucket are not ours. */
 const KEY_PATTERN = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 
@@ -31,7 +36,18 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   const downloads = new Map<string, Promise<void>>()
   const hidden = new Set<string>()
   let heldUntil = 0
-  return { keep, open, remove, holdRemovals, list, sweepCopies: cache.sweep, probe }
+  const restoredAt = async () => (await client.head(RESTORED))?.lastModified ?? null
+  return {
+    keep,
+    open,
+    remove,
+    holdRemovals,
+    list,
+    sweepCopies: cache.sweep,
+    probe,
+    recordRestore,
+    restoredAt,
+  }
 
   async function keep(temporaryPath: string, key: string) {
     await client.put(key, temporaryPath)
@@ -98,6 +114,12 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
     }
   }
 
+  async function recordRestore() {
+    const path = cache.newPath()
+    await Bun.write(path, new Date(now()).toISOString())
+    await client.put(RESTORED, path).finally(() => rm(path, { force: true }))
+  }
+
   async function probe() {
     await client.head('probe')
   }
@@ -148,7 +170,8 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
 
   function isInUse(key: string): boolean {
     const entry = entries.get(key)
-    return entry !== undefined && now() - entry.usedAt < IN_USE_MS
+    // Not in use if a clock that was ahead dated it.
+    return entry !== undefined && Math.abs(now() - entry.usedAt) < IN_USE_MS
   }
 
   function track(key: string, size: number, usedAt: number) {
@@ -175,7 +198,10 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   function load() {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const found = readdirSync(folder)
-      .map((name) => ({ name, stats: lstatSync(join(folder, name)) }))
+      .flatMap((name) => {
+        const stats = lstatSync(join(folder, name), { throwIfNoEntry: false })
+        return stats ? [{ name, stats }] : []
+      })
       .toSorted((a, b) => a.stats.mtimeMs - b.stats.mtimeMs)
     for (const { name, stats } of found) {
       if (KEY_PATTERN.test(name)) track(name, stats.size, stats.mtimeMs)
