@@ -56,6 +56,11 @@ file=${line##* }
 fetch "$file"
 
 if ! (cd "$folder" && echo "$line" | $check >/dev/null 2>&1); then refuse "$file does not match SHA256SUMS."; fi
-chmod 755 "$folder/$file"
-mv "$folder/$file" "$prefix/homeport"
+# Copied, because SELinux labels what was created in /tmp so that systemd may not run it; then renamed, so that an
+# interruption leaves no part of it under its name.
+new="$prefix/.homeport.$$"
+trap 'rm -rf "$folder" "$new"' EXIT
+cp "$folder/$file" "$new"
+chmod 755 "$new"
+mv "$new" "$prefix/homeport"
 "$prefix/homeport" version
