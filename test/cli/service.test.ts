@@ -35,6 +35,7 @@ async function fakeRoot() {
     environment: place('environment'),
     unit: place('unit'),
     sysctl: place('sysctl'),
+    migration: place('migration'),
     home: place('home'),
     systemd: place('systemd'),
   }

@@ -13,6 +13,8 @@ const PATHS = {
   environment: '/etc/homeport.env',
   unit: '/etc/systemd/system/homeport.service',
   sysctl: '/etc/sysctl.d/60-homeport.conf',
+  /** The setting in `sysctl`, until the next boot. */
+  migration: '/proc/sys/net/ipv4/tcp_migrate_req',
   home: '/var/lib/homeport',
   /** Exists on machines that run systemd. */
   systemd: '/run/systemd/system',
@@ -83,8 +85,8 @@ export async function installService(paths: Paths, run: Run): Promise<boolean> {
   await writeFile(paths.sysctl, SYSCTL)
   await writeFile(paths.unit, unitOf({ user: NAME, ...paths }))
   await run('systemctl', 'daemon-reload')
-  // Every systemd machine has this unit, unlike the sysctl program; in a container it is skipped.
-  await run('systemctl', 'restart', 'systemd-sysctl')
+  // Optional, and read-only in a container.
+  await writeFile(paths.migration, '1').catch(() => {})
   await run('systemctl', 'enable', '--now', NAME)
   return isNew
 }

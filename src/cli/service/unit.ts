@@ -32,6 +32,8 @@ TimeoutStopSec=20
 # Migrating a large database can take minutes.
 TimeoutStartSec=15min
 WatchdogSec=60
+# A child process that runs out of memory fails alone: the server starts another one.
+OOMPolicy=continue
 UMask=0077
 LimitNOFILE=65536
 
