@@ -27,7 +27,7 @@ import { readStores, storeContradictions } from './lib/store-settings.ts'
 import { readWebhooks } from './lib/webhook-settings.ts'
 
 const GIBIBYTE = 1024 ** 3
-const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
+export const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const EXTERNAL_URL = 'an https URL (http on loopback)'
 const ORIGIN = 'an http or https URL without a path'
 const NETWORKS = 'addresses or networks, separated by commas'

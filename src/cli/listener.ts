@@ -54,8 +54,12 @@ export function createListener(config: Config, log: Log) {
 
   /** Throws `CommandError` when `open` would fail, or would share the port with another program. */
   function probe() {
-    const plain = { port, hostname: host, fetch: () => new Response() }
-    tryToListen(() => Bun.serve(plain).stop(true), { host, port, name: MAIN_PORT })
+    const plain = { hostname: host, fetch: () => new Response() }
+    tryToListen(() => Bun.serve({ ...plain, port }).stop(true), { host, port, name: MAIN_PORT })
+    const { consolePort } = config
+    if (!config.console || consolePort === null) return
+    const place = { host, port: consolePort, name: CONSOLE_PORT }
+    tryToListen(() => Bun.serve({ ...plain, port: consolePort }).stop(true), place)
   }
 
   /** Accepts requests, but does not answer them until `open`. */
@@ -76,7 +80,7 @@ export function createListener(config: Config, log: Log) {
     const server = serve('app', app, optionsWith(certificate), MAIN_PORT)
     if (config.console && config.consolePort !== null) {
       const options = { ...optionsWith(certificate), port: config.consolePort }
-      serve('console', createConsoleApp(services), options, 'CONSOLE_PORT')
+      serve('console', createConsoleApp(services), options, CONSOLE_PORT)
     }
     resolveFirstApp(app)
     for (const socket of before) socket.retire(() => sockets.delete(socket))
@@ -180,8 +184,9 @@ async function until(isDone: () => boolean, limit: number, poll = POLL_MS) {
   while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
 
-/** What sets the main port. */
+/** What sets the ports. */
 const MAIN_PORT = 'PORT or --port'
+const CONSOLE_PORT = 'CONSOLE_PORT'
 
 type Place = {
   host: string

@@ -117,6 +117,41 @@ test('a certificate is renewed in time, and stays in use if its renewal fails', 
   await rm(folder, { recursive: true })
 }, 20_000)
 
+test('a stored certificate of another authority or for other domains is replaced', async () => {
+  const httpPort = freePort()
+  using acme = await startAcmeServer(httpPort)
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
+  const challenges = new Map<string, string>()
+  const server = serveHttpPort({
+    hostname: '127.0.0.1',
+    port: httpPort,
+    domains: [DOMAIN],
+    httpsPort: 443,
+    challenges,
+  })
+  const options = { folder, directoryUrl: acme.url, domains: [DOMAIN], challenges }
+  await createAcme(options).obtain()
+  const isAsWanted = async (changes: Partial<typeof options>) =>
+    (await createAcme({ ...options, ...changes }).load())?.isAsWanted
+  expect(await isAsWanted({})).toBe(true)
+  expect(await isAsWanted({ directoryUrl: 'https://acme.example/directory' })).toBe(false)
+  expect(await isAsWanted({ domains: ['other.example'] })).toBe(false)
+  await server.stop(true)
+  await rm(folder, { recursive: true })
+}, 20_000)
+
+test('a console port that is in use is reported at the start, also with certificates', async () => {
+  await using homeport = await installExecutable()
+  using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const { process } = await homeport.launch({
+    PORT: String(freePort()),
+    HTTP_PORT: String(freePort()),
+    TLS_DOMAINS: DOMAIN,
+    CONSOLE_PORT: String(other.port),
+  })
+  expect(await process.exited).toBe(1)
+})
+
 test('an authority with an endless reply is retried after a deadline', async () => {
   await using authority = await startEndlessAuthority(300)
   while (authority.tries() < 2) await Bun.sleep(20)

@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'acme-client'
+import { LETS_ENCRYPT } from '../../config.ts'
 import { makeFolder, writeDurably } from '../../lib/durable-file.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
@@ -27,12 +28,17 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   }
   return { load, obtain }
 
-  /** The stored certificate, and whether it is for exactly these domains; null when there is none. */
-  async function load(): Promise<{ certificate: Certificate; isForDomains: boolean } | null> {
+  /**
+   * The stored certificate, and whether it is by this authority for exactly these domains; null when there is none.
+   * Earlier versions did not store the authority.
+   */
+  async function load(): Promise<{ certificate: Certificate; isAsWanted: boolean } | null> {
     try {
-      const [cert = '', key = '', names] = JSON.parse(await readFile(paths.cert, 'utf8'))
-      const isForDomains = String(names) === String(domains)
-      return { certificate: parseCertificate(cert, key), isForDomains }
+      const [cert = '', key = '', names, authority = LETS_ENCRYPT] = JSON.parse(
+        await readFile(paths.cert, 'utf8'),
+      )
+      const isAsWanted = String(names) === String(domains) && authority === directoryUrl
+      return { certificate: parseCertificate(cert, key), isAsWanted }
     } catch {
       return null
     }
@@ -58,7 +64,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
     const cert = await order(client, csr).catch(explainFailure)
     const certificate = parseCertificate(cert, key.toString())
     // In one file, so that a power cut never leaves a certificate without its key.
-    await writeDurably(paths.cert, JSON.stringify([cert, certificate.key, domains]))
+    await writeDurably(paths.cert, JSON.stringify([cert, certificate.key, domains, directoryUrl]))
     await rm(paths.pending, { force: true })
     return certificate
   }

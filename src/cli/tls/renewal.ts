@@ -49,13 +49,13 @@ export function keepCertificate({
   async function run() {
     const stored = await acme.load()
     current = stored?.certificate ?? null
-    // One for other names is still better than none.
-    let isForDomains = stored?.isForDomains ?? false
+    // Another one is still better than none.
+    let isAsWanted = stored?.isAsWanted ?? false
     if (current) use(current)
     while (!stopping.signal.aborted) {
-      const obtained = current && isForDomains && !isDue(current) ? null : await obtain()
+      const obtained = current && isAsWanted && !isDue(current) ? null : await obtain()
       current = obtained ?? current
-      isForDomains ||= obtained !== null
+      isAsWanted ||= obtained !== null
       const retry = waits.retries[Math.min(failures, waits.retries.length) - 1]
       await pause(retry ?? waits.check, stopping.signal)
     }
