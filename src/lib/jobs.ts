@@ -6,6 +6,7 @@ const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
 
 /** A larger clock skew is logged as a warning. */
 export const SKEW_WARNING_MS = 5_000
+const STOP_TIMEOUT_MS = 10_000
 /** With a larger skew, nothing is deleted by age: instances with the right time do that. */
 const MAX_SKEW_MS = MINUTE_MS
 
@@ -49,7 +50,8 @@ type JobsDeps = {
 }
 
 /**
- * Runs jobs until the returned function is called, which aborts current runs and waits for them.
+ * Runs jobs until the returned function is called, which aborts current runs and waits for them, but not forever: one
+ * may hang on a disk that does not respond.
  * A run that throws is logged and does not affect others; runs of one job never overlap.
  */
 export function startJobs(
@@ -70,7 +72,7 @@ export function startJobs(
 
   return async () => {
     stopping.abort()
-    await Promise.all(running.values())
+    await Promise.race([Promise.all(running.values()), Bun.sleep(STOP_TIMEOUT_MS)])
   }
 
   /** Reads the clock every minute: a timeout until tomorrow would not notice a clock that jumps ahead. */

@@ -1,8 +1,8 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, spyOn, test } from 'bun:test'
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { removeOldBackups } from '../../src/cli/backup/backups.ts'
+import * as backups from '../../src/cli/backup/backups.ts'
 import { backupJobs, createBackupState } from '../../src/cli/backup/jobs.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -60,11 +60,21 @@ test('a failed run is reported until there is a newer backup', async () => {
   expect(await faultAfter(Date.now() - HOUR)).toBeNull()
 })
 
+test('a folder that does not respond is a fault, and is read by one attempt at a time', async () => {
+  await using fixture = await withBackups(0)
+  using read = spyOn(backups, 'newestBackup').mockReturnValue(new Promise(() => {}))
+  const readState = createBackupState(fixture.config)
+  const states = await Promise.all([readState(), readState()])
+  const unresponsive = { isScheduled: true, fault: expect.stringContaining('does not respond') }
+  expect(states).toMatchObject([unresponsive, unresponsive])
+  expect(read).toHaveBeenCalledTimes(1)
+})
+
 test('backups dated in the future neither hide missing backups nor cause others to be removed', async () => {
   await using fixture = await withBackups(-365 * 24, 8, 32)
   const { fault, newestAt } = await createBackupState(fixture.config)()
   expect([fault !== null, Date.now() - Number(newestAt) > DAY / 4]).toEqual([true, true])
-  await removeOldBackups(fixture.folder, 1)
+  await backups.removeOldBackups(fixture.folder, 1)
   expect(await readdir(fixture.folder)).toHaveLength(2)
 })
 

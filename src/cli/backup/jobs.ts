@@ -5,6 +5,7 @@ import { makeFolder } from '../../lib/durable-file.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import type { Job, JobRun } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
 import type { BackupState } from '../../usecases/monitoring/host-state.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, newestBackup } from './backups.ts'
@@ -14,6 +15,8 @@ const BACKUP_JOB = 'backup'
 const GRACE_MS = 6 * HOUR_MS
 /** How long the result of probing the folder is cached. */
 const PROBE_INTERVAL_MS = 30_000
+/** A disk that is mounted over the network may never answer. */
+const FOLDER_TIMEOUT_MS = 2_000
 
 /** Writes a backup at `BACKUP_SCHEDULE`, in a child process, and keeps the newest `BACKUP_KEEP`. */
 export function backupJobs(config: Config, log: Log): Job[] {
@@ -37,7 +40,21 @@ export function createBackupState(
   runs: ReadonlyMap<string, JobRun | null> = new Map(),
 ): () => Promise<BackupState> {
   const targetFault = createTargetProbe(config)
-  return async () => {
+  let reading: Promise<BackupState> | null = null
+  return () => {
+    // Callers share one attempt, because each one that hangs occupies a thread.
+    reading ??= read().finally(() => {
+      reading = null
+    })
+    const late = () => new Error('late')
+    return withTimeout(reading, FOLDER_TIMEOUT_MS, late).catch(() => ({
+      newestAt: null,
+      isScheduled: config.backupSchedule !== null,
+      fault: `${backupDirOf(config)} does not respond: check BACKUP_DIR and its mount`,
+    }))
+  }
+
+  async function read(): Promise<BackupState> {
     const newest = await newestBackup(config)
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
