@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
-import { readMigrations } from '../platform/db/migrations.ts'
+import { type Migration, readMigrations } from '../platform/db/migrations.ts'
 import { sqliteColumns } from '../platform/db/sqlite/columns.ts'
 import { createDb } from '../platform/db/sqlite/create-db.ts'
 import { migrate, schemaVersion } from '../platform/db/sqlite/migrate.ts'
@@ -20,6 +20,8 @@ import { checkSecrets, discardDamagedSecrets, loadSecrets, secretFile } from '..
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 import { programCommand } from './processes/program-command.ts'
+
+type Client = ReturnType<typeof openDatabase>
 
 /** The second line of the marker until the copy is complete. */
 const UNFINISHED = 'unfinished'
@@ -44,8 +46,7 @@ export async function openSqlite(
   // Before the migration: a database with a schema but without its secrets is refused. After the
   // database was created: so are secrets without one.
   const secrets = await loadSecrets((name) => secretFile(folder, name))
-  await snapshot(config, client, migrations.length)
-  const migrated = migrate(client, migrations)
+  const migrated = await migrateWithSnapshot(config, client, migrations)
   if (!config.litestream && isReplicated(client)) {
     log.warn('Litestream replicates the database: set LITESTREAM=on to avoid damaged replicas')
   }
@@ -136,13 +137,35 @@ async function refuseUnusable(config: Config, path: string, refusal: string | nu
   }
 }
 
-/** Saves a copy of the database before its schema changes. */
-async function snapshot(config: Config, client: ReturnType<typeof openDatabase>, target: number) {
-  const version = schemaVersion(client)
-  if (version === 0 || version >= target) return
+/** Saves a copy of the database before its schema changes, but keeps none of a migration that fails. */
+async function migrateWithSnapshot(config: Config, client: Client, migrations: Migration[]) {
   const folder = join(config.dataDir, 'snapshots')
+  const marker = join(folder, 'migrating.txt')
+  const version = schemaVersion(client)
+  await removeUnneeded(folder, marker, version)
+  if (version === 0 || version >= migrations.length) return migrate(client, migrations)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
+  const name = `before-migration-${version + 1}-${Date.now()}.db`
+  await saveSnapshot(client, folder, name)
+  await writeDurably(marker, name)
+  try {
+    return migrate(client, migrations)
+  } finally {
+    await removeUnneeded(folder, marker, schemaVersion(client))
+  }
+}
+
+/** Removes the snapshot that the marker names if the migration after it was not carried out, and the marker. */
+async function removeUnneeded(folder: string, marker: string, version: number) {
+  const name = await readFile(marker, 'utf8').catch(() => null)
+  if (name === null) return
+  const next = Number(/^before-migration-(\d+)-\d+\.db$/.exec(name)?.[1])
+  if (version < next) await rm(join(folder, name), { force: true })
+  await rm(marker, { force: true })
+}
+
+async function saveSnapshot(client: Client, folder: string, name: string) {
+  const path = join(folder, name)
   const partial = join(folder, 'unfinished.partial')
   // Remove the leftovers of an interrupted copy.
   await rm(partial, { force: true })

@@ -41,6 +41,36 @@ onSqlite('a snapshot is a copy of the database file')(
   30_000,
 )
 
+onSqlite('a snapshot is a copy of the database file')(
+  'a migration that fails or is killed leaves no snapshot',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const dataDir = join(homeport.folder, 'data')
+    const path = join(dataDir, 'homeport.db')
+    for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true })
+    const old = openDatabase(path)
+    const migrations = readMigrations('sqlite')
+    migrate(old, migrations.slice(0, -1))
+    // The last migration adds this column.
+    old.run('ALTER TABLE alerts ADD breached_at integer')
+    const { process } = await homeport.launch({ PORT: '0' })
+    expect(await process.exited).not.toBe(0)
+    expect(await snapshots(dataDir)).toEqual([])
+
+    old.run('ALTER TABLE alerts DROP breached_at')
+    old.close()
+    const killed = `before-migration-${migrations.length}-1.db`
+    await Bun.write(join(dataDir, 'snapshots', killed), 'x')
+    await Bun.write(join(dataDir, 'snapshots', 'migrating.txt'), killed)
+    await (await homeport.start()).stop()
+    expect(await snapshots(dataDir)).toEqual([
+      expect.stringMatching(/^before-migration-\d+-\d{5,}\.db$/),
+    ])
+  },
+  30_000,
+)
+
 function snapshots(dataDir: string): Promise<string[]> {
   return readdir(join(dataDir, 'snapshots'))
 }
