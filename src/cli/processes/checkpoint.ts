@@ -1,6 +1,10 @@
 import { EXIT } from '../../lib/command.ts'
-import { copyLogUntilIdle } from '../../platform/db/sqlite/background/checkpoint-worker.ts'
-import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
+import {
+  copyLogUntilIdle,
+  SyncError,
+} from '../../platform/db/sqlite/background/checkpoint-worker.ts'
+import { SYNC_FAILED } from '../../platform/db/sqlite/background/checkpoints.ts'
+import { classifyOpenError, sqliteCode } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that checkpoints the database at `path` while the server writes. */
 export async function runCheckpoint([path = '']: string[]): Promise<never> {
@@ -10,6 +14,10 @@ export async function runCheckpoint([path = '']: string[]): Promise<never> {
     await copyLogUntilIdle(path)
     process.exit(EXIT.done)
   } catch (error) {
+    if (error instanceof SyncError || sqliteCode(error) === 'SQLITE_IOERR_FSYNC') {
+      console.error(error)
+      process.exit(SYNC_FAILED)
+    }
     // The server detects and reports a full disk itself, and restarts this process.
     if (classifyOpenError(error)?.kind === 'full') process.exit(EXIT.failed)
     throw error

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { programCommand } from '../../../src/cli/processes/program-command.ts'
+import { SYNC_FAILED } from '../../../src/platform/db/sqlite/background/checkpoints.ts'
 import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { isIntact, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
 
@@ -37,6 +38,22 @@ test('another process copies the log of a busy database and may be killed at any
   expect(isIntact(path)).toBe(true)
   await rm(folder, { recursive: true })
 }, 30_000)
+
+test('a failed sync of the database is a disk failure, and keeps the log for the next process', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-unsynced-'))
+  const path = join(folder, 'test.db')
+  const client = openDatabase(path)
+  client.run('CREATE TABLE rows (content BLOB)')
+  const db = createDb(client, {}, ['sh', '-c', `exit ${SYNC_FAILED}`])
+  for (let rows = 0; rows < 64; rows++)
+    await db.write(async () => client.run('INSERT INTO rows VALUES (randomblob(262144))'))
+  expect(await db.diskFailure).toBe('disk')
+  await db.stopWriting('the test ends')
+  await db.close()
+  expect((await stat(`${path}-wal`)).size).toBeGreaterThan(8 * MB)
+  client.close()
+  await rm(folder, { recursive: true })
+})
 
 test('background work waits while the log is long and being copied', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-long-log-'))

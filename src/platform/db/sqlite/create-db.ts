@@ -34,14 +34,20 @@ export function createDb<Tables>(
     readOnce: async (sql, params) =>
       (await background?.read(sql, params)) ?? selectRows(reader, sql, params),
   })
-  const checkpoints =
-    checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
   const { promise: diskFailure, resolve: reportDiskFailure } = Promise.withResolvers<'disk'>()
+  let hasSyncFailed = false
+  const onSyncFailure = () => {
+    hasSyncFailed = true
+    reportDiskFailure('disk')
+  }
+  const checkpoints =
+    checkpointCommand &&
+    createCheckpoints({ path: client.filename, command: checkpointCommand, onSyncFailure })
   const onCommit = () => {
     snapshot.close()
     checkpoints?.afterCommit()
   }
-  const writer = createWriter(client, onCommit, () => reportDiskFailure('disk'))
+  const writer = createWriter(client, onCommit, onSyncFailure)
   return {
     tables,
     read,
@@ -78,6 +84,8 @@ export function createDb<Tables>(
       background?.stop()
       snapshot.close()
       reader.close()
+      // Closing would empty the log, from which the next process can write again what the disk has lost.
+      if (hasSyncFailed) return
       try {
         if (checkpoints) client.run('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {

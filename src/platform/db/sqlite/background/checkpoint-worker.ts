@@ -12,6 +12,11 @@ const RESTART_WAIT_MS = 10
 /** The worker ends after this time without anything to copy. */
 const IDLE_TIMEOUT_MS = 5_000
 
+/** Pages that were copied may be lost: the system has dropped them, and a second sync would not write them. */
+export class SyncError extends Error {
+  override readonly name = 'SyncError'
+}
+
 /**
  * While another process writes to the database at `path`, copies the log into the database
  * file, until the log has been idle for a while. Empties the log once, because it still
@@ -44,8 +49,16 @@ export async function copyLogUntilIdle(path: string) {
    */
   function copy(): { log: number; left: number } {
     const { log, checkpointed } = checkpoint('PASSIVE', 0)
-    if (checkpointed < log) fdatasyncSync(file)
+    if (checkpointed < log) sync()
     return { log, left: log - checkpointed }
+  }
+
+  function sync() {
+    try {
+      fdatasyncSync(file)
+    } catch (cause) {
+      throw new SyncError('the database cannot be synced', { cause })
+    }
   }
 
   function checkpoint(mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE', wait: number): CheckpointResult {

@@ -9,12 +9,22 @@ const MIN_LOG_BYTES = 8 * 1024 * 1024
 const MAX_BATCH_LOG_BYTES = 192 * 1024 * 1024
 const PAUSE_MS = 200
 
+/** The exit code of a process that could not sync the database. */
+export const SYNC_FAILED = 74
+
+type CheckpointsDeps = {
+  path: string
+  command: string[]
+  /** Called when pages of the database may be lost unless the log is copied again from its start. */
+  onSyncFailure: () => void
+}
+
 /**
  * Copies the log (`-wal`) of a busy database into its file in a separate process, because copying and its fsync would
  * hold up requests. The process exits when the log is short or the server stops. Without it, SQLite copies a long log
  * during a commit.
  */
-export function createCheckpoints({ path, command }: { path: string; command: string[] }) {
+export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsDeps) {
   let commits = 0
   let worker: Subprocess | null = null
   return { afterCommit, pauseBatches, emptyLog, stop }
@@ -42,8 +52,9 @@ export function createCheckpoints({ path, command }: { path: string; command: st
     const started = Bun.spawn([...command, path], {
       stdio: ['pipe', 'ignore', 'inherit'],
       env: {},
-      onExit: () => {
+      onExit: (_process, exitCode) => {
         if (worker === started) worker = null
+        if (exitCode === SYNC_FAILED) onSyncFailure()
       },
     })
     started.unref()
