@@ -1,10 +1,10 @@
 import { EXIT } from '../../lib/command.ts'
 import {
   copyLogUntilIdle,
-  SyncError,
+  isSyncError,
 } from '../../platform/db/sqlite/background/checkpoint-worker.ts'
 import { SYNC_FAILED } from '../../platform/db/sqlite/background/checkpoints.ts'
-import { classifyOpenError, sqliteCode } from '../../platform/db/sqlite/storage-error.ts'
+import { classifyOpenError } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that checkpoints the database at `path` while the server writes. */
 export async function runCheckpoint([path = '']: string[]): Promise<never> {
@@ -14,7 +14,7 @@ export async function runCheckpoint([path = '']: string[]): Promise<never> {
     await copyLogUntilIdle(path)
     process.exit(EXIT.done)
   } catch (error) {
-    if (error instanceof SyncError || sqliteCode(error) === 'SQLITE_IOERR_FSYNC') {
+    if (isSyncError(error)) {
       console.error(error)
       process.exit(SYNC_FAILED)
     }

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { fdatasyncSync, openSync } from 'node:fs'
+import { sqliteCode } from '../storage-error.ts'
 
 type CheckpointResult = { busy: number; log: number; checkpointed: number }
 
@@ -12,9 +13,13 @@ const RESTART_WAIT_MS = 10
 /** The worker ends after this time without anything to copy. */
 const IDLE_TIMEOUT_MS = 5_000
 
-/** Pages that were copied may be lost: the system has dropped them, and a second sync would not write them. */
-export class SyncError extends Error {
+class SyncError extends Error {
   override readonly name = 'SyncError'
+}
+
+/** Whether copied pages may be lost: the system has dropped them, and a second sync would not write them. */
+export function isSyncError(error: unknown): boolean {
+  return error instanceof SyncError || sqliteCode(error) === 'SQLITE_IOERR_FSYNC'
 }
 
 /**
