@@ -53,7 +53,7 @@ const ACTIONS: Record<string, string> = {
   'settings.set': 'Changed settings',
   'settings.unset': 'Removed settings',
   'stores.test': 'Requested a test notification',
-  'user.note': 'Added a note to',
+  'user.note': 'Added a note by command to',
   'user.add-note': 'Added a note to',
   'user.change': 'Changed user',
   'user.create': 'Created user',

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
 import type { CsvList } from '../../platform/http/csv.ts'
@@ -104,7 +104,10 @@ export function createAudit({ db, retentionDays, now, newId }: AuditDeps) {
 
   function matches({ action, operator, target, since, until }: AuditFilter) {
     return and(
-      action === undefined ? undefined : eq(auditEntries.action, action),
+      // A command has a space where the console has a dot.
+      action === undefined
+        ? undefined
+        : inArray(auditEntries.action, [action, action.replace('.', ' ')]),
       operator === undefined ? undefined : eq(auditEntries.operator, operator),
       target === undefined ? undefined : eq(auditEntries.target, target),
       since === undefined ? undefined : gte(auditEntries.at, since),

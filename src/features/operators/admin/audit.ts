@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { AppError } from '../../../lib/errors.ts'
 import type { ConsoleContext } from '../../../platform/feature.ts'
 import { allow, CONSOLE_API } from '../../../platform/http/console-guard.ts'
 import { slicesOf, withoutSearchTexts } from '../../../platform/http/csv.ts'
@@ -35,9 +36,11 @@ export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdmin
     .get(
       '/audit/export',
       async ({ request, query, set }) => {
-        set.headers['content-disposition'] = 'attachment; filename="audit.json"'
-        const { entries } = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
+        const page = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
+        const { entries, next } = page
+        if (next !== null) throw tooManyToExport()
         await record(request, { action: 'audit.export', after: withoutSearchTexts(query) })
+        set.headers['content-disposition'] = 'attachment; filename="audit.json"'
         return entries
       },
       { query: AuditQuery, ...allow('operator', 'stepUp') },
@@ -52,4 +55,11 @@ export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdmin
       names: await namesOf(page.entries.flatMap(userIdsIn)),
     }
   }
+}
+
+function tooManyToExport(): AppError {
+  return new AppError(
+    'validation_failed',
+    `More than ${MAX_EXPORTED.toLocaleString('en')} entries match. Filter by date, or download them as CSV.`,
+  )
 }

@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { typeCommand } from '../../support/commands.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+test('finds actions by command together with those of the console', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { user } = await app.register('bob@example.com')
+  await ann.ask('POST', `people/${user._id}/verify`)
+  await typeCommand(app, 'user verify', [user._id])
+  const { entries } = await ann.read('audit?action=user.verify')
+  expect(entries.map(({ action }: { action: string }) => action)).toEqual([
+    'user verify',
+    'user.verify',
+  ])
+})
+
+test('an export that would be incomplete is refused', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { db, operators } = app.services
+  await typeCommand(app, 'settings set', ['hardPaywall=true'])
+  const [entry] = (await operators.audit.list({})).entries
+  await db.write(async (tx) => {
+    for (let at = 0; at < 10_000; at += 500) {
+      const rows = Array.from({ length: 500 }, (_, n) => ({ ...entry, id: `copy-${at + n}` }))
+      await tx.insert(db.tables.auditEntries).values(rows as never)
+    }
+  })
+  const refused = await ann.ask('GET', 'audit/export')
+  expect([refused.status, refused.json.message]).toEqual([422, expect.stringContaining('as CSV')])
+})
