@@ -40,6 +40,20 @@ test('without a query, lists all users in pages, newest first', async () => {
   expect(second.total).toBeNull()
 })
 
+test('a user whose address and name match is listed once, on the page of the address', async () => {
+  await using app = await createTestApp()
+  const password = 'a long enough one'
+  for (let at = 100; at < 160; at++) {
+    const login = { email: `Ann${at}@example.com`, password, name: `Ann ${at}` }
+    const place = { locale: 'en', timezone: 'utc', emailVerified: false }
+    await app.services.users.passwordLogin.create({ ...login, ...place })
+  }
+  const first = await find(app, 'ann')
+  const second = await app.services.findUsers('ann', { after: first.next ?? '' })
+  const ids = [...first.users, ...second.users].map(({ id }) => id)
+  expect([ids.length, new Set(ids).size]).toEqual([60, 60])
+})
+
 test('pages through addresses with the same beginning', async () => {
   await using app = await createTestApp()
   const { users } = app.services

@@ -95,7 +95,12 @@ export function createFindUsers(deps: FindUsersDeps) {
     if (after !== undefined || wanted.length < MIN_NAME_LENGTH) return { users, next }
     const namedIds = await idsByName(wanted, MAX_NAMED + 1)
     const hasMoreNames = namedIds.length > MAX_NAMED
-    const named = await listByIds(namedIds.slice(0, MAX_NAMED))
+    const byName = await listByIds(namedIds.slice(0, MAX_NAMED))
+    // Those whose address matches too are on a later page.
+    const keyOf = (text: string) => text.normalize('NFKC').toLowerCase()
+    const isLater = ({ email }: AccountSummary) =>
+      next !== null && email !== null && keyOf(email).startsWith(keyOf(wanted))
+    const named = byName.filter((user) => !isLater(user))
     if (wanted.length < MIN_QUERY_LENGTH)
       return { users: unique([...users, ...named]), next, hasMoreNames }
     const ids = await customerIdsOf(wanted)
