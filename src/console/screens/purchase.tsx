@@ -123,9 +123,9 @@ function PurchaseCards({ purchase, reload }: CardProps) {
             )}
             {source !== 'granted' && (
               <GivePurchase
-                transactionId={transactionId}
+                purchase={purchase}
                 product={productId === null ? 'this purchase' : product}
-                loser={userId === null ? null : owner?.email || 'The guest who has it now'}
+                loser={userId === null ? null : loserOf(owner?.email)}
                 reload={reload}
               />
             )}
@@ -201,4 +201,8 @@ function isSame(before: FoundPurchase, after: FoundPurchase | undefined): boolea
     JSON.stringify(after?.state) === JSON.stringify(before.state) &&
     isAcknowledged(after) === isAcknowledged(before)
   )
+}
+
+function loserOf(email: string | null | undefined) {
+  return { name: email || 'The guest who has it now', isNotified: Boolean(email) }
 }

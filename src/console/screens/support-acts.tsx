@@ -190,12 +190,13 @@ function ownerName({ owner }: HeldPurchase): string {
 
 /** Links the purchase of the page to a user, or moves it. `loser` is the current owner; null if there is none. */
 export function GivePurchase(props: {
-  transactionId: string
+  purchase: { transactionId: string; environment: string }
   product: string
-  loser: string | null
+  /** `isNotified`: by e-mail. */
+  loser: { name: string; isNotified: boolean } | null
   reload: Reload
 }) {
-  const { transactionId, product, loser, reload } = props
+  const { purchase, product, loser, reload } = props
   const [user, setUser] = useState('')
   return (
     <Act
@@ -205,13 +206,15 @@ export function GivePurchase(props: {
       isReady={user.trim() !== ''}
       isDanger={loser !== null}
       run={async (reason) => {
-        await give(transactionId, user.trim(), reason)
+        await give(purchase.transactionId, user.trim(), reason, purchase.environment)
         await reload()
       }}
     >
       <p>
         The user gets {product} immediately.{' '}
-        {loser === null ? 'No user has it now.' : `${loser} loses it and is notified by e-mail.`}
+        {loser === null
+          ? 'No user has it now.'
+          : `${loser.name} loses it${loser.isNotified ? ' and is notified by e-mail' : ''}.`}
       </p>
       <TextField
         label="User id or e-mail"
@@ -241,6 +244,7 @@ export function UndoLink({ transactionId, link, reload }: UndoLinkProps) {
   )
 }
 
-function give(transactionId: string, user: string, reason: string) {
-  return send(`purchases/${encodeSegment(transactionId)}/give`, { user, reason })
+function give(transactionId: string, user: string, reason: string, environment?: string) {
+  const request = { user, reason, ...(environment === undefined ? {} : { environment }) }
+  return send(`purchases/${encodeSegment(transactionId)}/give`, request)
 }

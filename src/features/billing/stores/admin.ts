@@ -40,8 +40,12 @@ const TakeBackBody = closedObject({
   ...ReasonBody.properties,
   link: t.String({ maxLength: 400 }),
 })
-/** `user`: an id or an e-mail address. */
-const GiveBody = closedObject({ user: t.String({ maxLength: 320 }), ...ReasonBody.properties })
+/** `user`: an id or an e-mail address. A transaction can be in both environments. */
+const GiveBody = closedObject({
+  user: t.String({ maxLength: 320 }),
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'both by default' })),
+  ...ReasonBody.properties,
+})
 
 /** Each purchase takes several queries. */
 const PAGE_SIZE = 25
@@ -114,11 +118,11 @@ export function storeAdmin(deps: StoreAdminDeps) {
     )
     .post(
       '/purchases/:id/give',
-      async ({ request, params, body: { user, reason } }) => {
+      async ({ request, params, body: { user, environment, reason } }) => {
         const id = restoreDots(params.id)
         const userId = (await userIdOf(user)) ?? user
-        const [before] = await purchaseSearch.find(id)
-        await actions.give(id, userId, { by: operatorOf(request).name, reason })
+        const [before] = await purchaseSearch.findOrThrow(id, environment)
+        await actions.give(id, userId, { by: operatorOf(request).name, reason }, environment)
         await record(request, {
           action: 'purchases.give',
           target: id,

@@ -3,6 +3,7 @@ import { createTestApp, PASSWORD, type TestApp } from '../../../support/app.ts'
 import { serveAppStoreApi } from '../../../support/app-store/api.ts'
 import { createAppStore } from '../../../support/app-store/app-store.ts'
 import { createWorld, deliver } from '../../../support/app-store/world.ts'
+import { deliver as deliverEvent, purchase } from '../../../support/billing.ts'
 import { signInOperator } from '../../../support/operator.ts'
 
 test('asks about the purchase with an order number, and about one in the sandbox alone', async () => {
@@ -57,6 +58,29 @@ test('gives a purchase to the user with an e-mail address', async () => {
   const { entries, names } = await olga.read('audit?action=purchases.give')
   expect([entries[0].before, entries[0].after]).toEqual([{ userId }, { userId: other.user._id }])
   expect(Object.keys(names).toSorted()).toEqual([userId, other.user._id].toSorted())
+})
+
+test('gives the purchase of one environment if both have its transaction', async () => {
+  await using world = await createWorld()
+  const { app, store, userId } = world
+  const olga = await signInOperator(app)
+  const bought = store.buy({ userId })
+  await deliver(app, bought.notification)
+  const { originalTransactionId: id } = bought
+  const own = { id: 'T1', environment: 'SANDBOX', original_transaction_id: id }
+  await deliverEvent(app, { ...purchase(userId), ...own })
+  const other = await app.register('other@example.com')
+  const request = { user: other.user._id, environment: 'sandbox', reason: 'a tester' }
+  await olga.ask('POST', `purchases/${id}/give`, { json: request })
+  const { purchases } = await olga.read(`purchases?id=${id}`)
+  const owners = purchases.map((one: Record<string, unknown>) => [
+    one['environment'],
+    one['userId'],
+  ])
+  expect(owners.toSorted()).toEqual([
+    ['production', userId],
+    ['sandbox', other.user._id],
+  ])
 })
 
 test('a purchase stays claimed when its guest signs in to an account', async () => {

@@ -1,6 +1,7 @@
 import { and, desc, eq } from 'drizzle-orm'
 import { AppError } from '../../../../lib/errors.ts'
 import type { ExistingUsers } from '../../../../platform/user-table.ts'
+import type { Environment } from '../../environment.ts'
 import { readStoredEvent } from '../../inbox/stored-event.ts'
 import { checkSupport, type Support } from '../../inbox/support.ts'
 import { type BillingDb, MARKS } from '../../schema.ts'
@@ -77,10 +78,10 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (failure && !isKnown) throw failure.reason
   }
 
-  /** Moves a purchase to a user. Throws 404 for an unknown user too, and 409 for one that cannot be moved. */
-  async function give(id: string, userId: string, given: Support) {
+  /** Moves a purchase to a user, in both environments unless one is named. Throws 404 for an unknown user too, and 409 for one that cannot be moved. */
+  async function give(id: string, userId: string, given: Support, environment?: Environment) {
     const support = checkSupport(given)
-    const found = await search.findOrThrow(id)
+    const found = await search.findOrThrow(id, environment)
     for (const { purchaseKey, source } of found) {
       if (source === 'granted')
         throw new AppError('conflict', 'Granted access cannot be moved. Revoke it.')

@@ -97,8 +97,9 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     }
   }
 
-  async function findOrThrow(id: string) {
-    const found = await find(id)
+  async function findOrThrow(id: string, environment?: Environment) {
+    const all = await find(id)
+    const found = environment ? all.filter((one) => one.environment === environment) : all
     if (found.length === 0) throw new AppError('not_found', `There is no purchase ${id}.`)
     return found
   }
