@@ -150,22 +150,22 @@ export function createAlerts(deps: AlertsDeps) {
       throw invalidField('threshold', 'must be a number of 0 or more')
     return db.write(async (tx) => {
       const row = await findRow(tx, rule)
-      const next = {
-        ...row,
-        ...(isOn === undefined ? {} : { isOn }),
-        ...(threshold === undefined ? {} : { threshold }),
-        // A changed rule starts over, and its alert is resolved.
-        breachedSince: null,
-        breachedAt: null,
-        firedAt: null,
-        calmSince: null,
-      }
-      await store(tx, next)
-      if (row.firedAt !== null) await tell(tx, rule, next)
       const settings = (one: Row) => ({
         isOn: one.isOn,
         threshold: one.threshold ?? rule.threshold,
       })
+      const wanted = {
+        ...row,
+        ...(isOn === undefined ? {} : { isOn }),
+        ...(threshold === undefined ? {} : { threshold }),
+      }
+      const isSame = Bun.deepEquals(settings(wanted), settings(row))
+      // A changed rule starts over, and its alert is resolved.
+      const next = isSame
+        ? wanted
+        : { ...wanted, breachedSince: null, breachedAt: null, firedAt: null, calmSince: null }
+      await store(tx, next)
+      if (!isSame && row.firedAt !== null) await tell(tx, rule, next)
       return { before: settings(row), after: settings(next) }
     })
   }

@@ -193,3 +193,11 @@ test('a firing alert whose rule is turned off is resolved', async () => {
   await it.alerts.set('disk-low', { isOn: false })
   expect(await it.pass(5)).toContain('Resolved: The disk is almost full')
 })
+
+test('an alert goes on if its rule is saved without a change', async () => {
+  await using it = await setUp()
+  await it.alerts.set('disk-low', { threshold: 1e12 })
+  await it.pass(11)
+  await it.alerts.set('disk-low', { isOn: true, threshold: 1e12 })
+  expect(await it.pass(5)).not.toContain('Resolved: The disk is almost full')
+})
