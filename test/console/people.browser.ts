@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { register, uploadText } from '../support/requests.ts'
 
 const PHONE = { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true }
 
@@ -92,3 +93,19 @@ independentTest(
     await context.close()
   },
 )
+
+browserTest('a deleted file disappears from the list, also from a later page', async () => {
+  const server = { url: world.console.url }
+  const { accessToken, user } = await register(server, 'many-files@example.com')
+  for (let at = 0; at < 52; at++) await uploadText(server, accessToken, `file ${at}`)
+  const { page, context } = await world.open()
+  await page.goto(`/console/people/${user._id}/files`)
+  await page.getByRole('button', { name: 'Load more' }).click()
+  const rows = page.locator('main tbody tr')
+  await rows.nth(51).waitFor()
+  await rows.nth(51).getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await rows.nth(51).waitFor({ state: 'detached' })
+  expect(await rows.count()).toBe(51)
+  await context.close()
+})

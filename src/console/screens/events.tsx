@@ -40,7 +40,7 @@ function EventLog() {
   const { search } = filtersIn([...FILTERS, 'sort'])
   const isFiltered = Object.keys(filter).length > 0
   const path = `events${search}`
-  const { first, rows, next, total, loadMore } = usePages(path, namedEvents)
+  const { first, rows, next, total, loadMore, reload } = usePages(path, namedEvents)
   useRefresh(first.reload, REFRESH_MS, search === '')
   return (
     <>
@@ -50,7 +50,7 @@ function EventLog() {
         {({ scannedBackTo }) => (
           <>
             <ListBar noun="event" total={total} csv={path} isPersonal>
-              {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
+              {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={reload} />}
             </ListBar>
             {(rows.length > 0 || next === null) && (
               <Table

@@ -23,7 +23,9 @@ const REFRESH_MS = 30_000
 export function OverviewScreen() {
   const overview = useRemote<Overview>('overview')
   const setup = useSetup()
-  useRefresh(overview.reload, REFRESH_MS)
+  useRefresh(async () => {
+    await Promise.all([overview.reload(), setup.reloadStores()])
+  }, REFRESH_MS)
   return (
     <>
       <Title>Overview</Title>
@@ -112,7 +114,7 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
   const { events, mails, backup, rates, jobs, webhooks } = overview
   // Otherwise the checklist names what is missing.
   const isSetUp = !setup.isOpen(overview)
-  const { unacknowledgedSince } = setup
+  const { unacknowledgedSince, hasStoreError } = setup
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)
   const warnings: [applies: boolean, ...Problem][] = [
@@ -128,6 +130,7 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
       linkTo('purchases', { filter: 'unacknowledged' }),
       'bad',
     ],
+    [hasStoreError, 'The stores could not be checked', linkTo('stores')],
     [
       webhooks.failed > 0,
       `${plural(webhooks.failed, 'webhook endpoint')} disabled`,

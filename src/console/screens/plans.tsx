@@ -74,6 +74,7 @@ function Preview() {
     setReply(await read<PreviewReply>(`preview/plans?lang=${encodeURIComponent(language)}`))
   return (
     <Card title="App preview">
+      <p class="soft">What apps get from the published plans, without your unsaved changes.</p>
       <div class="fields">
         <TextField label="Language" value={language} onChange={setLanguage} />
         <Action run={show}>Show</Action>

@@ -32,6 +32,8 @@ export function useSetup() {
     stepsFor(overview, hasStore, operators.data?.length ?? 0)
   return {
     isSettled,
+    reloadStores: stores.reload,
+    hasStoreError: stores.error !== null,
     unacknowledgedSince: stores.data?.play?.oldestUnacknowledgedAt ?? null,
     stepsOf,
     isOpen: (overview: Json<Overview>) =>

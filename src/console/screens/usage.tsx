@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
 import type { Usage } from '../../features/usage/service.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
 import { number } from '../format.ts'
+import { filtersIn, go, withQuery } from '../router.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { Badge, Card, List, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -15,8 +15,7 @@ type UserUsage = ReplyOf<Usage['read']>
 
 /** The users who have used most of a limit. */
 export function UsageScreen() {
-  const [limit, setLimit] = useState('')
-  const path = `usage${limit && `?limit=${encodeURIComponent(limit)}`}`
+  const path = `usage${filtersIn(['limit']).search}`
   const usage = useRemote<MostUsed & { people: Record<string, string> }>(path)
   return (
     <>
@@ -29,7 +28,7 @@ export function UsageScreen() {
                 label="Limit"
                 value={name}
                 options={names.map((one) => [one, limitName(one)])}
-                onChange={setLimit}
+                onChange={(limit) => go(withQuery({ limit }))}
               />
             </div>
             <Card title="Most used">

@@ -21,10 +21,13 @@ type FilesPage = { records: File[]; next: string | null }
 
 export function UserFiles({ id }: { id: string }) {
   const path = `people/${encodeSegment(id)}/files`
-  const { first, rows, next, total, loadMore } = usePages(path, (page: FilesPage) => page.records)
+  const { first, rows, next, total, loadMore, reload } = usePages(
+    path,
+    (page: FilesPage) => page.records,
+  )
   const remove = async (key: string) => {
     await send(`${path}/${key}/delete`)
-    await first.reload()
+    await reload()
   }
   return (
     <Card title="Files">

@@ -37,7 +37,7 @@ export function EndpointScreen({ id }: { id: string }) {
   const deliveries = `deliveries?endpoint=${id}${search.replace('?', '&')}`
   const page = usePages(deliveries, namedDeliveries)
   const reload = async () => {
-    await Promise.all([endpoint.reload(), page.first.reload()])
+    await Promise.all([endpoint.reload(), page.reload()])
   }
   const test = async () => {
     const { status, duration, fault } = await send<TestResult>(`${path}/test`)

@@ -22,24 +22,27 @@ export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(
     data: null,
     error: null,
   })
-  const load = async (isCurrent: () => boolean = () => true) => {
+  /** The latest path, and the number of reads: only the reply to the last one is shown. */
+  const latest = useRef({ path, reads: 0 })
+  latest.current.path = path
+  const load = async () => {
+    // An action that began on an earlier path may end now.
+    if (latest.current.path !== path) return
+    const number = ++latest.current.reads
+    const isLast = () => number === latest.current.reads
     try {
       const data = await readData()
-      if (isCurrent()) setState({ path, data, error: null })
+      if (isLast()) setState({ path, data, error: null })
     } catch (error) {
       // Data of this path stays on screen, and with it what the operator has entered.
-      if (isCurrent())
+      if (isLast())
         setState(({ path: loaded, data }) => ({ path, data: loaded === path ? data : null, error }))
     }
   }
   useEffect(() => {
-    let isCurrent = true
-    void load(() => isCurrent)
-    return () => {
-      isCurrent = false
-    }
+    void load()
   }, [path])
-  return { ...state, isStale: state.path !== path, reload: () => load() }
+  return { ...state, isStale: state.path !== path, reload: load }
 }
 
 /** Reloads would keep an unattended page signed in. */
@@ -121,12 +124,37 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   useEffect(() => {
     if (isLoaded && first.data !== null) keptPages().set(path, { first: first.data, longer })
   })
+  const readAfter = (after: string) =>
+    read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`)
   const loadMore = async () => {
-    const after = encodeURIComponent(next ?? '')
-    const page = await read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${after}`)
-    setMore({ path, rows: [...rows, ...rowsOf(page)], next: page.next })
+    const page = await readAfter(next ?? '')
+    setMore({ path, rows: joinRows(rows, rowsOf(page)), next: page.next })
   }
-  return { first, rows, next, total, loadMore }
+  /** Reads all rows again that are loaded. */
+  const reload = async () => {
+    await Promise.all([remote.reload(), reloadLonger()])
+  }
+  const reloadLonger = async () => {
+    if (longer === null) return
+    let page = await read<Page<T>>(path)
+    let again = rowsOf(page)
+    while (again.length < rows.length && page.next !== null) {
+      page = await readAfter(page.next)
+      again = joinRows(again, rowsOf(page))
+    }
+    setMore({ path, rows: again, next: page.next })
+  }
+  useEffect(() => {
+    // What was done on the screen before Back may have changed a row. If it fails, "Try again" reads the first page.
+    void reloadLonger().catch(() => {})
+  }, [path])
+  return { first, rows, next, total, loadMore, reload }
+}
+
+/** A row may be on two pages, if it has moved in between. */
+function joinRows<Row extends { id: string } | { key: string }>(rows: Row[], more: Row[]): Row[] {
+  const known = new Set(rows.map(idOf))
+  return [...rows, ...more.filter((row) => !known.has(idOf(row)))]
 }
 
 /** The rows behind `last`; null if it is not among them, because more new rows have come than a page has. */
