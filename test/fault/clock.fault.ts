@@ -21,10 +21,7 @@ withFaketime(
     await using clock = fakeClock(homeport.folder)
     const server = await homeport.start(clock.environment)
     const ask = requesterFor(server)
-    const { accessToken, refreshToken } = (await register(server, 'ann@example.com')) as {
-      accessToken: string
-      refreshToken: string
-    }
+    const { accessToken, refreshToken } = await register(server, 'ann@example.com')
     const readProfile = async () => {
       const headers = { authorization: `Bearer ${accessToken}` }
       return (await ask('GET', PROFILE, { headers })).status

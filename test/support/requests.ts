@@ -15,7 +15,7 @@ export function requesterFor({ url }: Server) {
 export async function register(server: Server, email: string) {
   const reply = await postJson(server, '/api/auth/register/v1', { email, password: PASSWORD })
   const { response } = (await reply.json()) as {
-    response: { accessToken: string; user: { _id: string } }
+    response: { accessToken: string; refreshToken: string; user: { _id: string } }
   }
   return response
 }
