@@ -9,6 +9,9 @@ export function publicUrl({ baseUrl, port }: Config): string {
 export function consoleUrlOf(config: Config): string | null {
   const { consolePort } = config
   if (!config.console) return null
-  const base = consolePort === null ? publicUrl(config) : `http://localhost:${consolePort}`
-  return `${base}/console`
+  if (consolePort === null) return `${publicUrl(config)}/console`
+  // Through a tunnel, unless this process terminates TLS: its certificate is for the public name.
+  const url = new URL('/console', config.isTls ? publicUrl(config) : 'http://localhost')
+  url.port = String(consolePort)
+  return url.href
 }
