@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, errors } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose'
 import { readTextCapped } from './bounded-fetch.ts'
 
 /** The minimum time between requests for unknown keys. */
@@ -7,7 +7,19 @@ const TIMEOUT_MS = 5_000
 const MAX_KEYS_BYTES = 256 * 1024
 
 /** The keys that an identity provider publishes, fetched when needed and kept for `lifetimeMs`. */
-export function remoteKeys(url: string, lifetimeMs: number) {
+export function remoteKeys(url: string, lifetimeMs: number): JWTVerifyGetKey {
+  let keys = createKeySet(url, lifetimeMs)
+  let latest = 0
+  return (header, token) => {
+    const at = Date.now()
+    // After the clock was set back, jose would keep its keys until the clock is as late again.
+    if (at < latest - COOLDOWN_MS) keys = createKeySet(url, lifetimeMs)
+    latest = at
+    return keys(header, token)
+  }
+}
+
+export function createKeySet(url: string, lifetimeMs: number) {
   return createRemoteJWKSet(new URL(url), {
     cooldownDuration: COOLDOWN_MS,
     cacheMaxAge: lifetimeMs,

@@ -1,5 +1,5 @@
 import { discoverOpenId } from '../../features/users/social/openid-keys.ts'
-import { remoteKeys } from '../../lib/remote-keys.ts'
+import { createKeySet } from '../../lib/remote-keys.ts'
 import { type Finding, failed, ok } from './check.ts'
 
 /** Checks that the discovery document and the keys of the OpenID Connect provider can be read. */
@@ -12,7 +12,7 @@ export async function checkOpenId(issuer: string): Promise<Finding> {
     )
   }
   const { jwksUrl, algorithms } = provider
-  const keys = remoteKeys(jwksUrl, 0)
+  const keys = createKeySet(jwksUrl, 0)
   const fault = await keys.reload().then(
     () => null,
     (error: Error) => error.message,

@@ -65,7 +65,11 @@ export function userAdmin(deps: UsersAdminDeps) {
       (context) => {
         const { q = '', after: _first, ...texts } = context.query
         const filter = readFilter(texts, deps.now())
-        const read = slicesOf('users', (slice) => findUsers(q, { ...slice, filter }))
+        const read = slicesOf('users', async (slice) => {
+          const found = await findUsers(q, { ...slice, filter })
+          if ('hasMoreNames' in found && found.hasMoreNames) throw tooManyNames()
+          return found
+        })
         return exportCsv(context, { name: 'people', isPersonal: true, columns: COLUMNS, read })
       },
       { query: SearchQuery, ...allow('operator', 'stepUp') },
@@ -229,4 +233,11 @@ const SESSION_COLUMNS: Record<string, (session: Session) => unknown> = {
   device: ({ device }) => device,
   last_used: ({ lastUsedAt }) => lastUsedAt,
   signed_in: ({ createdAt }) => createdAt,
+}
+
+function tooManyNames(): AppError {
+  return new AppError(
+    'validation_failed',
+    'More users have this name than a search lists. Add another word of the name.',
+  )
 }

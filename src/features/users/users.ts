@@ -79,8 +79,8 @@ export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, limits, appName, links, recoveryKey } = deps
   const { sendMail, appleGrants, openId, alertEmail, log } = deps
   const endings = createSessionEndings(deps)
-  const devices = createDevices({ ...deps, endings })
   const oneTimeTokens = createOneTimeTokens(deps)
+  const devices = createDevices({ ...deps, endings, oneTimeTokens })
   const notices = createNotices(deps)
   const hashKinds = createHashKinds(deps)
   const proof = createPasswordProof({ ...deps, hashKinds })
@@ -202,6 +202,7 @@ export function createUsers(deps: UsersDeps) {
     tx.afterCommit(() => {
       log.warn({ userId, sessionId }, 'refresh token reuse: the session is ended')
     })
+    await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, await accounts.find(tx, userId), 'token-reused', {
       detail: device,
     })

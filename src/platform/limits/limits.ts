@@ -63,7 +63,16 @@ export function createLimits({
   const deleteCounter = db.prepareWrite((tx) =>
     tx.delete(limits).where(eq(limits.key, sql.placeholder('key'))),
   )
-  return { isOn: enabled, check, reserve, countIfAllowed, resetCounter, activeLimits, sweep }
+  return {
+    isOn: enabled,
+    check,
+    reserve,
+    countIfAllowed,
+    takeBack,
+    resetCounter,
+    activeLimits,
+    sweep,
+  }
 
   /** Throws `rate_limited` when one of `limits` is used up. Does not count. */
   async function check(limits: Limit[]) {
@@ -92,6 +101,13 @@ export function createLimits({
       if (error instanceof AppError && error.code === 'rate_limited') return false
       throw error
     }
+  }
+
+  /** Takes back one attempt that was counted earlier. */
+  async function takeBack(tx: Tx, limit: Limit) {
+    const key = keyOf(limit)
+    const [row] = await findCounter(tx).execute({ key })
+    if (row) await lowerCounter(tx).execute({ key, until: row.until })
   }
 
   /** Resets a counter as part of the change. */

@@ -120,7 +120,10 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
   /** Gives the user a verified address to sign in with. Throws `email_taken`. */
   async function setVerifiedAddress(tx: Tx, userId: string, email: string) {
     await requireFreeAddress(tx, email, userId)
-    await update(tx, userId, { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() })
+    const emailKey = emailKeyOf(email)
+    const before = await find(tx, userId)
+    const verifiedAt = before.emailKey === emailKey ? before.emailVerifiedAt : null
+    await update(tx, userId, { email, emailKey, emailVerifiedAt: verifiedAt ?? now() })
   }
 
   /**

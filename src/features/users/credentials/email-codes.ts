@@ -8,7 +8,7 @@ import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { SignUp } from '../accounts/sign-up.ts'
-import { networkMailLimit, requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
+import { requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
@@ -34,6 +34,8 @@ type CodeAnswer = { requestToken: string; code: string }
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
 const PER_IP: WindowRule = { name: 'email-code-address', max: 100, seconds: 5 * 60 }
 /** For mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
+/** Apart from the mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
+const ALL_MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-source', max: 30, seconds: 60 * 60 }
 const MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-network', max: 3, seconds: 60 * 60 }
 /** For all mails to an address. */
 const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 * 60 }
@@ -51,7 +53,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
   async function request(email: string, locale: string, ip: string) {
     requireMailbox(email)
-    await limits.reserve([...mailLimits(email, ip), networkMailLimit(ip)])
+    await limits.reserve(mailLimits(email, ip))
     const requestToken = await db.write(async (tx) => {
       const token = await oneTimeTokens.issueOpen(tx, 'email-code', email)
       const until = now().getTime() + LIFETIME_MS['email-code']
@@ -96,7 +98,9 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       const user = await findOrCreateAccount(tx, email, defaults, bearerId)
       if (!user) return null
       await release(tx)
-      for (const limit of mailLimits(email, ip)) await limits.resetCounter(tx, limit)
+      const [perNetwork, ...perAddress] = mailLimits(email, ip)
+      await limits.takeBack(tx, perNetwork)
+      for (const limit of perAddress) await limits.resetCounter(tx, limit)
       return signIn.finishSignIn(tx, user, device, bearerId)
     })
     if (result === null) throw wrongCode()
@@ -147,9 +151,10 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   }
 }
 
-function mailLimits(email: string, ip: string): Limit[] {
+function mailLimits(email: string, ip: string): [perNetwork: Limit, ...perAddress: Limit[]] {
   const key = emailKeyOf(email)
   return [
+    { rule: ALL_MAILS_PER_NETWORK, key: ip },
     { rule: MAILS_PER_NETWORK, key: `${key} ${ip}` },
     { rule: MAILS_PER_ADDRESS, key },
   ]

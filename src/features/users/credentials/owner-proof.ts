@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
+import { SKEW_WARNING_MS } from '../../../lib/jobs.ts'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { UsersDb } from '../schema.ts'
@@ -42,7 +43,9 @@ export function createOwnerProof({ db, accounts, proof, now }: OwnerProofDeps) {
   async function requireRecentSignIn(from: Reader, sessionId: string) {
     const [session] = await from.select().from(sessions).where(eq(sessions.id, sessionId))
     const age = now().getTime() - (session?.createdAt.getTime() ?? 0)
-    if (session && age >= 0 && age <= RECENT_MS && !session.openedByGuest) return
+    // Another instance's clock may be a little ahead.
+    const isPast = age >= -SKEW_WARNING_MS
+    if (session && isPast && age <= RECENT_MS && !session.openedByGuest) return
     throw new AppError('recent_sign_in_required', 'Sign in again to confirm that it is you.')
   }
 }

@@ -102,11 +102,13 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     recheckPassword: RecheckPassword,
   ) {
     requireMailbox(email)
-    await reserveMailLimit(email, ip)
+    await limits.reserve([networkMailLimit(ip)])
     await db.write(async (tx) => {
       await recheckPassword(tx)
       const user = await accounts.find(tx, userId)
       await accounts.requireFreeAddress(tx, email, userId)
+      // Counted only now: the owner of an address that is taken shall not run out of password resets.
+      if (!(await limits.countIfAllowed(tx, requestedMailLimit(email)))) throw tooManyChanges()
       await sendLink(tx, user, 'change-email', email, ip)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
       // Older apps do not handle this link.

@@ -1,10 +1,16 @@
 import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import { notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
 import type { SessionEndings } from './session-endings.ts'
 
-type DevicesDeps = { db: UsersDb; endings: SessionEndings; now: () => Date }
+type DevicesDeps = {
+  db: UsersDb
+  endings: SessionEndings
+  oneTimeTokens: Pick<OneTimeTokens, 'revoke'>
+  now: () => Date
+}
 
 /** The same as the maximum number of sessions. */
 const MAX_DEVICES = 20
@@ -12,7 +18,7 @@ const MAX_DEVICES = 20
 export type Devices = ReturnType<typeof createDevices>
 
 /** A user's sessions, presented as signed-in devices. */
-export function createDevices({ db, endings, now }: DevicesDeps) {
+export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
   const knownTo = db.prepareWrite((tx) =>
     tx
@@ -61,10 +67,12 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
-  /** Ends one of the user's sessions. Throws `not_found` for any other session. */
+  /** Ends one of the user's sessions, and what it may have begun. Throws `not_found` for any other session. */
   async function end(userId: string, sessionId: string) {
-    const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId, 'signed_out'))
-    if (!isEnded) throw notFound()
+    await db.write(async (tx) => {
+      if (!(await endings.endOneOf(tx, userId, sessionId, 'signed_out'))) throw notFound()
+      await oneTimeTokens.revoke(tx, userId)
+    })
   }
 
   /**

@@ -24,7 +24,10 @@ export function pocketbaseDraft(row: Row): Draft {
     name: row['name'],
     createdAt: row['created'],
     passwordHash: row['password'] ?? row['passwordHash'],
-    identities: accounts.map(({ provider, providerId }) => ({ provider, subject: providerId })),
+    // Its provider `oidc` may be another one than ours.
+    identities: accounts
+      .filter(({ provider }) => provider !== 'oidc')
+      .map(({ provider, providerId }) => ({ provider, subject: providerId })),
     withoutSignIn: 'has no e-mail address and no provider account',
   }
 }

@@ -8,7 +8,7 @@ export function supabaseDraft(row: Row): Draft {
   return {
     formerId: row['id'],
     email: row['email'],
-    emailVerified: Boolean(row['email_confirmed_at']),
+    emailVerified: isVerified(row),
     name: metadata['name'] || metadata['full_name'],
     locale: metadata['locale'],
     createdAt: row['created_at'],
@@ -16,6 +16,23 @@ export function supabaseDraft(row: Row): Draft {
     identities: asRows(row['identities'], 'identities').map(identityOf),
     withoutSignIn: withoutSignIn(row),
   }
+}
+
+/** In the time that a confirmation by hand takes at least. */
+const MIN_CONFIRMATION_MS = 2_000
+
+/**
+ * Without "Confirm email", Supabase counts each address as confirmed when it is registered: a stranger may have done
+ * so. Google and Apple have verified theirs.
+ */
+function isVerified(row: Row): boolean {
+  const isByProvider = asRows(row['identities'], 'identities').some(
+    ({ provider }) => provider === 'google' || provider === 'apple',
+  )
+  const [confirmedAt, createdAt] = [row['email_confirmed_at'], row['created_at']].map((time) =>
+    typeof time === 'string' ? parseTime(time) : Number.NaN,
+  )
+  return isByProvider || Number(confirmedAt) - Number(createdAt) > MIN_CONFIRMATION_MS
 }
 
 /** Before 2023, the provider's id was only in `identity_data`. */
