@@ -89,6 +89,38 @@ test('99: checks overdue customers in turn, even if the provider reports no diff
   expect(asked).toEqual([...customers.slice(10), ...customers.slice(0, 10)])
 })
 
+test('a purchase that has moved to another user here is not recorded again for its former owner', async () => {
+  const report = {
+    request_date_ms: ms(10),
+    subscriber: {
+      entitlements: { pro: { product_identifier: 'prod_example_pro' } },
+      subscriptions: {
+        prod_example_pro: {
+          store: 'app_store',
+          is_sandbox: false,
+          period_type: 'normal',
+          purchase_date: iso(0),
+          expires_date: iso(30),
+          store_transaction_id: '1001',
+          unsubscribe_detected_at: null,
+        },
+      },
+    },
+  }
+  using provider = serveProvider(() => Response.json(report))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  const [ann, bob] = [await app.register('ann@example.com'), await app.register('bob@example.com')]
+  const ids = { transaction_id: '1001', original_transaction_id: '1000' }
+  await deliver(app, { ...purchase(ann.user._id), ...ids })
+  const { stores, reconcile } = app.services
+  await stores.actions.give('1000', bob.user._id, { by: 'olga', reason: 'bought' })
+  const { corrected } =
+    (await reconcile?.reconcileUser(ann.user._id, AbortSignal.timeout(5_000))) ?? {}
+  expect(corrected).toEqual([])
+  expect((await read(app, ann.accessToken)).json.response.subscriptions).toEqual([])
+})
+
 function read(app: TestApp, token: string, query = '') {
   return app.ask('GET', PATH + query, { token })
 }

@@ -13,7 +13,12 @@ const PAGE_SIZE = 20
 type Window = { startDate: number; endDate: number }
 
 /** A reply that replaces the next ones. */
-type Fault = { status: number; errorCode?: number; headers?: Record<string, string> }
+type Fault = {
+  status: number
+  errorCode?: number
+  headers?: Record<string, string>
+  json?: object
+}
 
 export type AppStoreApi = ReturnType<typeof serveAppStoreApi>
 
@@ -39,7 +44,8 @@ export function serveAppStoreApi(store: AppStore, now: () => Date) {
       if (outage.isOn) return new Response(null, { status: 503 })
       const fault = faults.shift()
       if (fault) {
-        const { status, errorCode, headers = {} } = fault
+        const { status, errorCode, headers = {}, json } = fault
+        if (json) return Response.json(json, { status })
         const body = errorCode === undefined ? '' : JSON.stringify({ errorCode, errorMessage: '' })
         return new Response(body, { status, headers })
       }

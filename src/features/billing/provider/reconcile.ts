@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lt } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Holders } from '../access/holders.ts'
@@ -124,6 +124,8 @@ export function createReconcile(deps: ReconcileDeps) {
     for (const reported of answer.subscriptions) {
       const known = await findReported(rows, reported)
       if (known && isUpToDate(purchaseIn(known.state), reported)) continue
+      // Its owner has moved here, but not at the provider.
+      if (!known && (await isOfAnother(customerId, reported))) continue
       const { transactionId } = reported
       const transactionKey =
         known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ??
@@ -132,6 +134,13 @@ export function createReconcile(deps: ReconcileDeps) {
       await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
       report.corrected.push(`${appUserId} ${reported.productId}`)
     }
+  }
+
+  async function isOfAnother(customerId: string, { transactionId }: ReportedSubscription) {
+    if (transactionId === null) return false
+    const keys = await transactions.possibleKeysOf(transactionId)
+    const isTheirs = and(inArray(purchaseKey, keys), ne(subscriptions.customerId, customerId))
+    return (await db.read.$count(subscriptions, isTheirs)) > 0
   }
 
   /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */

@@ -81,6 +81,9 @@ function isLaterMention(mention: OwnerMention, claim: OwnerMention): boolean {
   return mention.name === claim.name && compareEvents(claim, mention) < 0
 }
 
+/** How the billing provider's own ids begin, for customers who have not signed in. */
+const ANONYMOUS = '$RCAnonymousID:'
+
 /** The owner after a transfer; null if it does not concern the purchase. */
 function newOwner(
   transfer: OrderedEvent,
@@ -88,7 +91,9 @@ function newOwner(
   { environment, store, isGrant }: PurchaseTraits,
   customerOf: CustomerOf,
 ): string | null {
-  const [destination] = transfer.transferredTo
+  // All ids are of one customer, but an anonymous one is seldom known to be.
+  const { transferredTo } = transfer
+  const destination = transferredTo.find((id) => !id.startsWith(ANONYMOUS)) ?? transferredTo[0]
   if (isGrant || owner == null || destination === undefined) return null
   if (transfer.hasEnvironment && transfer.environment !== environment) return null
   if (transfer.store !== null && store !== null && transfer.store !== store) return null

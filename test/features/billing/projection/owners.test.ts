@@ -14,6 +14,19 @@ const withoutOwner = (at: number) =>
 test.each<[string, EventFixture[], string]>([
   ['a transfer moves it', [initial(), transfer(10, ANN, BOB)], BOB],
   [
+    'a transfer to an anonymous id and a user id of the same customer moves it to the user',
+    [
+      initial(),
+      {
+        type: 'TRANSFER',
+        at: 10,
+        transferred_from: [ANN],
+        transferred_to: ['$RCAnonymousID:0123', BOB],
+      },
+    ],
+    BOB,
+  ],
+  [
     'an event with the old id after a transfer moves it back',
     [initial(), transfer(10, ANN, BOB), renewal(30, 60)],
     ANN,

@@ -22,6 +22,17 @@ test('asks about the purchase with an order number, and about one in the sandbox
   expect(api.requests).toHaveLength(1)
 })
 
+test('finds an order of the second app, although Apple answers for the first one too', async () => {
+  const apps = 'com.example.other:1,com.example.app:1234567890'
+  await using world = await createWorldWithApi({ APP_STORE_APPS: apps })
+  const { store, api, olga } = world
+  const { originalTransactionId: id } = store.buy()
+  // No order of this app.
+  api.faults.push({ status: 200, json: { status: 1 } })
+  const asked = await olga.ask('POST', `purchases/M${id}/ask`, { json: {} })
+  expect(asked.json.response).toMatchObject([{ transactionId: id, status: 'active' }])
+})
+
 test('says why the App Store cannot be asked', async () => {
   await using world = await createWorldWithApi()
   const { store, api, olga } = world
@@ -100,12 +111,14 @@ test('a purchase stays claimed when its guest signs in to an account', async () 
 })
 
 /** A world whose App Store answers requests, with a signed-in operator. */
-async function createWorldWithApi() {
+async function createWorldWithApi(settings: Record<string, string> = {}) {
   const stack = new AsyncDisposableStack()
   const clock = { now: new Date('2026-10-01T12:00:00Z'), advance: () => {} }
   const store = await createAppStore(clock)
   const api = stack.use(serveAppStoreApi(store, () => clock.now))
-  const app = stack.use(await createTestApp({ ...store.environment, ...api.environment }))
+  const app = stack.use(
+    await createTestApp({ ...store.environment, ...api.environment, ...settings }),
+  )
   app.clock.now = clock.now
   const olga = await signInOperator(app)
   return { app, store, api, olga, [Symbol.asyncDispose]: () => stack.disposeAsync() }

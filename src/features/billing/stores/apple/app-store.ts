@@ -77,9 +77,14 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     }
     const environment = 'PRODUCTION'
     const path = `/inApps/v1/lookup/${encodeURIComponent(id)}`
-    const signedTransactions = (await callForItsApp(path, { environment }))?.['signedTransactions']
-    const transactions = Array.isArray(signedTransactions) ? signedTransactions : []
-    return transactions.flatMap(
+    const transactionsIn = (reply: Claims | null) => {
+      const signed = reply?.['signedTransactions']
+      return Array.isArray(signed) ? signed : []
+    }
+    // Apple answers for each app, also for those that the order is not of.
+    const isKnown = (reply: Claims) => transactionsIn(reply).length > 0
+    const reply = await callForItsApp(path, { environment }, undefined, isKnown)
+    return transactionsIn(reply).flatMap(
       (transaction) => statement({ transaction }).event.originalTransactionId ?? [],
     )
   }
@@ -119,12 +124,15 @@ export function createAppStore({ api, apps, verify }: AppStoreDeps) {
     path: string,
     call: Omit<AppleCall, 'bundleId'>,
     signal?: AbortSignal,
+    isKnown: (reply: Claims) => boolean = () => true,
   ): Promise<Claims | null> {
     let refusal: AppleApiError | null = null
     let isUnknown = false
     for (const { bundleId } of apps) {
       try {
-        return await api.call(path, { ...call, bundleId }, signal)
+        const reply = await api.call(path, { ...call, bundleId }, signal)
+        if (isKnown(reply)) return reply
+        isUnknown = true
       } catch (error) {
         if (!(error instanceof AppleApiError)) throw error
         if (error.reason === 'refused_key') refusal = error

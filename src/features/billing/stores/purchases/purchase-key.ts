@@ -9,10 +9,9 @@ export function transactionOf(purchaseKey: string) {
   return { environment: environment as StoredEnvironment, transactionId: rest.join('|') }
 }
 
-/** The id in what an operator has typed: Google's order ids are in capitals. */
+/** The id in what an operator has typed: Google's order ids begin in capitals. */
 export function transactionIdIn(text: string): string {
-  const id = text.trim()
-  return /^gpa\./i.test(id) ? id.toUpperCase() : id
+  return text.trim().replace(/^gpa\./i, 'GPA.')
 }
 
 /** Whether an operator has typed an order id of Google's. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { readAnswer } from '../../../../../src/features/billing/stores/google/api/answer.ts'
 import { PACKAGE_NAME } from '../../../../support/play-store/formats.ts'
 import { listEvents, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
@@ -95,4 +96,13 @@ test('a product that is paid later gives access from then on', async () => {
   const at = app.clock.now.toISOString()
   await report(world, bought.pay())
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active', purchasedAt: at }])
+})
+
+test('a rented product gives access for as long as its plan says', () => {
+  const answer = readAnswer('one_time', {
+    productLineItem: [{ productId: 'film', productOfferDetails: { rentOfferDetails: {} } }],
+    purchaseStateContext: { purchaseState: 'PURCHASED' },
+    orderId: 'GPA.1-2-3-4',
+  })
+  expect(answer.items).toMatchObject([{ productId: 'film', periodType: 'PREPAID' }])
 })

@@ -193,6 +193,12 @@ test('an add-on is a separate purchase, and ends when it is removed', async () =
     'addon:monthly',
     'pro_month:monthly',
   ])
+  const { purchaseSearch } = app.services.stores
+  const purchases = await purchaseSearch.listOf(userId, 10)
+  for (const { transactionId } of purchases) {
+    const found = await purchaseSearch.find(transactionId)
+    expect(found.map((one) => one.transactionId)).toContain(transactionId)
+  }
   app.clock.now = onDay(8)
   await report(world, bought.removeItem('addon'))
   expect(await world.listSubscriptions()).toMatchObject([

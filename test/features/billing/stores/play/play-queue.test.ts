@@ -1,4 +1,8 @@
 import { expect, test } from 'bun:test'
+import { PlayApiError } from '../../../../../src/features/billing/stores/google/api/api-error.ts'
+import { URGENCY } from '../../../../../src/features/billing/stores/google/queue/purchases.ts'
+import { createPlayQueue } from '../../../../../src/features/billing/stores/google/queue/queue.ts'
+import { createLog } from '../../../../../src/lib/log.ts'
 import { drain, listEvents, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
 
@@ -50,6 +54,36 @@ test('a purchase that Google has forgotten keeps its end, and is not asked about
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'expired', active: false }])
   await pass(world, 70 * DAY)
   expect(api.asked).toHaveLength(asked)
+})
+
+test('an app that Google refuses does not keep the purchases of others waiting', async () => {
+  await using world = await createPlayWorld()
+  const { app } = world
+  const { db, stores } = app.services
+  const purchases = stores.play?.purchases
+  if (!purchases) throw new Error('Google Play is not set up')
+  await db.write(async (tx) => {
+    for (let at = 0; at < 40; at++) {
+      const isRefused = at < 30
+      const packageName = isRefused ? 'com.example.refused' : 'com.example.app'
+      const about = { purchaseToken: `token-${at}`, packageName, kind: null, productId: null }
+      await purchases.enqueue(tx, about, isRefused ? URGENCY.waiting : URGENCY.routine)
+    }
+  })
+  const asked: string[] = []
+  const queue = createPlayQueue({
+    purchases,
+    ask: async ({ packageName }) => {
+      if (packageName === 'com.example.refused')
+        throw new PlayApiError('refused_key', { status: 403 } as never)
+      asked.push(packageName)
+      return { fault: null } as never
+    },
+    now: () => app.clock.now,
+    log: createLog('silent'),
+  })
+  await queue.drain()
+  expect(asked).toHaveLength(10)
 })
 
 test('a reply is dropped if its process was frozen while another one asked', async () => {

@@ -167,7 +167,8 @@ function productIn(reply: Json): PlayAnswer {
     country: countryCode(reply['regionCode']),
     items: items.flatMap((item) => {
       const productId = text(item['productId'])
-      const { consumptionState, quantity } = objectIn(item['productOfferDetails'])
+      const { consumptionState, quantity, rentOfferDetails } = objectIn(item['productOfferDetails'])
+      const isRented = rentOfferDetails !== undefined
       if (productId === null) return []
       return {
         productId,
@@ -178,7 +179,10 @@ function productIn(reply: Json): PlayAnswer {
         periodType:
           consumptionState === 'CONSUMPTION_STATE_CONSUMED'
             ? ('CONSUMABLE' as const)
-            : ('NORMAL' as const),
+            : // Google does not say when a rental ends: the plan's duration decides.
+              isRented
+              ? ('PREPAID' as const)
+              : ('NORMAL' as const),
         price: null,
         paid: null,
         quantity: Number(quantity ?? 1),

@@ -1,4 +1,17 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  notInArray,
+  or,
+} from 'drizzle-orm'
 import { sha256 } from '../../../../../lib/crypto.ts'
 import { MINUTE_MS } from '../../../../../lib/durations.ts'
 import { seal, unseal } from '../../../../../lib/seal.ts'
@@ -86,13 +99,14 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     await tx.delete(playPurchases).where(and(isSame, eq(playPurchases.mark, knownMark)))
   }
 
-  /** Takes up to `limit` due purchases that no other instance is asking about. */
-  async function lease(limit: number): Promise<KnownPurchase[]> {
+  /** Takes up to `limit` due purchases that no other instance is asking about, of apps other than `except`. */
+  async function lease(limit: number, except: string[] = []): Promise<KnownPurchase[]> {
     const taken: KnownPurchase[] = []
     for (const urgency of Object.values(URGENCY)) {
       const isDue = and(
         eq(playPurchases.urgency, urgency),
         lte(playPurchases.dueAt, now()),
+        except.length === 0 ? undefined : notInArray(playPurchases.packageName, except),
         isFree(),
       )
       if (taken.length < limit) taken.push(...(await take(isDue, limit - taken.length)))

@@ -14,6 +14,8 @@ type PlayQueueDeps = {
   log: Log
 }
 
+type Pause = { until: number; ms: number }
+
 export type PlayQueue = ReturnType<typeof createPlayQueue>
 
 const ASKS_PER_SECOND = 20
@@ -25,7 +27,9 @@ const MAX_PAUSE_MS = 10 * MINUTE_MS
 export function createPlayQueue(deps: PlayQueueDeps) {
   const { purchases, ask, now, log, asksPerSecond = ASKS_PER_SECOND } = deps
   const stopping = new AbortController()
-  let paused = { until: 0, ms: 0 }
+  let paused: Pause = { until: 0, ms: 0 }
+  /** By package: Google may refuse the account for one app only. */
+  const refused = new Map<string, Pause>()
   let failures = 0
   const drain = oneAtATime(work)
   return { drain, drainInBackground, stop }
@@ -44,9 +48,10 @@ export function createPlayQueue(deps: PlayQueueDeps) {
   }
 
   async function work() {
-    while (!stopping.signal.aborted && !isPaused()) {
+    while (!stopping.signal.aborted && !isInForce(paused)) {
       const startedAt = performance.now()
-      const batch = await purchases.lease(asksPerSecond)
+      const waiting = [...refused].flatMap(([name, pause]) => (isInForce(pause) ? [name] : []))
+      const batch = await purchases.lease(asksPerSecond, waiting)
       if (batch.length === 0) return
       await Promise.all(batch.map(askAbout))
       if (batch.length === asksPerSecond) {
@@ -58,31 +63,44 @@ export function createPlayQueue(deps: PlayQueueDeps) {
   async function askAbout(purchase: KnownPurchase) {
     try {
       const { fault } = await ask(purchase, stopping.signal)
-      if (fault === null) failures = 0
+      if (fault === null) {
+        failures = 0
+        refused.delete(purchase.packageName)
+      }
       // The service account may lack only the permission to acknowledge.
       else if (fault.reason === 'refused_key') log.warn({ err: fault }, NOT_ACKNOWLEDGED)
-      else pauseAfter(fault)
+      else pauseAfter(fault, purchase)
     } catch (error) {
       if (stopping.signal.aborted) return
-      if (error instanceof PlayApiError) pauseAfter(error)
+      if (error instanceof PlayApiError) pauseAfter(error, purchase)
       // The lease delays the next attempt.
       else log.error({ err: error }, 'a Google purchase could not be processed')
     }
   }
 
   /** A pause that is longer than it was meant to be began while the clock was ahead. */
-  function isPaused(): boolean {
-    const left = paused.until - now().getTime()
-    return left > 0 && left <= paused.ms
+  function isInForce({ until, ms }: Pause): boolean {
+    const left = until - now().getTime()
+    return left > 0 && left <= ms
   }
 
-  /** A fault that concerns all purchases stops the queue for a while. */
-  function pauseAfter(error: PlayApiError) {
-    const isGeneral = ['refused_key', 'limited', 'busy', 'unreachable'].includes(error.reason)
-    if (!isGeneral || isPaused()) return
+  function pauseFor(ms: number): Pause {
+    return { until: now().getTime() + ms, ms }
+  }
+
+  /** A fault that concerns all purchases, or all of an app, stops asking about them for a while. */
+  function pauseAfter(error: PlayApiError, { packageName }: KnownPurchase) {
+    if (error.reason === 'refused_key') {
+      if (!refused.has(packageName)) {
+        log.error({ err: error, packageName }, 'Google refuses to describe the purchases of an app')
+      }
+      refused.set(packageName, pauseFor(REFUSED_PAUSE_MS))
+      return
+    }
+    const isGeneral = ['limited', 'busy', 'unreachable'].includes(error.reason)
+    if (!isGeneral || isInForce(paused)) return
     const doubled = Math.min(MINUTE_MS * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
-    const ms = error.reason === 'refused_key' ? REFUSED_PAUSE_MS : (error.retryAfterMs ?? doubled)
-    paused = { until: now().getTime() + ms, ms }
+    paused = pauseFor(error.retryAfterMs ?? doubled)
     if (failures === 0) log.error({ err: error }, 'Google cannot be asked about purchases')
     failures++
   }
