@@ -164,8 +164,13 @@ export function createSubscription(
     return signNotification('EXPIRED', subtype)
   }
 
-  function refund() {
+  /** `percent` of the price, if not all. */
+  function refund(percent?: number) {
     Object.assign(transaction, { revocationDate: now(), revocationReason: 0 })
+    if (percent !== undefined) {
+      const revocationPercentage = percent * 1000
+      Object.assign(transaction, { revocationType: 'REFUND_PRORATED', revocationPercentage })
+    }
     status = STATUS.revoked
     endBillingIssue()
     return signNotification('REFUND')

@@ -160,7 +160,8 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
     draft.paid ??= paid
     draft.isOnce ||= type === 'NON_RENEWING_PURCHASE'
   }
-  if (isRefund(event) && paid !== null && paid.amount !== 0) draft.refund = Math.abs(paid.amount)
+  const paidBack = event.paidBack ?? (isRefund(event) ? paid : null)
+  if (paidBack !== null && paidBack.amount !== 0) draft.refund = Math.abs(paidBack.amount)
   const refundedAt = event.refundedAt ?? (isRefund(event) ? orderedAt : null)
   if (isCurrent) draft.refundedAt = draft.purchase.refundedAt
   else if (type === 'REFUND_REVERSED') draft.refundedAt = null

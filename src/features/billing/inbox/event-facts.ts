@@ -51,8 +51,9 @@ export function eventFacts(provider: string, body: Uint8Array): EventFacts {
 
 /** What was paid, or as a negative amount paid back; null for an event of another kind. */
 function moneyMoved(event: BillingEvent): DisplayPrice | null {
-  const { type, price, paid } = event
+  const { type, price } = event
   const isPaidBack = isRefund(event)
+  const paid = isPaidBack ? (event.paidBack ?? event.paid) : event.paid
   if (!isPaidBack && !PAYMENTS.has(type)) return null
   const inDollars = price === null ? null : { amount: price, currency: 'USD' }
   const money = paid === null ? inDollars : { amount: paid.amount / 1000, currency: paid.currency }

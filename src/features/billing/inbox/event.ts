@@ -39,6 +39,8 @@ export type BillingEvent = {
   price: number | null
   /** What was paid, or for a refund paid back; null if the sender does not say. */
   paid: Money | null
+  /** What was paid back of `paid`, if only a part; set only in events from stores. */
+  paidBack: Money | null
   /** The country of the customer's store account, as two letters. */
   country: string | null
   /** Whether it is shared through Family Sharing. */
@@ -99,6 +101,7 @@ export const NO_EVENT: BillingEvent = {
   expirationReason: null,
   price: null,
   paid: null,
+  paidBack: null,
   country: null,
   isFamilyShared: false,
   hasEnvironment: false,

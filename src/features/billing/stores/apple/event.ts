@@ -1,4 +1,4 @@
-import { type BillingEvent, countryCode, money, NO_EVENT } from '../../inbox/event.ts'
+import { type BillingEvent, countryCode, type Money, money, NO_EVENT } from '../../inbox/event.ts'
 import { type AppleDocument, environmentOf } from './notification.ts'
 import type { Claims } from './token.ts'
 
@@ -99,7 +99,9 @@ function purchaseIn(
   const hasIssue = renewal?.['isInBillingRetryPeriod'] === true || graceExpiresAt !== null
   const isOver = status === EXPIRED_STATUS || type === 'EXPIRED'
   const reason = EXPIRATION_REASONS[integer(renewal, 'expirationIntent') ?? 0] ?? null
-  const isRefund = type !== 'REVOKE' && transaction['revocationType'] !== 'FAMILY_REVOKE'
+  const revocation = text(transaction, 'revocationType')
+  const isRefund = type !== 'REVOKE' && (revocation === null || revocation.startsWith('REFUND_'))
+  const paid = money(transaction['currency'], priceOf(transaction))
   return {
     stated: isSubscription && renewal === null ? ('partial' as const) : ('full' as const),
     appUserId: userId?.toLowerCase() ?? null,
@@ -108,7 +110,8 @@ function purchaseIn(
     newProductId: nextProductId === productId ? null : nextProductId,
     periodType: periodTypeOf(transaction),
     price: transaction['currency'] === 'USD' ? priceOf(transaction) : null,
-    paid: money(transaction['currency'], priceOf(transaction)),
+    paid,
+    paidBack: revocation === 'REFUND_PRORATED' ? shareOf(paid, transaction) : null,
     country: countryCode(transaction['storefront']),
     isFamilyShared: transaction['inAppOwnershipType'] === 'FAMILY_SHARED',
     startedAt: integer(transaction, 'originalPurchaseDate'),
@@ -136,6 +139,12 @@ function periodTypeOf({ type, offerDiscountType, offerType }: Claims): string {
 }
 
 /** Prices are in thousandths of the currency. */
+/** `revocationPercentage` is in thousandths of a percent. */
+function shareOf(paid: Money | null, { revocationPercentage }: Claims): Money | null {
+  if (paid === null || typeof revocationPercentage !== 'number') return null
+  return { ...paid, amount: Math.round((paid.amount * revocationPercentage) / 100_000) }
+}
+
 function priceOf({ price }: Claims): number | null {
   return typeof price === 'number' ? price / 1000 : null
 }
