@@ -42,7 +42,7 @@ test("a backup is encrypted with the command's key, or else with the service's k
     1,
     expect.stringContaining('not a valid age recipient'),
   ])
-}, 30_000)
+}, 120_000)
 
 test('with the server stopped, a backup fails if the passphrase is unreadable', async () => {
   await using homeport = await installExecutable()
