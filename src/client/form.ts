@@ -76,7 +76,7 @@ async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Arra
       return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
     }
     if ('arrayBuffer' in data) return new Uint8Array(await data.arrayBuffer())
-    // A blob of React Native has no bytes: `Uint8Array` would make none of it, without an error.
+    // React Native's Blob does not give its bytes: `new Uint8Array` would silently be empty.
     if ('size' in data) throw new TypeError('its platform cannot read a Blob')
     return new Uint8Array(data)
   } catch (cause) {

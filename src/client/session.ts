@@ -28,7 +28,7 @@ type StoredSession = {
   baseUrl?: string
 }
 
-/** What the storage contains; `isOurs`: nothing, or the session of a user of our server. */
+/** What the storage contains. `isOurs`: it is empty, or has a session of this `baseUrl`. */
 type Slot = { isOurs: boolean; kept: StoredSession | null }
 
 const KEY = 'homeport.session'

@@ -169,7 +169,7 @@ function sendWithProgress(
       finish()
     }
     xhr.onerror = () => (length > 0 ? finish() : reject(new Error('the connection was lost')))
-    // iOS reports its own time limit so.
+    // How iOS reports its own time limit.
     xhr.ontimeout = xhr.onerror
     xhr.onload = () =>
       isStream() ? finish() : resolve({ status: xhr.status, text: xhr.responseText, header })

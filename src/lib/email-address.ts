@@ -31,6 +31,11 @@ export function emailKeyOf(text: string): string {
   return (mailboxOf(text) ?? text.normalize('NFC')).toLowerCase().normalize('NFC')
 }
 
+/** How the form for comparing begins if the address begins with `text`. */
+export function emailPrefixOf(text: string): string {
+  return text.normalize('NFKC').toLowerCase()
+}
+
 function asciiDomain(text: string): string | null {
   if (!DOMAIN_INPUT.test(text)) return null
   const domain = domainToASCII(text).replace(/\.$/, '')

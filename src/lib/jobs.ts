@@ -1,6 +1,7 @@
 import { type Clocks, createDueJobs } from './due-jobs.ts'
 import { MINUTE_MS } from './durations.ts'
 import type { Log } from './log.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
 
@@ -51,8 +52,7 @@ type JobsDeps = {
 
 /**
  * Runs jobs until the returned function is called, which aborts current runs and waits for them, but not forever: one
- * may hang on a disk that does not respond.
- * A run that throws is logged and does not affect others; runs of one job never overlap.
+ * may hang on a disk that does not respond. A run that throws is logged and does not affect others; runs of one job never overlap.
  */
 export function startJobs(
   jobs: Job[],
@@ -72,7 +72,10 @@ export function startJobs(
 
   return async () => {
     stopping.abort()
-    await Promise.race([Promise.all(running.values()), Bun.sleep(STOP_TIMEOUT_MS)])
+    const late = () => new Error(`still running: ${[...running.keys()].join(', ')}`)
+    await withTimeout(Promise.all(running.values()), STOP_TIMEOUT_MS, late).catch((err) =>
+      log.warn({ err }, 'a job did not stop in time'),
+    )
   }
 
   /** Reads the clock every minute: a timeout until tomorrow would not notice a clock that jumps ahead. */

@@ -46,12 +46,12 @@ export function createBackupState(
     reading ??= read().finally(() => {
       reading = null
     })
-    const late = () => new Error('late')
-    return withTimeout(reading, FOLDER_TIMEOUT_MS, late).catch(() => ({
-      newestAt: null,
-      isScheduled: config.backupSchedule !== null,
-      fault: `${backupDirOf(config)} does not respond: check BACKUP_DIR and its mount`,
-    }))
+    const late = new Error('the folder does not respond')
+    return withTimeout(reading, FOLDER_TIMEOUT_MS, () => late).catch((error) => {
+      if (error !== late) throw error
+      const fault = `${backupDirOf(config)} does not respond: check BACKUP_DIR and its mount`
+      return { newestAt: null, isScheduled: config.backupSchedule !== null, fault }
+    })
   }
 
   async function read(): Promise<BackupState> {

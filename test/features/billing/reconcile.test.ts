@@ -5,27 +5,10 @@ import { deliver, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
 const PATH = '/api/user/subscription/v1'
 
 test('99: records a missed renewal that the provider reports', async () => {
-  const report = (expires: number) => ({
-    request_date_ms: ms(40),
-    subscriber: {
-      entitlements: { pro: { product_identifier: 'prod_example_pro' } },
-      subscriptions: {
-        prod_example_pro: {
-          store: 'app_store',
-          is_sandbox: false,
-          period_type: 'normal',
-          purchase_date: iso(30),
-          expires_date: new Date(expires).toISOString(),
-          store_transaction_id: '1001',
-          unsubscribe_detected_at: null,
-        },
-      },
-    },
-  })
   const asked: string[] = []
   using provider = serveProvider((request) => {
     asked.push(`${new URL(request.url).pathname} ${request.headers.get('authorization')}`)
-    return Response.json(report(ms(60)))
+    return Response.json(reportOf(40, 30, 60))
   })
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   app.clock.now = new Date(ms(1))
@@ -90,24 +73,7 @@ test('99: checks overdue customers in turn, even if the provider reports no diff
 })
 
 test('a purchase that has moved to another user here is not recorded again for its former owner', async () => {
-  const report = {
-    request_date_ms: ms(10),
-    subscriber: {
-      entitlements: { pro: { product_identifier: 'prod_example_pro' } },
-      subscriptions: {
-        prod_example_pro: {
-          store: 'app_store',
-          is_sandbox: false,
-          period_type: 'normal',
-          purchase_date: iso(0),
-          expires_date: iso(30),
-          store_transaction_id: '1001',
-          unsubscribe_detected_at: null,
-        },
-      },
-    },
-  }
-  using provider = serveProvider(() => Response.json(report))
+  using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   app.clock.now = new Date(ms(1))
   const [ann, bob] = [await app.register('ann@example.com'), await app.register('bob@example.com')]
@@ -120,6 +86,27 @@ test('a purchase that has moved to another user here is not recorded again for i
   expect(corrected).toEqual([])
   expect((await read(app, ann.accessToken)).json.response.subscriptions).toEqual([])
 })
+
+/** The provider's reply on a day: a subscription that was bought and ends on these days. */
+function reportOf(day: number, purchased: number, expires: number) {
+  return {
+    request_date_ms: ms(day),
+    subscriber: {
+      entitlements: { pro: { product_identifier: 'prod_example_pro' } },
+      subscriptions: {
+        prod_example_pro: {
+          store: 'app_store',
+          is_sandbox: false,
+          period_type: 'normal',
+          purchase_date: iso(purchased),
+          expires_date: iso(expires),
+          store_transaction_id: '1001',
+          unsubscribe_detected_at: null,
+        },
+      },
+    },
+  }
+}
 
 function read(app: TestApp, token: string, query = '') {
   return app.ask('GET', PATH + query, { token })

@@ -67,7 +67,7 @@ test('a sign-in on an instance whose clock is a little ahead counts as recent', 
   expect((await app.ask('POST', CHANGE, { token, json })).status).toBe(200)
 })
 
-test('an address that Supabase confirmed by itself is imported as unverified', async () => {
+test('an address that Supabase confirmed automatically is imported as unverified', async () => {
   await using app = await createTestApp()
   await using imports = await createImports(app)
   const user = (name: string, confirmedAt: string) => ({

@@ -122,11 +122,12 @@ export function createReconcile(deps: ReconcileDeps) {
     // The latest event decides who has the customer's purchases, so this one names the same user.
     const holder = (await holderOf(db.read, customerId)) ?? appUserId
     for (const reported of answer.subscriptions) {
-      const known = await findReported(rows, reported)
+      const { transactionId } = reported
+      const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
+      const known = findReported(rows, reported, keys)
       if (known && isUpToDate(purchaseIn(known.state), reported)) continue
       // Its owner has moved here, but not at the provider.
-      if (!known && (await isOfAnother(customerId, reported))) continue
-      const { transactionId } = reported
+      if (!known && (await isOfAnother(customerId, keys))) continue
       const transactionKey =
         known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ??
         (transactionId === null ? null : originalIdIn(transactionId))
@@ -136,21 +137,17 @@ export function createReconcile(deps: ReconcileDeps) {
     }
   }
 
-  async function isOfAnother(customerId: string, { transactionId }: ReportedSubscription) {
-    if (transactionId === null) return false
-    const keys = await transactions.possibleKeysOf(transactionId)
+  async function isOfAnother(customerId: string, keys: string[]) {
     const isTheirs = and(inArray(purchaseKey, keys), ne(subscriptions.customerId, customerId))
     return (await db.read.$count(subscriptions, isTheirs)) > 0
   }
 
   /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */
-  async function findReported(rows: Row[], reported: ReportedSubscription) {
+  function findReported(rows: Row[], reported: ReportedSubscription, keys: string[]) {
     const candidates = rows.filter(({ state }) => isInSameStore(purchaseIn(state), reported))
-    const { transactionId } = reported
-    const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
     const known = candidates.find((row) => keys.includes(row.purchaseKey))
     // Google's order ids name the purchase. Other ids are unknown if the event of a renewal was lost.
-    if (known || transactionId?.startsWith('GPA.')) return known
+    if (known || reported.transactionId?.startsWith('GPA.')) return known
     const startOf = ({ state }: Row) => purchaseIn(state).purchasedAt ?? 0
     return candidates
       .filter(({ state }) => purchaseIn(state).productId === reported.productId)

@@ -36,8 +36,8 @@ export function auditAdmin({ operators, record, exportCsv, namesOf }: AuditAdmin
     .get(
       '/audit/export',
       async ({ request, query, set }) => {
-        const page = await audit.list({ ...auditFilterOf(query), limit: MAX_EXPORTED })
-        const { entries, next } = page
+        const filter = auditFilterOf(query)
+        const { entries, next } = await audit.list({ ...filter, limit: MAX_EXPORTED })
         if (next !== null) throw tooManyToExport()
         await record(request, { action: 'audit.export', after: withoutSearchTexts(query) })
         set.headers['content-disposition'] = 'attachment; filename="audit.json"'

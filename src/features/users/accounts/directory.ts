@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { AccessStatus } from '../../../lib/access-status.ts'
+import { emailPrefixOf } from '../../../lib/email-address.ts'
 import { AppError, notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith, countRows, countUpTo } from '../../../platform/db/key-ranges.ts'
@@ -115,8 +116,7 @@ export function createDirectory({ db, accounts }: DirectoryDeps) {
   }
 
   function startsWith(prefix: string, after = '') {
-    const from = prefix.normalize('NFKC').toLowerCase()
-    return and(beginsWith(users.emailKey, from), gt(users.emailKey, after))
+    return and(beginsWith(users.emailKey, emailPrefixOf(prefix)), gt(users.emailKey, after))
   }
 
   /** Finds an account by id or e-mail address. Throws `not_found` if there is none. */

@@ -1,5 +1,6 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { batchesOf } from '../../../lib/batches-of.ts'
+import { emailKeyOf, emailPrefixOf } from '../../../lib/email-address.ts'
 import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'
@@ -97,9 +98,8 @@ export function createFindUsers(deps: FindUsersDeps) {
     const hasMoreNames = namedIds.length > MAX_NAMED
     const byName = await listByIds(namedIds.slice(0, MAX_NAMED))
     // Those whose address matches too are on a later page.
-    const keyOf = (text: string) => text.normalize('NFKC').toLowerCase()
     const isLater = ({ email }: AccountSummary) =>
-      next !== null && email !== null && keyOf(email).startsWith(keyOf(wanted))
+      next !== null && email !== null && emailKeyOf(email).startsWith(emailPrefixOf(wanted))
     const named = byName.filter((user) => !isLater(user))
     if (wanted.length < MIN_QUERY_LENGTH)
       return { users: unique([...users, ...named]), next, hasMoreNames }

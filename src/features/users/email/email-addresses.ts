@@ -107,7 +107,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       await recheckPassword(tx)
       const user = await accounts.find(tx, userId)
       await accounts.requireFreeAddress(tx, email, userId)
-      // Counted only now: the owner of an address that is taken shall not run out of password resets.
+      // Counted only now, so that a stranger cannot use up the password resets of the address's owner.
       if (!(await limits.countIfAllowed(tx, requestedMailLimit(email)))) throw tooManyChanges()
       await sendLink(tx, user, 'change-email', email, ip)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)

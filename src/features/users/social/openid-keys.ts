@@ -40,8 +40,8 @@ export function createOpenIdKeys(issuer: string, now: () => Date): JWTVerifyGetK
   function discover(): Promise<OpenIdProvider> {
     const at = now().getTime()
     // A clock that was ahead may have set a time in the far future.
-    const isKnown = known !== null && at < known.until && known.until - at <= DISCOVERY_LIFETIME_MS
-    if (known !== null && isKnown) return known.provider
+    const left = known === null ? 0 : known.until - at
+    if (known !== null && left > 0 && left <= DISCOVERY_LIFETIME_MS) return known.provider
     const provider = discoverOpenId(issuer)
     const entry = { provider, until: at + DISCOVERY_LIFETIME_MS }
     known = entry

@@ -138,13 +138,13 @@ function periodTypeOf({ type, offerDiscountType, offerType }: Claims): string {
   return offerType === undefined ? 'NORMAL' : 'INTRO'
 }
 
-/** Prices are in thousandths of the currency. */
 /** `revocationPercentage` is in thousandths of a percent. */
 function shareOf(paid: Money | null, { revocationPercentage }: Claims): Money | null {
   if (paid === null || typeof revocationPercentage !== 'number') return null
   return { ...paid, amount: Math.round((paid.amount * revocationPercentage) / 100_000) }
 }
 
+/** Prices are in thousandths of the currency. */
 function priceOf({ price }: Claims): number | null {
   return typeof price === 'number' ? price / 1000 : null
 }

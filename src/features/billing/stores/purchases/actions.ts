@@ -78,7 +78,10 @@ export function createPurchaseActions(deps: PurchaseActionsDeps) {
     if (failure && !isKnown) throw failure.reason
   }
 
-  /** Moves a purchase to a user, in both environments unless one is named. Throws 404 for an unknown user too, and 409 for one that cannot be moved. */
+  /**
+   * Moves a purchase to a user, in both environments unless one is named. Throws 404 for an unknown user too, and 409
+   * for a purchase that cannot be moved.
+   */
   async function give(id: string, userId: string, given: Support, environment?: Environment) {
     const support = checkSupport(given)
     const found = await search.findOrThrow(id, environment)

@@ -18,7 +18,7 @@ export function supabaseDraft(row: Row): Draft {
   }
 }
 
-/** In the time that a confirmation by hand takes at least. */
+/** The least time in which someone can open the link in a mail. */
 const MIN_CONFIRMATION_MS = 2_000
 
 /**
@@ -29,10 +29,12 @@ function isVerified(row: Row): boolean {
   const isByProvider = asRows(row['identities'], 'identities').some(
     ({ provider }) => provider === 'google' || provider === 'apple',
   )
-  const [confirmedAt, createdAt] = [row['email_confirmed_at'], row['created_at']].map((time) =>
-    typeof time === 'string' ? parseTime(time) : Number.NaN,
-  )
-  return isByProvider || Number(confirmedAt) - Number(createdAt) > MIN_CONFIRMATION_MS
+  const delay = timeIn(row['email_confirmed_at']) - timeIn(row['created_at'])
+  return isByProvider || delay > MIN_CONFIRMATION_MS
+}
+
+function timeIn(value: unknown): number {
+  return typeof value === 'string' ? parseTime(value) : Number.NaN
 }
 
 /** Before 2023, the provider's id was only in `identity_data`. */

@@ -167,8 +167,7 @@ function productIn(reply: Json): PlayAnswer {
     country: countryCode(reply['regionCode']),
     items: items.flatMap((item) => {
       const productId = text(item['productId'])
-      const { consumptionState, quantity, rentOfferDetails } = objectIn(item['productOfferDetails'])
-      const isRented = rentOfferDetails !== undefined
+      const offer = objectIn(item['productOfferDetails'])
       if (productId === null) return []
       return {
         productId,
@@ -176,19 +175,19 @@ function productIn(reply: Json): PlayAnswer {
         endsAt: null,
         willRenew: false,
         nextProductId: null,
-        periodType:
-          consumptionState === 'CONSUMPTION_STATE_CONSUMED'
-            ? ('CONSUMABLE' as const)
-            : // Google does not say when a rental ends: the plan's duration decides.
-              isRented
-              ? ('PREPAID' as const)
-              : ('NORMAL' as const),
+        periodType: productPeriodType(offer),
         price: null,
         paid: null,
-        quantity: Number(quantity ?? 1),
+        quantity: Number(offer['quantity'] ?? 1),
       }
     }),
   }
+}
+
+function productPeriodType({ consumptionState, rentOfferDetails }: Json): PlayItem['periodType'] {
+  if (consumptionState === 'CONSUMPTION_STATE_CONSUMED') return 'CONSUMABLE'
+  // Google does not say when a rental ends: the plan's duration decides.
+  return rentOfferDetails === undefined ? 'NORMAL' : 'PREPAID'
 }
 
 function stateIn(value: unknown, prefix: string): PlayState {
