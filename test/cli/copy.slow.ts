@@ -163,7 +163,8 @@ onPostgres(
     expect([status.exitCode, status.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
     expect(await restore()).toMatchObject({ exitCode: 0, stderr: '' })
     expect((await homeport.run(['user', 'list'], other)).stdout).toContain('ann@example.com')
-    expect(store.s3.objects.size).toBe(1)
+    const stored = [...store.s3.objects.keys()]
+    expect(stored.filter((key) => !key.endsWith('/restored'))).toHaveLength(1)
     // Apps read everything again.
     await using sql = new SQL({ url: elsewhere.environment['DATABASE_URL'] ?? '', max: 1 })
     expect(await sql`SELECT kind FROM user_changes WHERE user_id IS NULL`).toHaveLength(4)
