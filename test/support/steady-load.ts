@@ -1,5 +1,5 @@
 import { WEBHOOK_TOKEN } from './app.ts'
-import type { Server } from './executable.ts'
+import type { installExecutable, Server } from './executable.ts'
 
 /**
  * Delivers `rate` events per second, each on a new connection. Returns a function that stops the
@@ -35,4 +35,14 @@ export function deliverSteadily(server: Server, rate: number) {
       refused.push(`${id} ${error}`)
     }
   }
+}
+
+/** Those of the acknowledged events that the server or its data does not have. */
+export async function findLostEvents(
+  homeport: Awaited<ReturnType<typeof installExecutable>>,
+  acknowledged: string[],
+): Promise<string[]> {
+  const { stdout } = await homeport.run(['events', 'list', '--limit', '999999', '--json'])
+  const kept = new Set(JSON.parse(stdout).map(({ eventId }: { eventId: string }) => eventId))
+  return acknowledged.filter((id) => !kept.has(id))
 }
