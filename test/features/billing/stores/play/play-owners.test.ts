@@ -53,6 +53,24 @@ test('a waiting claim does not take a purchase from its owner', async () => {
   expect(await listSubscriptions(app, other.user._id)).toEqual([])
 })
 
+test('a waiting take-over is not undone by a later submission without it', async () => {
+  await using world = await createPlayWorld()
+  const { app, api, store, userId } = world
+  app.expectErrors()
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  app.clock.advance(2 * DAY)
+  const other = await app.register()
+  api.faults.push(...Array(2).fill(unreachable))
+  for (const takeOver of [true, false]) {
+    const { results } = await world.submit([bought], takeOver, other.accessToken)
+    expect(results).toMatchObject([{ outcome: 'checking' }])
+  }
+  await drain(world)
+  for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
+  expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ status: 'active' }])
+})
+
 test('of two users whose claims wait, the first one gets the purchase', async () => {
   for (const isFirst of [true, false]) {
     await using world = await createPlayWorld()

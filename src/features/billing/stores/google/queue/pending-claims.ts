@@ -17,11 +17,12 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
   const { playClaims } = db.tables
   return { keep, settle, clearOld, eraseUser, mergeUsers }
 
-  /** Keeps a claim; a user's earlier claim of the purchase never becomes shorter. */
+  /** Keeps a claim. A user's earlier claim of the purchase never becomes shorter, and stays a request to take it over. */
   async function keep(tx: Tx, { takeOver, ...claim }: PendingClaim) {
     const { tokenHash, userId } = claim
     const isSame = and(eq(playClaims.tokenHash, tokenHash), eq(playClaims.userId, userId))
     const [earlier] = await tx.select().from(playClaims).where(isSame)
+    const isWaiting = earlier !== undefined && earlier.expiresAt > now()
     const isLater = earlier === undefined || earlier.expiresAt < claim.expiresAt
     const expiresAt = isLater ? claim.expiresAt : earlier.expiresAt
     await tx
@@ -29,7 +30,7 @@ export function createPendingClaims({ db, claims, now }: PendingClaimsDeps) {
       .values({ ...claim, takeOver })
       .onConflictDoUpdate({
         target: [playClaims.tokenHash, playClaims.userId],
-        set: { takeOver, expiresAt },
+        set: { takeOver: takeOver || (isWaiting && earlier.takeOver), expiresAt },
       })
   }
 
