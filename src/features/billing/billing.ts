@@ -95,7 +95,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
   const backlog = createBacklog({ db, projection, log })
   const evidence = createEvidence({ ...deps, days: settings.storeEvidenceDays })
   const erasure = createErasure({ ...deps, projection, backlog, evidence })
-  const storeChecks = createStoreChecks({ db })
+  const storeChecks = createStoreChecks(deps)
   const transactions = createTransactions(db)
   const eventSearch = createEventSearch({ db, transactions, evidence })
   const eventFolding = createEventFolding({ db, projection, backlog, eventSearch, log })

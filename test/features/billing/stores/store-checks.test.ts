@@ -31,6 +31,19 @@ test('a purchase whose renewal was lost is checked ten minutes after its end', a
   expect(api.requests).toHaveLength(1)
 })
 
+test('after an upgrade to a shorter period, its renewal is checked', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, listSubscriptions, checkDue } = world
+  const bought = store.buy({ userId: world.userId, trialDays: 90 })
+  await deliver(app, bought.notification)
+  app.clock.advance(DAY)
+  await deliver(app, bought.changeProduct('pro_plus', true))
+  app.clock.advance(30 * DAY + 4 * HOUR)
+  bought.renew()
+  await checkDue()
+  expect(await listSubscriptions()).toMatchObject([{ status: 'active', willRenew: true }])
+})
+
 test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then daily for 61 days', async () => {
   await using world = await createWorldWithApi()
   const { app, store, api, checkDue } = world

@@ -13,7 +13,7 @@ export const OVERDUE_AFTER_MS = 10 * MINUTE_MS
 export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 
 /** The purchases that a store is to be asked about, and when: a notification may have been lost. */
-export function createStoreChecks({ db }: { db: BillingDb }) {
+export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date }) {
   const { storeChecks } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx
@@ -38,14 +38,16 @@ export function createStoreChecks({ db }: { db: BillingDb }) {
     const dueAt = new Date(end + OVERDUE_AFTER_MS)
     const inserted = await insert(tx).execute({ purchaseKey, dueAt })
     if (inserted.length > 0) return
-    // An earlier period may be reported late, and a check that tells the store the owner is due now.
+    // A report of a period that is over may be late. One that ends later may be shorter than the one before an upgrade.
+    const isOver = dueAt <= now()
+    // A check that tells the store the owner is due now.
     await tx
       .update(storeChecks)
       .set({ dueAt, attempts: 0 })
       .where(
         and(
           eq(storeChecks.purchaseKey, purchaseKey),
-          lt(storeChecks.dueAt, dueAt),
+          isOver ? lt(storeChecks.dueAt, dueAt) : undefined,
           eq(storeChecks.isTokenUnset, false),
         ),
       )
