@@ -172,6 +172,15 @@ test.each([
   expect(report).toMatchObject({ corrected: [], failed: [] })
 })
 
+test('a report in whole seconds is not a difference', async () => {
+  using provider = serveProvider(() => Response.json(reportOf(40, 1, 31)))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(40))
+  await deliver(app, purchase('ann', { expiration_at_ms: ms(31) + 123 }))
+  const report = await app.services.reconcile?.reconcileUser('ann', AbortSignal.timeout(5_000))
+  expect(report).toMatchObject({ customers: 1, corrected: [] })
+})
+
 test('a new purchase of the same product on Google Play is not taken for the one before', async () => {
   const reported = {
     pro: {

@@ -180,13 +180,18 @@ function isUpToDate(purchase: Purchase, reported: ReportedSubscription): boolean
 function matchesReport(purchase: Purchase, reported: ReportedSubscription): boolean {
   const isOver = purchase.endedAt !== null
   return (
-    purchase.expiresAt === reported.expiresAt &&
+    isSameSecond(purchase.expiresAt, reported.expiresAt) &&
     (purchase.refundedAt !== null) === (reported.refundedAt !== null) &&
     (isOver ||
       purchase.willRenew ===
         (reported.unsubscribedAt === null && reported.billingIssueAt === null)) &&
     (isOver || (purchase.billingIssueDetectedAt !== null) === (reported.billingIssueAt !== null))
   )
+}
+
+/** The provider's API gives times in whole seconds, its events in ms. */
+function isSameSecond(a: number | null, b: number | null): boolean {
+  return a === null || b === null ? a === b : Math.floor(a / 1000) === Math.floor(b / 1000)
 }
 
 function eventOf(reported: ReportedSubscription, appUserId: string, transactionKey: string | null) {
