@@ -52,7 +52,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   }
   if (baseUrl === null)
     log.warn(
-      'BASE_URL is not set: links in e-mails point to this machine, file URLs to the Host of the request',
+      'BASE_URL is not set: links in e-mails point to localhost, file URLs to the Host of the request',
     )
   if (isTextLog(config)) {
     const address = (config.isTls && baseUrl) || localUrl(config.host, port ?? config.port)

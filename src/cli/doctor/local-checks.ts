@@ -62,7 +62,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       return warning('WEBHOOK_TOKEN is not set', 'Set it, or billing events are refused with 503.')
     }
     if (baseUrl === null) {
-      return warning('BASE_URL is not set', 'Set it, or links in e-mails point to this machine.')
+      return warning('BASE_URL is not set', 'Set it, or links in e-mails point to localhost.')
     }
     return ok('valid')
   }

@@ -68,7 +68,7 @@ export type FakeServer = {
   issueIdToken: (identity: FakeIdentity) => string
   /** The code that authenticator apps would show. */
   twoFactorCode: string
-  /** Ends all sessions of a user, or everybody's, as if from another device. */
+  /** Ends all sessions of a user, or of all users, as if from another device. */
   endSessions: (user?: UserReference) => void
   /** Sets what a user has bought. It replaces a purchase of the same product. */
   grantSubscription: (user: UserReference, grant?: SubscriptionGrant) => void

@@ -119,7 +119,7 @@ type HeldPurchase = {
   owner: { email: string | null } | null
 }
 
-/** Links a purchase to the user of the page, once it says whose it is now. */
+/** Links a purchase to this user, after showing its current owner. */
 export function LinkPurchase({ userId, reload }: { userId: string; reload: Reload }) {
   const [id, setId] = useState('')
   const found = useHeldPurchases(id.trim())

@@ -218,7 +218,7 @@ function Account({ details, reload }: AccountProps) {
           <p class="soft">
             This permanently deletes the profile, files, sessions and all other personal data.
             Billing events are kept without personal data. The export does not contain the files
-            themselves: download them from the tab Files first if the user wants them.
+            themselves: download them from the Files tab first if the user wants them.
           </p>
           <div class="actions">
             <Confirm

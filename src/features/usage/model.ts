@@ -86,7 +86,7 @@ export const ConsumptionReply = DataOf(
       ...state,
       repeated: t.Boolean({
         description:
-          'whether this is the first outcome of an earlier request with the same `idempotencyKey`: then deliver nothing again',
+          'true if this repeats the reply to an earlier request with the same `idempotencyKey`; do not deliver again',
         examples: [false],
       }),
     },

@@ -26,7 +26,7 @@ export const END = '~'
 
 /**
  * Fills a new table from rows that are older than it, in the background and in small changes. `fill` handles the rows
- * after a key, and returns the last one's key; undefined when there are no more. A restart goes on where it stopped.
+ * after a key, and returns the last one's key; undefined when there are no more. It resumes after a restart.
  */
 export async function backfill(
   db: Pick<Db<unknown>, 'write' | 'pauseBatches'>,

@@ -182,7 +182,7 @@ describe('an invitation', () => {
     await using open = await setUp('on')
     expect(open.invite()).rejects.toThrow('everyone can sign up')
     await using closed = await setUp('off')
-    expect(closed.invite()).rejects.toThrow('nobody can sign up')
+    expect(closed.invite()).rejects.toThrow('sign-up is closed')
     expect(invited.invite('not an address')).rejects.toThrow('Some fields are invalid.')
   })
 })

@@ -149,7 +149,7 @@ export function createSessions({ users, find, clock, newId, mails, describe }: S
     end(id)
   }
 
-  /** Ends the sessions of a user except one; without a user, everybody's. */
+  /** Ends the sessions of a user except one; without a user, those of all users. */
   function endAll(userId: string | null, kept: string | null = null) {
     for (const { id, userId: owner } of sessions.values())
       if ((userId === null || owner === userId) && id !== kept) end(id)

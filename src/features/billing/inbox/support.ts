@@ -1,7 +1,7 @@
 import { invalidField } from '../../../lib/errors.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 
-/** Who has linked a purchase or granted access: an operator, the user of a command, or an API key. And why. */
+/** The operator, user of a command or API key that linked a purchase or granted access, and the reason. */
 export type Support = { by: string; reason: string }
 
 export const MAX_REASON_LENGTH = 500

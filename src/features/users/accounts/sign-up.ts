@@ -90,6 +90,6 @@ function signUpClosed(mode: SignUpMode): AppError {
 }
 
 function notByInvitation(mode: SignUpMode): AppError {
-  const reason = mode === 'on' ? 'everyone can sign up' : 'nobody can sign up'
+  const reason = mode === 'on' ? 'everyone can sign up' : 'sign-up is closed'
   return new AppError('conflict', `No invitation was sent: ${reason}. Set SIGN_UP=invite first.`)
 }

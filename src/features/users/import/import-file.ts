@@ -167,7 +167,7 @@ function printable(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, 254).replaceAll(/\p{C}/gu, '') : undefined
 }
 
-/** The reports are written beside the file: notice before the import that this is not possible. */
+/** Fails before the import starts if the reports cannot be written next to the file. */
 function requireWritable(path: string, reports: string[]) {
   const folder = dirname(path)
   try {

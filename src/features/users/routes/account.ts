@@ -108,7 +108,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'resetPassword',
           summary: 'Set a new password',
-          description: 'Takes the token from the mail. All devices are signed out.',
+          description: 'Takes the token from the e-mail. All devices are signed out.',
         },
       },
     )
@@ -125,7 +125,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'verifyEmail',
           summary: 'Confirm an e-mail address',
-          description: 'Takes the token from the mail. Also applies a change of address.',
+          description: 'Takes the token from the e-mail. Also applies a change of address.',
         },
       },
     )
@@ -143,7 +143,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'resendVerification',
           summary: 'Resend the verification e-mail',
-          description: 'Sends the mail again; 409 when there is nothing to confirm.',
+          description: 'Sends the e-mail again; 409 when there is nothing to confirm.',
         },
       },
     )
@@ -182,7 +182,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'cancelEmailChange',
           summary: 'Cancel a change of the e-mail address',
-          description: 'Takes the token from the mail to the old address.',
+          description: 'Takes the token from the e-mail to the old address.',
         },
       },
     )

@@ -67,7 +67,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
-  /** Ends one of the user's sessions, and what it may have begun. Throws `not_found` for any other session. */
+  /** Ends one of the user's sessions, and revokes the user's pending tokens. Throws `not_found` for any other session. */
   async function end(userId: string, sessionId: string) {
     await db.write(async (tx) => {
       if (!(await endings.endOneOf(tx, userId, sessionId, 'signed_out'))) throw notFound()

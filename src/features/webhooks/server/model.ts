@@ -39,7 +39,7 @@ const endpoint = {
   disabledReason: nullable(
     openEnum(['operator', 'gone', 'failing'], { description: 'why it is disabled' }),
   ),
-  rotatingUntil: nullable(time('until when the former secret also signs; null if there is none')),
+  rotatingUntil: nullable(time('when the previous secret stops signing; null if there is none')),
 }
 
 export const EndpointParams = closedObject({

@@ -63,7 +63,7 @@ type ListOptions = {
   limit: number
   /** Rows to examine; the command line waits for more than a page of the console. */
   maxScanned?: number
-  /** Ends the search early, when nobody waits for it any more. */
+  /** Ends the search early, when the caller has given up. */
   signal?: AbortSignal
 }
 
