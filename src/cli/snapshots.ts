@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Config } from '../config.ts'
+import { KINDS } from '../features/changes/streams.ts'
 import { CommandError, UsageError } from '../lib/command.ts'
 import { AFTER_MIGRATION } from '../lib/data-aside.ts'
 import { renameDurably, syncPath } from '../lib/durable-file.ts'
@@ -9,6 +10,7 @@ import { DAY_MS } from '../lib/durations.ts'
 import type { Job } from '../lib/jobs.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
 import { checkpointLog } from '../platform/db/sqlite/open.ts'
+import { recordRestore } from '../platform/db/sqlite/record-restore.ts'
 import { takeDataLock } from './data-directory.ts'
 import { databasePath } from './open-sqlite.ts'
 
@@ -58,6 +60,7 @@ export async function returnToSnapshot(
   const path = databasePath(config)
   const incoming = `${path}.incoming`
   await copyFile(snapshot, incoming)
+  recordRestore(incoming, KINDS)
   // Root may run this, but the service's user must own the database.
   const { uid, gid } = await stat(snapshot)
   await chown(incoming, uid, gid)

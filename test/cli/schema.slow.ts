@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
 import { chown, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,6 +30,12 @@ async function installWithOldSchema() {
   migrate(client, MIGRATIONS.slice(0, OLD))
   client.close()
   return { homeport, path }
+}
+
+/** The kinds of content that all apps read again. */
+function readKindsToReload(path: string) {
+  using database = new Database(path, { readonly: true })
+  return database.query('SELECT kind FROM user_changes WHERE user_id IS NULL').all()
 }
 
 onSqlite('PostgreSQL is tested below')(
@@ -99,6 +106,7 @@ onSqlite('snapshots are files')(
     const { snapshot, aside, migration } = JSON.parse(back.stdout)
     expect([back.exitCode, migration, countAppliedMigrations(path)]).toEqual([0, OLD + 1, OLD])
     expect(await Bun.file(aside).text()).toContain('7.7.7')
+    expect(readKindsToReload(path)).toHaveLength(4)
 
     // As if the last return had been killed before the copy took its place.
     await rename(path, `${aside}-2`)
