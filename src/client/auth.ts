@@ -185,7 +185,8 @@ export function createAuth(deps: AuthDeps) {
       const { code, status } = error as ApiError
       // A proxy answers 502 or 504 without knowing what became of the request.
       const isLost = /^(network_error|timeout|aborted)$/.test(code)
-      if (isLost || status === 502 || status === 504) unansweredDeletion = sentWith
+      if (sentWith !== null && (isLost || status === 502 || status === 504))
+        unansweredDeletion = sentWith
       throw error
     }
   }
