@@ -31,6 +31,30 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
   })
 
+  test('a deletion whose reply was lost is confirmed after an attempt that was not sent', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    const fail = () => Promise.reject(new TypeError('connection lost'))
+    network.interceptor = { reply: fail }
+    await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
+    app.clock.advance(16 * 60_000)
+    network.interceptor = { request: fail }
+    const notSent = client.deleteProfile({ timeout: 50 })
+    await expect(notSent).rejects.toMatchObject({ status: 0 })
+    network.interceptor = {}
+    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+  })
+
+  test('a file name with a percent sign stays as it is', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    const files = [{ name: 'A%20B.txt', data: new Uint8Array([65]), type: 'text/plain' }]
+    const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
+    expect(stored?.fileName).toBe('A%20B.txt')
+  })
+
   test('logout forgets a session that the storage can no longer read', async () => {
     await using app = await open()
     const storage = createMemoryStorage()

@@ -95,6 +95,15 @@ async function filesOf(form: Form): Promise<SentFile[]> {
   )
 }
 
+/** Decodes a name that may be percent-encoded. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
 /** The files of `multipart/form-data` (RFC 7578). */
 function parseForm(bytes: Uint8Array, boundary: string): SentFile[] {
   // One character per byte, so that positions in the text are positions in the bytes.
@@ -110,7 +119,7 @@ function parseForm(bytes: Uint8Array, boundary: string): SentFile[] {
     const [, name = ''] = /filename="((?:\\.|[^"\\])*)"/.exec(head) ?? []
     const [, type = ''] = /content-type: *([^\r]+)/i.exec(head) ?? []
     files.push({
-      name: name.replace(/\\(.)/g, '$1'),
+      name: decoded(name.replace(/\\(.)/g, '$1')),
       type,
       bytes: bytes.subarray(start + 4, end),
     })
