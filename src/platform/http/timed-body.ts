@@ -29,12 +29,8 @@ export async function* chunksAtMinimumRate(
   try {
     for (;;) {
       const startedAt = performance.now()
-      const { promise: late, reject } = Promise.withResolvers<never>()
-      const left = (grace + size / bytesPerSecond()) * 1000 - waited
-      const timer = setTimeout(() => reject(onLate()), left)
-      const { value, done } = await Promise.race([chunks.next(), late]).finally(() =>
-        clearTimeout(timer),
-      )
+      const allowed = () => (grace + size / bytesPerSecond()) * 1000 - waited
+      const { value, done } = await arrivalWithin(chunks.next(), allowed, onLate)
       if (done) return
       waited += performance.now() - startedAt
       size += value.byteLength
@@ -43,6 +39,19 @@ export async function* chunksAtMinimumRate(
   } finally {
     // Not awaited, because a read may still be pending.
     void chunks.return(undefined).catch(() => {})
+  }
+}
+
+/** Waits `allowed()` ms, which may become longer in the meantime, and then throws `onLate()`. */
+async function arrivalWithin<T>(next: Promise<T>, allowed: () => number, onLate: () => Error) {
+  const startedAt = performance.now()
+  const left = () => allowed() - (performance.now() - startedAt)
+  for (;;) {
+    const { promise: isOver, resolve } = Promise.withResolvers<null>()
+    const timer = setTimeout(resolve, left(), null)
+    const arrived = await Promise.race([next, isOver]).finally(() => clearTimeout(timer))
+    if (arrived !== null) return arrived
+    if (left() <= 0) throw onLate()
   }
 }
 

@@ -56,6 +56,19 @@ test('refuses a slow body that occupies memory once others wait for it', async (
   }
 })
 
+test('a sender who waited while others did is not refused once they have gone', async () => {
+  let rate = 100
+  const { request, send } = openRequest()
+  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: () => rate, grace: 0.02 })
+  send('xx')
+  await chunks.next()
+  const next = chunks.next()
+  rate = 1
+  await Bun.sleep(100)
+  send('y')
+  expect((await next).value).toHaveLength(1)
+})
+
 test('refuses a body longer than announced', async () => {
   const { request, send, end } = openRequest()
   send('four')
