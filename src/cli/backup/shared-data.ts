@@ -84,9 +84,9 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     )
     await copyAll(from, to, 'use an empty database and restore again')
     await moveFiles()
+    await recordRestore(to)
     // Until this call, servers refuse to start on the target database.
     await to.setCopyUnfinished(false)
-    await recordRestore(to)
   } else if (filesUrl) await moveFiles()
 
   /** Makes apps read everything again, because they may know later content than the backup. */
