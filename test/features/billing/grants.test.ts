@@ -90,6 +90,20 @@ test.each([
   expect(ids).toHaveLength(2)
 })
 
+test('a grant without a plan does not take away a plan whose price only the store knows', async () => {
+  await using world = await createWorld()
+  await publishPlans(
+    world.app,
+    PLANS.map((plan) => ({ ...plan, price: 0 })),
+  )
+  await deliver(
+    world.app,
+    purchase(world.userId, { product_id: 'team', entitlement_ids: ['team'] }),
+  )
+  await give(world, 'unknown')
+  expect((await world.read()).plan.code).toBe('team')
+})
+
 test('a grant of an entitlement gives the smallest plan with it', async () => {
   await using world = await createWorld()
   await publishPlans(world.app, PLANS.toReversed())

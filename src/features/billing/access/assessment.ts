@@ -72,7 +72,9 @@ function placeGrants<T extends Purchase>(
   const isBetter = (grant: PurchaseAccess<T>) =>
     (isPlanless && findPlan(grant) !== undefined) ||
     rateOf(grant) > rateOf(best) ||
-    (rateOf(grant) === rateOf(best) && endOf(grant) > endOf(best))
+    (rateOf(grant) === rateOf(best) &&
+      endOf(grant) > endOf(best) &&
+      (isPlanless || findPlan(grant) !== undefined))
   const paid = others.filter(({ active }) => active)
   return [
     ...grants.filter(isBetter),
