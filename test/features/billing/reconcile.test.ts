@@ -172,6 +172,20 @@ test.each([
   expect(report).toMatchObject({ corrected: [], failed: [] })
 })
 
+test('a payment that succeeds after its subscription has ended is found', async () => {
+  using provider = serveProvider(() => Response.json(reportOf(40, 38, 68)))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(33))
+  const ids = { transaction_id: '1000', original_transaction_id: '1000' }
+  await deliver(app, { ...purchase('ann'), ...ids })
+  await deliver(app, lifecycle('ann', 'BILLING_ISSUE', 30, { expiration_at_ms: ms(30) }))
+  const reason = { expiration_reason: 'BILLING_ERROR', expiration_at_ms: ms(30) }
+  await deliver(app, lifecycle('ann', 'EXPIRATION', 32, reason))
+  app.clock.now = new Date(ms(40))
+  const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(report?.corrected).toEqual(['ann prod_example_pro'])
+})
+
 test('a report in whole seconds is not a difference', async () => {
   using provider = serveProvider(() => Response.json(reportOf(40, 1, 31)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })

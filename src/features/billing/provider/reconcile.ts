@@ -160,9 +160,11 @@ function emptyReport(): ReconcileReport {
 }
 
 function isOverdue(purchase: Purchase, now: number): boolean {
-  const { endedAt, expiresAt, graceExpiresAt, grant } = purchase
+  const { endedAt, refundedAt, billingIssueDetectedAt, expiresAt, graceExpiresAt, grant } = purchase
+  // After a failed payment, the store may still collect it.
+  const isSettled = refundedAt !== null || (endedAt !== null && billingIssueDetectedAt === null)
   // The provider does not know of access that was granted here.
-  if (endedAt !== null || expiresAt === null || grant !== null) return false
+  if (isSettled || expiresAt === null || grant !== null) return false
   const end = Math.max(expiresAt, graceExpiresAt ?? 0)
   return end < now - HOUR_MS && end > now - 60 * DAY_MS
 }
