@@ -41,20 +41,30 @@ export function createOverdue(deps: OverdueDeps) {
       } catch (error) {
         if (!(error instanceof AppleApiError)) throw error
         log.warn({ err: error }, 'a purchase could not be checked with the App Store')
+        if (error.reason === 'rejected') {
+          await scheduleNext(check)
+          continue
+        }
         const retryAt = error.retryAt ?? new Date(now().getTime() + UNREACHABLE_DELAY_MS)
         await checks.postpone(check.purchaseKey, check.dueAt, { dueAt: retryAt })
-        if (error.reason !== 'rejected') return
+        return
       }
     }
   }
 
-  async function make({ purchaseKey, dueAt, attempts, isTokenUnset }: Check, signal: AbortSignal) {
+  async function make(check: Check, signal: AbortSignal) {
+    const { purchaseKey, isTokenUnset } = check
     const before = await purchaseOf(db.read, purchaseKey)
     const isDue = isTokenUnset || (before !== null && isOverdue(before, now()))
     if (isDue) await ask(purchaseKey, signal)
     if (isTokenUnset) await tellOwner(purchaseKey)
-    const after = await purchaseOf(db.read, purchaseKey)
-    const next = after && nextCheckOf(after, attempts, now())
+    await scheduleNext(check)
+  }
+
+  /** Moves a check to its next time, or removes it when there is none. */
+  async function scheduleNext({ purchaseKey, dueAt, attempts }: Check) {
+    const purchase = await purchaseOf(db.read, purchaseKey)
+    const next = purchase && nextCheckOf(purchase, attempts, now())
     if (next === null) return checks.remove(purchaseKey, dueAt)
     await checks.postpone(purchaseKey, dueAt, {
       dueAt: next,
