@@ -93,6 +93,17 @@ test('a window counts as read only once APP_STORE_APPS has the app’s Apple ID'
   expect(app.lines.join('')).toContain('another Apple ID for this app')
 })
 
+test('an app whose history cannot be read does not keep others from being read', async () => {
+  await using world = await createWorldWithApi({
+    APP_STORE_APPS: 'com.example.new:999,com.example.app:1234567890',
+  })
+  buyMany(world.store, 2, world.userId)
+  world.app.clock.advance(DAY)
+  world.api.faults.push({ status: 404, errorCode: 4040003 })
+  await expect(catchUp(world)).rejects.toThrow('Apple rejects the request')
+  expect(await world.listSubscriptions()).toHaveLength(2)
+})
+
 test('a refused key says what to check', async () => {
   await using world = await createWorldWithApi()
   world.api.faults.push({ status: 401 })

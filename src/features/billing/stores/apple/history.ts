@@ -33,6 +33,8 @@ const REACH_MS: Record<StoredEnvironment, number> = {
   SANDBOX: 29 * DAY_MS,
 }
 const MAX_RESTARTS = 3
+/** Failures of Apple's, whatever the app. */
+const CONCERNS_ALL = new Set<AppleApiError['reason']>(['unreachable', 'busy'])
 /** The history is then read again from the same time, so that nothing is missing once that is corrected. */
 const OTHER_APPLE_ID = 'APP_STORE_APPS has another Apple ID for this app than its notifications'
 
@@ -43,8 +45,8 @@ export function createAppleHistory(deps: HistoryDeps) {
 
   /**
    * Records the notifications of every app since its last complete window, or since `since`. The window is complete
-   * once its last page is stored. Throws `AppleApiError`, but `refused_key` only if Apple refuses it for every app: it
-   * does for an app that is not released.
+   * once its last page is stored. Throws `AppleApiError` after all apps, or at once if Apple is not available; but
+   * `refused_key` only if Apple refuses it for every app: it does for an app that is not released.
    */
   async function catchUp(
     environment: StoredEnvironment,
@@ -56,6 +58,7 @@ export function createAppleHistory(deps: HistoryDeps) {
   ): Promise<CatchUp> {
     const total = { read: 0, added: 0, refused: 0 }
     const refused: AppleApiError[] = []
+    let failure: AppleApiError | null = null
     for (const app of apps) {
       const until = now()
       const from = await startOf(app, environment, since)
@@ -63,8 +66,9 @@ export function createAppleHistory(deps: HistoryDeps) {
       try {
         foreign = await readWindow(app, environment, { from, until, signal, total, onProgress })
       } catch (error) {
-        if (!(error instanceof AppleApiError) || error.reason !== 'refused_key') throw error
-        refused.push(error)
+        if (!(error instanceof AppleApiError) || CONCERNS_ALL.has(error.reason)) throw error
+        if (error.reason === 'refused_key') refused.push(error)
+        else failure ??= error
         continue
       }
       if (signal.aborted) break
@@ -74,6 +78,7 @@ export function createAppleHistory(deps: HistoryDeps) {
       }
       await storeApps.markComplete({ store: 'app_store', ...app, environment }, until)
     }
+    if (failure !== null) throw failure
     const [err] = refused
     if (err && refused.length === apps.length) throw err
     if (err) log.warn({ err, apps: refused.length }, 'the history of some apps cannot be read')
