@@ -31,18 +31,22 @@ test('a purchase whose renewal was lost is checked ten minutes after its end', a
   expect(api.requests).toHaveLength(1)
 })
 
-test('after an upgrade to a shorter period, its renewal is checked', async () => {
-  await using world = await createWorldWithApi()
-  const { app, store, listSubscriptions, checkDue } = world
-  const bought = store.buy({ userId: world.userId, trialDays: 90 })
-  await deliver(app, bought.notification)
-  app.clock.advance(DAY)
-  await deliver(app, bought.changeProduct('pro_plus', true))
-  app.clock.advance(30 * DAY + 4 * HOUR)
-  bought.renew()
-  await checkDue()
-  expect(await listSubscriptions()).toMatchObject([{ status: 'active', willRenew: true }])
-})
+test.each([true, false])(
+  'after an upgrade to a shorter period, its renewal is checked (in order: %p)',
+  async (isInOrder) => {
+    await using world = await createWorldWithApi()
+    const { app, store, listSubscriptions, checkDue } = world
+    const bought = store.buy({ userId: world.userId, trialDays: 90 })
+    app.clock.advance(DAY)
+    const notifications = [bought.notification, bought.changeProduct('pro_plus', true)]
+    for (const one of isInOrder ? notifications : notifications.toReversed())
+      await deliver(app, one)
+    app.clock.advance(30 * DAY + 4 * HOUR)
+    bought.renew()
+    await checkDue()
+    expect(await listSubscriptions()).toMatchObject([{ status: 'active', willRenew: true }])
+  },
+)
 
 test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then daily for 61 days', async () => {
   await using world = await createWorldWithApi()
@@ -62,6 +66,20 @@ test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then d
   expect(times).toHaveLength(64)
   expect(await app.services.eventSearch.countStored()).toMatchObject({ events: 2 })
 }, 30_000)
+
+test('a check that Apple rejects is repeated as seldom as one without news', async () => {
+  await using world = await createWorldWithApi()
+  const { app, store, api, checkDue } = world
+  app.expectErrors()
+  await deliver(app, store.buy({ userId: world.userId }).notification)
+  app.clock.advance(30 * DAY)
+  for (let minutes = 0; minutes < 5 * 60; minutes += 10) {
+    app.clock.advance(10 * MINUTE)
+    api.faults.splice(0, api.faults.length, { status: 404, errorCode: 4040001 })
+    await checkDue()
+  }
+  expect(api.requests).toHaveLength(3)
+})
 
 test('a subscription that ends is not checked again', async () => {
   await using world = await createWorldWithApi()

@@ -2,6 +2,7 @@ import { and, asc, eq, gt, lt, lte, sql } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { BillingEvent } from '../../inbox/event.ts'
+import { purchaseIn } from '../../projection/fold-state.ts'
 import { purchaseKeyOf } from '../../purchases/event-order.ts'
 import type { BillingDb } from '../../schema.ts'
 
@@ -14,7 +15,7 @@ export const OVERDUE_DELAYS_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS]
 
 /** The purchases that a store is to be asked about, and when: a notification may have been lost. */
 export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date }) {
-  const { storeChecks } = db.tables
+  const { storeChecks, subscriptions } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx
       .insert(storeChecks)
@@ -37,9 +38,10 @@ export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date 
     const end = Math.max(expiresAt, graceExpiresAt ?? 0)
     const dueAt = new Date(end + OVERDUE_AFTER_MS)
     const inserted = await insert(tx).execute({ purchaseKey, dueAt })
-    if (inserted.length > 0) return
-    // A report of a period that is over may be late. One that ends later may be shorter than the one before an upgrade.
-    const isOver = dueAt <= now()
+    // Reports of other periods may be late.
+    if (inserted.length > 0 || !(await isAboutCurrentPeriod(tx, purchaseKey, event))) return
+    // After an upgrade, the period may end earlier.
+    const mayBeEarlier = dueAt > now()
     // A check that tells the store the owner is due now.
     await tx
       .update(storeChecks)
@@ -47,10 +49,18 @@ export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date 
       .where(
         and(
           eq(storeChecks.purchaseKey, purchaseKey),
-          isOver ? lt(storeChecks.dueAt, dueAt) : undefined,
+          mayBeEarlier ? undefined : lt(storeChecks.dueAt, dueAt),
           eq(storeChecks.isTokenUnset, false),
         ),
       )
+  }
+
+  async function isAboutCurrentPeriod(tx: Tx, key: string, { transactionId }: BillingEvent) {
+    const [row] = await tx
+      .select({ state: subscriptions.state })
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, key))
+    return row !== undefined && purchaseIn(row.state).stated?.transactionId === transactionId
   }
 
   /** The checks due at `now`, the oldest first. */
