@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { PASSWORD, WEBHOOK_TOKEN } from '../../../../support/app.ts'
 import { listSubscriptions, signIn } from '../../../../support/app-store/world.ts'
+import { deliver, lifecycle } from '../../../../support/billing.ts'
 import { drain, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
 
@@ -69,6 +70,22 @@ test('a waiting take-over is not undone by a later submission without it', async
   await drain(world)
   for (let minute = 0; minute < 5; minute++) await pass(world, MINUTE)
   expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ status: 'active' }])
+})
+
+test('a renewal that names the buyer does not undo a claim of a user of the same customer', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const other = await app.register()
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  await deliver(app, lifecycle(userId, 'SUBSCRIBER_ALIAS', 1, { aliases: [other.user._id] }))
+  app.clock.advance(2 * DAY)
+  const token = await signIn(app, other.user.email)
+  await world.submit([bought], true, token)
+  app.clock.advance(28 * DAY)
+  await report(world, bought.renew())
+  expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ status: 'active' }])
+  expect(await world.listSubscriptions()).toEqual([])
 })
 
 test('of two users whose claims wait, the first one gets the purchase', async () => {
