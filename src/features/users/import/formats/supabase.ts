@@ -1,3 +1,4 @@
+import { emailKeyOf } from '../../../../lib/email-address.ts'
 import { asRows, type Draft, parseJson, parseTime, Refusal, type Row } from '../user-record.ts'
 
 /** A row of Supabase's `auth.users`, with its rows of `auth.identities` as `identities`. */
@@ -23,12 +24,14 @@ const MIN_CONFIRMATION_MS = 2_000
 
 /**
  * Without "Confirm email", Supabase counts each address as confirmed when it is registered: a stranger may have done
- * so. Google and Apple have verified theirs.
+ * so. Google and Apple have verified theirs, which may be another one.
  */
 function isVerified(row: Row): boolean {
-  const isByProvider = asRows(row['identities'], 'identities').some(
-    ({ provider }) => provider === 'google' || provider === 'apple',
-  )
+  const address = emailKeyOf(String(row['email']))
+  const isByProvider = asRows(row['identities'], 'identities')
+    .map(identityOf)
+    .filter(({ provider }) => provider === 'google' || provider === 'apple')
+    .some(({ email }) => emailKeyOf(String(email)) === address)
   const delay = timeIn(row['email_confirmed_at']) - timeIn(row['created_at'])
   return isByProvider || delay > MIN_CONFIRMATION_MS
 }
