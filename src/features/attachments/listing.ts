@@ -60,7 +60,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       .from(attachments)
       .where(eq(attachments.userId, userId))
       .orderBy(asc(attachments.createdAt), asc(attachments.key))
-    const userVariants = await variants.listOf(userId)
+    const userVariants = Map.groupBy(await variants.listOf(userId), ({ original }) => original)
     return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
       key,
       type,
@@ -68,9 +68,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       itemType,
       size,
       createdAt: createdAt.toISOString(),
-      variants: userVariants
-        .filter(({ original }) => original === key)
-        .map((variant) => variant.key),
+      variants: (userVariants.get(key) ?? []).map((variant) => variant.key),
     }))
   }
 }
