@@ -64,7 +64,10 @@ function typeOf({ type }: UploadFile): string {
 
 /** Quoted as in RFC 822: quotes and backslashes are escaped, line breaks become spaces. The server decodes `%25`. */
 function quoted(name: string): string {
-  return name.replace(/%/g, '%25').replace(/[\r\n]+/g, ' ').replace(/["\\]/g, (character) => `\\${character}`)
+  return name
+    .replace(/%/g, '%25')
+    .replace(/[\r\n]+/g, ' ')
+    .replace(/["\\]/g, (character) => `\\${character}`)
 }
 
 async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<ArrayBuffer>> {
