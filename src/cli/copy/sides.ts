@@ -30,6 +30,9 @@ export type Side = {
 /** The statements of a copy are slow; the deadline is in ms. */
 const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
+/** Nobody waits for the commits of a copy, so SQLite may empty its log during them. */
+const CHECKPOINT_PAGES = 4_000
+
 /** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
 export async function openSqliteSide(
   path: string,
@@ -42,6 +45,7 @@ export async function openSqliteSide(
   const client = openDatabase(path)
   migrate(client, migrations)
   const db = createDb(client, buildTables(sqliteColumns), null)
+  client.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   return {
     db,
     secrets: (name) => secretFile(folder, name),
