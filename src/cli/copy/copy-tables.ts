@@ -125,10 +125,15 @@ function* batchesOf(page: Row[]): Generator<Row[]> {
       bytes = 0
     }
     batch.push(row)
-    for (const value of Object.values(row))
-      bytes += value instanceof Uint8Array ? value.byteLength : String(value).length
+    for (const value of Object.values(row)) bytes += sizeOf(value)
   }
   if (batch.length > 0) yield batch
+}
+
+/** About as many bytes as a value has in a statement. Documents of JSON are objects here. */
+function sizeOf(value: unknown): number {
+  if (value instanceof Uint8Array) return value.byteLength
+  return (typeof value === 'object' ? JSON.stringify(value) : String(value)).length
 }
 
 async function digest(read: Reader, table: Table, onRows: (rows: number) => void): Promise<Digest> {
