@@ -38,6 +38,7 @@ export function createDb<Tables>(
   let hasSyncFailed = false
   const onSyncFailure = () => {
     hasSyncFailed = true
+    client.run('PRAGMA wal_autocheckpoint = 0')
     reportDiskFailure('disk')
   }
   const checkpoints =

@@ -27,12 +27,18 @@ type CheckpointsDeps = {
 export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsDeps) {
   let commits = 0
   let worker: Subprocess | null = null
+  let hasFailed = false
   return { afterCommit, pauseBatches, emptyLog, stop }
 
   function afterCommit() {
     commits++
-    if (worker === null && commits % CHECK_INTERVAL_COMMITS === 0 && logSize() >= MIN_LOG_BYTES)
+    if (worker !== null || commits % CHECK_INTERVAL_COMMITS !== 0 || logSize() < MIN_LOG_BYTES)
+      return
+    try {
       start()
+    } catch {
+      // The change is committed all the same, and later ones try again.
+    }
   }
 
   /** Waits while the log is long, because copying random pages may take longer than writing them to the log. */
@@ -49,11 +55,14 @@ export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsD
   }
 
   function start() {
+    // Another process would go on after the pages that this one has lost.
+    if (hasFailed) return
     const started = Bun.spawn([...command, path], {
       stdio: ['pipe', 'ignore', 'inherit'],
       env: {},
       onExit: (_process, exitCode) => {
         if (worker === started) worker = null
+        hasFailed ||= exitCode === SYNC_FAILED
         if (exitCode === SYNC_FAILED) onSyncFailure()
       },
     })
