@@ -124,10 +124,12 @@ export async function runServer(
   stack.defer(async () => tls?.stop())
   const checking = new AbortController()
   stack.defer(() => checking.abort())
-  const damaged = waitForDamage(databasePath(config), checking.signal)
+  // After a move to a database server, the data directory still has the former database.
+  const damaged =
+    config.databaseUrl === null ? [waitForDamage(databasePath(config), checking.signal)] : []
   await notifier.ready()
   handover.markServing()
-  const failures = [failed, damaged, services.db.diskFailure]
+  const failures = [failed, ...damaged, services.db.diskFailure]
   const reason = await Promise.race([signals.first, handover.requested, ...failures])
   log.info({ reason }, 'stopping')
   if (reason === 'handover') {
@@ -137,12 +139,13 @@ export async function runServer(
     await listener.linger(signals.first)
     return EXIT.done
   }
-  await notifier.stopping()
   const fault = FAULTS.get(reason)
-  if (fault === undefined) return reason === 'bug' ? EXIT.failed : EXIT.done
-  log.fatal(fault)
-  await services.db.stopWriting(fault)
-  return EXIT.failed
+  if (fault !== undefined) {
+    log.fatal(fault)
+    await services.db.stopWriting(fault)
+  }
+  await notifier.stopping()
+  return fault !== undefined || reason === 'bug' ? EXIT.failed : EXIT.done
 }
 
 /** Holds the port so that clients can keep connecting. A successor then takes over from the running server. */
