@@ -2,6 +2,7 @@ import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoreSettings } from '../../lib/store-settings.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import type { Limits } from '../../platform/limits/limits.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import { createAccessSearch } from './access/access-search.ts'
 import { type AccessChange, createAccessStates } from './access/access-states.ts'
@@ -57,6 +58,7 @@ export type BillingNeeds<Plan extends PlanLike> = {
 
 type BillingPartsDeps<Plan extends PlanLike> = BillingNeeds<Plan> & {
   db: BillingDb
+  limits: Limits
   pseudonymKey: Uint8Array
   sealKey: Uint8Array
   ignoresSandbox: boolean

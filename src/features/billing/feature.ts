@@ -99,6 +99,7 @@ export const billingFeature = {
               subscription,
               limits: platform.limits,
               showsSandbox,
+              ipOf,
               signedIn,
             }),
           ),

@@ -28,7 +28,7 @@ const control: Server = {
     await eventFolding.retryFailed(signal)
     await backlog.drain()
   },
-  submit: ({ userId, purchases }) => stores.submit(userId, purchases, false),
+  submit: ({ userId, purchases }) => stores.submit({ userId, ip: userId }, purchases, false),
   async readAccess({ userIds }) {
     const read = userIds.map((userId) => subscription.readForExport(userId, 'production'))
     return (await Promise.all(read)).map(({ subscriptions }) => subscriptions)

@@ -1,6 +1,7 @@
 import type { Log } from '../../../lib/log.ts'
 import type { StoreSettings } from '../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { Limits } from '../../../platform/limits/limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import type { AccessSettings } from '../access/assessment.ts'
 import type { Catalogue } from '../access/plan-matching.ts'
@@ -44,6 +45,7 @@ type StoresDeps = {
   /** Encrypts purchase tokens. */
   sealKey: Uint8Array
   asksPerSecond?: number | undefined
+  limits: Limits
   now: () => Date
   newId: () => string
   log: Log
@@ -53,7 +55,7 @@ export type Stores = ReturnType<typeof createStores>
 
 /** The app stores. `history` and `overdue` are null without a key for Apple's API. */
 export function createStores(deps: StoresDeps) {
-  const { db, settings, ignoresSandbox, publicUrl, now, log } = deps
+  const { db, settings, ignoresSandbox, publicUrl, limits, now, log } = deps
   const { appStoreApps: apps, appStoreIssuerId, appStoreKeyId, appStoreKey } = settings
   const verify = createTokenVerifier(settings.appStoreRoot ?? APPLE_ROOT)
   const statements = createStatements(deps)
@@ -76,6 +78,7 @@ export function createStores(deps: StoresDeps) {
     claims,
     recordStatement: statements.record,
     ignoresSandbox,
+    limits,
     log,
   })
   const playStatus = createPlayStatus({ play, storeApps, publicUrl, now })

@@ -62,7 +62,7 @@ async function check(histories: History[]) {
   app.clock.now = new Date(app.clock.now.getTime() + 8 * DAY)
   // The app submits what it restores: every message about a purchase may have been lost.
   const submissions = onGooglePlay.map((one) => one.submission())
-  await app.services.stores.submit(user._id, submissions, false)
+  await app.services.stores.submit({ userId: user._id, ip: '' }, submissions, false)
   await app.services.stores.history?.catchUp('PRODUCTION', { signal: AbortSignal.timeout(60_000) })
   await runPlayJobs(app)
   await runPlayJobs(app)

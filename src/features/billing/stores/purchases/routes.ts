@@ -1,6 +1,7 @@
 import { Elysia, type TSchema } from 'elysia'
 import type { authenticate } from '../../../../platform/http/authenticate.ts'
 import { json } from '../../../../platform/http/body.ts'
+import type { IpOf } from '../../../../platform/http/client-ip.ts'
 import { varyBy } from '../../../../platform/http/cors.ts'
 import { DataOf, data, responses } from '../../../../platform/http/envelope.ts'
 import { wantedLanguages } from '../../../../platform/http/local-text.ts'
@@ -19,19 +20,21 @@ type PurchaseRoutesDeps = {
   subscription: Pick<Subscription<PlanLike>, 'read'>
   limits: Limits
   showsSandbox: boolean
+  ipOf: IpOf
   signedIn: ReturnType<typeof authenticate>
 }
 
 /** The purchases that an app submits after buying or restoring. */
 export function purchaseRoutes(deps: PurchaseRoutesDeps) {
-  const { planSchema, submit, subscription, limits, showsSandbox, signedIn } = deps
+  const { planSchema, submit, subscription, limits, showsSandbox, ipOf, signedIn } = deps
   return new Elysia({ name: 'purchases' }).use(signedIn).post(
     PURCHASES_PATH,
-    async ({ session, body, request, set }) => {
+    async ({ session, body, request, server, set }) => {
       const { environment = 'production' } = body
       checkEnvironment(environment, showsSandbox)
       await limits.reserve([{ rule: SUBMISSION_LIMIT, key: session.userId }])
-      const results = await submit(session.userId, body.purchases, body.takeOver ?? false)
+      const submitter = { userId: session.userId, ip: ipOf(request, server) }
+      const results = await submit(submitter, body.purchases, body.takeOver ?? false)
       const wanted = wantedLanguages(request.headers, undefined)
       const read = await subscription.read(session.userId, environment, wanted)
       set.headers['content-language'] = read.language

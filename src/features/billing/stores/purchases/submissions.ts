@@ -1,5 +1,6 @@
 import type { Log } from '../../../../lib/log.ts'
 import type { AppStoreApp } from '../../../../lib/store-settings.ts'
+import type { Limits, WindowRule } from '../../../../platform/limits/limits.ts'
 import { environmentOf } from '../../environment.ts'
 import type { Delivery } from '../../inbox/event.ts'
 import { purchaseKeyOf } from '../../purchases/event-order.ts'
@@ -26,12 +27,15 @@ type SubmissionsDeps = {
   claims: Claims
   recordStatement: RecordStatement
   ignoresSandbox: boolean
+  limits: Limits
   log: Log
 }
 
 type AppStoreSubmission = { store: 'app_store'; signedTransaction: string }
 type Submission = AppStoreSubmission | PlaySubmission
 
+/** Purchases from one network that Google has not confirmed. Google limits the requests of all users together. */
+const UNCONFIRMED_LIMIT: WindowRule = { name: 'unconfirmed-purchases', max: 200, seconds: 60 * 60 }
 /** How long a user waits for the stores, at most. */
 const API_TIMEOUT_MS = 5_000
 
@@ -40,11 +44,18 @@ export type Submit = ReturnType<typeof createSubmissions>
 /** Records the purchases that apps submit for their users. */
 export function createSubmissions(deps: SubmissionsDeps) {
   const { db, apps, verify, appStore, claims, recordStatement, ignoresSandbox, log } = deps
-  const { submitPlayPurchase } = deps
+  const { submitPlayPurchase, limits } = deps
   return submit
 
-  /** Records and claims purchases for a user, one after the other. Returns one result each, in order. */
-  async function submit(userId: string, submissions: Submission[], takeOver: boolean) {
+  /**
+   * Records and claims purchases for a user at an address, one after the other. Returns one result each, in order.
+   * Throws `rate_limited`.
+   */
+  async function submit(
+    { userId, ip }: { userId: string; ip: string },
+    submissions: Submission[],
+    takeOver: boolean,
+  ) {
     // All purchases share the time that the user waits for the stores.
     const deadline = AbortSignal.timeout(API_TIMEOUT_MS)
     const results: SubmissionResult[] = []
@@ -54,7 +65,10 @@ export function createSubmissions(deps: SubmissionsDeps) {
     async function submitOne(submission: Submission): Promise<SubmissionResult> {
       if (submission.store === 'app_store') return submitTransaction(submission)
       if (submitPlayPurchase === null) return refusal('store_not_set_up')
-      return submitPlayPurchase(userId, submission, takeOver, deadline)
+      const attempt = await limits.reserve([{ rule: UNCONFIRMED_LIMIT, key: ip }])
+      const result = await submitPlayPurchase(userId, submission, takeOver, deadline)
+      if (isConfirmed(result)) await db.write((tx) => attempt.release(tx))
+      return result
     }
 
     async function submitTransaction({
@@ -108,6 +122,11 @@ export function createSubmissions(deps: SubmissionsDeps) {
       return []
     }
   }
+}
+
+function isConfirmed(result: SubmissionResult): boolean {
+  const isUnknown = 'code' in result && result.code === 'purchase_gone'
+  return result.outcome !== 'checking' && !isUnknown
 }
 
 /** Whether the store has already said what a transaction says. */

@@ -135,6 +135,25 @@ test('an unknown token costs one request in ten minutes for all users together, 
   expect(api.asked).toHaveLength(2)
 })
 
+test('unknown tokens from one network are limited, however many users submit them', async () => {
+  await using world = await createPlayWorld()
+  const { app, api, store } = world
+  for (let user = 0; user < 10; user++) {
+    const { accessToken } = await app.register(`user${user}@example.com`)
+    const tokens = Array.from({ length: 20 }, (_, at) => submissionOf(`unknown-${user}-${at}`))
+    await world.submit(tokens, false, accessToken)
+  }
+  const asked = api.asked.length
+  const json = { purchases: [submissionOf('one-more-unknown-token')] }
+  const refused = await app.ask('POST', '/api/user/purchases/v1', { token: world.token, json })
+  expect([refused.status, api.asked.length]).toEqual([429, asked])
+  app.clock.advance(HOUR)
+  const token = await signIn(app, world.email)
+  expect((await world.submit([store.buy()], false, token)).results).toMatchObject([
+    { outcome: 'bound' },
+  ])
+}, 30_000)
+
 test.each([true, false])(
   'a purchase that Google has forgotten is gone, after one request (known before: %p)',
   async (isKnown) => {
