@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, chown, copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { KINDS } from '../features/changes/streams.ts'
@@ -61,9 +61,6 @@ export async function returnToSnapshot(
   const incoming = `${path}.incoming`
   await copyFile(snapshot, incoming)
   recordRestore(incoming, KINDS)
-  // Root may run this, but the service's user must own the database.
-  const { uid, gid } = await stat(snapshot)
-  await chown(incoming, uid, gid)
   await chmod(incoming, 0o600)
   await syncPath(incoming)
   const hasDatabase = existsSync(path)

@@ -1,10 +1,11 @@
 import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
-import { chown, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, rename, rm, stat, symlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { commands } from '../../src/cli/commands.ts'
 import { dataDirOf, unitOf } from '../../src/cli/service/unit.ts'
-import { listSnapshots, returnToSnapshot } from '../../src/cli/snapshots.ts'
+import { undoMigration } from '../../src/cli/service/upgrade.ts'
+import { listSnapshots } from '../../src/cli/snapshots.ts'
 import { readConfig } from '../../src/config.ts'
 import { hashOfFile } from '../../src/lib/file-hash.ts'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
@@ -147,7 +148,7 @@ test("root finds the service's data directory in its unit", () => {
 })
 
 test.skipIf(process.getuid?.() !== 0 || isOnPostgres)(
-  'data rolled back by root belongs to the service user',
+  'data rolled back by root belongs to the service user, and links in it are not followed',
   async () => {
     const { homeport, path } = await installWithOldSchema()
     await using _ = homeport
@@ -156,8 +157,17 @@ test.skipIf(process.getuid?.() !== 0 || isOnPostgres)(
     const [snapshot] = await listSnapshots(config)
     if (!snapshot) throw new Error('there is no snapshot')
     const nobody = 65_534
-    await chown(snapshot.path, nobody, nobody)
-    await returnToSnapshot(config, snapshot)
+    const { folder } = homeport
+    const executable = join(folder, 'homeport')
+    await Bun.$`chown -R ${nobody}:${nobody} ${folder}`
+    const target = join(folder, '..', `${basename(folder)}-of-root`)
+    await Bun.write(target, 'of root')
+    await chmod(target, 0o600)
+    await symlink(target, `${path}.incoming`)
+    await expect(undoMigration(config, executable, 0)).rejects.toThrow()
+    expect([await Bun.file(target).text(), (await stat(target)).uid]).toEqual(['of root', 0])
+    for (const link of [target, `${path}.incoming`]) await rm(link)
+    expect(await undoMigration(config, executable, 0)).toContain('The data that the new version')
     const { uid, gid, mode } = await stat(path)
     expect([uid, gid, mode & 0o777]).toEqual([nobody, nobody, 0o600])
   },

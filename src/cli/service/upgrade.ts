@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { link, rename, rm } from 'node:fs/promises'
+import { link, rename, rm, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import type { Config } from '../../config.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
@@ -9,7 +10,7 @@ import type { LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { schemaStatus } from '../migrate.ts'
 import { databasePath } from '../open-sqlite.ts'
-import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
+import { listSnapshots } from '../snapshots.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import { describeExecutable, fetchExecutable, olderOf, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
@@ -129,7 +130,7 @@ async function rollBack(config: Config, executable: string, since: number, failu
   if (keepsServing) return `${report} and keeps serving.`
   // systemd may just be starting it again.
   if (isService()) systemctl('stop')
-  const data = await undoMigration(config, since).catch(
+  const data = await undoMigration(config, executable, since).catch(
     ({ message }) => ` Its migration could not be undone: ${message}`,
   )
   if (!isService()) return `${report}: start it.${data}`
@@ -138,10 +139,24 @@ async function rollBack(config: Config, executable: string, since: number, failu
   return `${report}, but does not start either: ${restartFailure}${data}`
 }
 
-/** Returns a sentence about the migrated data; empty when there was no migration. */
-async function undoMigration(config: Config, since: number): Promise<string> {
+/**
+ * Lets `executable` return to the snapshot of a migration after `since` (ms), as the user who owns the data: links in a
+ * directory of that user could lead root elsewhere. Returns a sentence about the migrated data; empty without any.
+ */
+export async function undoMigration(config: Config, executable: string, since: number) {
+  const { dataDir } = config
   const [snapshot] = await listSnapshots(config)
   if (snapshot === undefined || snapshot.at.getTime() < since) return ''
-  const aside = await returnToSnapshot(config, snapshot)
+  const { uid, gid } = await stat(dataDir)
+  const args = ['--back-to-snapshot', basename(snapshot.path), '--yes', '--json']
+  const child = Bun.spawn([executable, 'migrate', ...args, '--data-dir', dataDir], {
+    ...(process.getuid?.() === 0 ? { uid, gid } : {}),
+    env: {},
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  if ((await child.exited) !== 0) throw new CommandError(err.trim())
+  const { aside } = JSON.parse(out)
   return aside === null ? '' : ` The data that the new version migrated is in ${aside}.`
 }
