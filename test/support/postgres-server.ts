@@ -55,7 +55,9 @@ export async function startPostgres(settings: Record<string, string | number> = 
 
   /** Sends a signal to every process of the server. */
   async function signalAll(signal: 'SIGSTOP' | 'SIGCONT') {
-    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, signal)
+    const pids = [server.pid, ...(await childrenOf(server.pid))].map(String)
+    // Not `process.kill`: a process may have ended in the meantime.
+    await Bun.spawn(['kill', `-${signal}`, ...pids], { stderr: 'ignore' }).exited
   }
 
   /** Runs a statement on a new connection. */
