@@ -10,9 +10,14 @@ const TOTAL_PERIOD_START = new Date(0)
 
 /**
  * The days on which the current period of a purchase began and ends; `endsAt` null: never, or unknown. `firstStartedAt`:
- * when the first period began.
+ * when the first period began. `renews`: whether another period is expected.
  */
-export type Renewal = { startedAt: Date; endsAt: Date | null; firstStartedAt: Date }
+export type Renewal = {
+  startedAt: Date
+  endsAt: Date | null
+  firstStartedAt: Date
+  renews: boolean
+}
 
 /**
  * The current period at `now`. Months begin on the purchase's renewal day, without a purchase on the first day of the
@@ -29,7 +34,7 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
     if (months < 0) return monthsBefore(first, -months, renewal.firstStartedAt)
     return months === 0
       ? first
-      : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt)
+      : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt, renewal.renews)
   }
   let months = monthsBetween(first, now)
   // A renewal that was paid early begins later: until then, the month before it goes on.
@@ -47,10 +52,14 @@ function monthsBefore(first: Date, months: number, firstStartedAt: Date): Date {
   )
 }
 
-/** The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. */
-function withRenewal(boundary: Date, renewsAt: Date | null): Date {
+/**
+ * The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. Without a
+ * renewal, the midnight after the end: the last hours of a purchase begin no other month.
+ */
+function withRenewal(boundary: Date, renewsAt: Date | null, renews: boolean): Date {
   const late = renewsAt === null ? -1 : renewsAt.getTime() - boundary.getTime()
-  return renewsAt !== null && late > 0 && late <= MAX_LATE_RENEWAL_MS ? renewsAt : boundary
+  if (renewsAt === null || late < 0 || late > MAX_LATE_RENEWAL_MS) return boundary
+  return renews ? renewsAt : new Date(renewsAt.getTime() + DAY_MS)
 }
 
 function calendarMonth(now: Date): PeriodBounds {

@@ -65,13 +65,27 @@ test.each([
   'at %s a purchase from %s to %s is in the month from %s to %s',
   (now, from, to, starts, ends) => {
     const startedAt = new Date(from)
-    const renewal = { startedAt, endsAt: new Date(to), firstStartedAt: startedAt }
+    const renewal = {
+      startedAt,
+      endsAt: new Date(to),
+      firstStartedAt: startedAt,
+      renews: true,
+    }
     expect(periodAt('month', new Date(now), renewal)).toEqual({
       startsAt: day(starts),
       endsAt: day(ends),
     })
   },
 )
+
+test('the last hours of a purchase that does not renew begin no other month', () => {
+  const startedAt = new Date('2026-01-15T22:00:00Z')
+  const endsAt = new Date('2026-02-15T22:00:00Z')
+  const now = new Date('2026-02-15T12:00:00Z')
+  const startOf = (renews: boolean) =>
+    periodAt('month', now, { startedAt, endsAt, firstStartedAt: startedAt, renews }).startsAt
+  expect([startOf(true), startOf(false)]).toEqual([day('2026-02-15'), day('2026-01-15')])
+})
 
 test('without a purchase, months are calendar months', () => {
   const now = new Date('2026-12-06T14:00:00Z')
@@ -85,9 +99,10 @@ test('periods follow each other without gaps, and every moment is in its period'
   const times = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2030, 0) })
   const lengths = fc.constantFrom(null, 1, 3, 7, 28, 30, 31, 365)
   fc.assert(
-    fc.property(times, times, lengths, (start, at, days) => {
+    fc.property(times, times, lengths, fc.boolean(), (start, at, days, renews) => {
       const endsAt = days === null ? null : new Date(start + days * 86_400_000)
-      const renewal = { startedAt: new Date(start), endsAt, firstStartedAt: new Date(start) }
+      const startedAt = new Date(start)
+      const renewal = { startedAt, endsAt, firstStartedAt: startedAt, renews }
       for (const period of ['month', 'day'] as const) {
         const { startsAt, endsAt: end } = periodAt(period, new Date(at), renewal)
         if (end === null) throw new Error('a month and a day end')
@@ -108,7 +123,12 @@ test('a month of a weekly purchase begins on the day of the month on which the p
   const week = 7 * 86_400_000
   const starts = [0, 1, 4, 5].map((weeks) => {
     const purchasedAt = startedAt + weeks * week
-    const purchase = { startedAt, purchasedAt, expiresAt: purchasedAt + week } as Purchase
+    const purchase = {
+      startedAt,
+      purchasedAt,
+      expiresAt: purchasedAt + week,
+      willRenew: true,
+    } as Purchase
     return periodAt('month', new Date(purchasedAt), renewalOf(purchase)).startsAt
   })
   const [first, second] = [day('2026-07-06'), day('2026-08-06')]
@@ -122,7 +142,12 @@ test.each([
   ['2026-01-15', '2026-02-15'],
 ])('a month that began on %s goes on until %s if the renewal is early', (start, next) => {
   const at = (text: string) => Date.parse(`${text}T14:00:00Z`)
-  const month = { startedAt: at(start), purchasedAt: at(start), expiresAt: at(next) } as Purchase
+  const month = {
+    startedAt: at(start),
+    purchasedAt: at(start),
+    expiresAt: at(next),
+    willRenew: true,
+  } as Purchase
   const renewed = { ...month, purchasedAt: at(next), expiresAt: at(next) + 30 * 86_400_000 }
   const now = new Date(at(next) - 20 * 3_600_000)
   const periods = [month, renewed].map((one) => periodAt('month', now, renewalOf(one)))

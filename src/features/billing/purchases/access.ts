@@ -54,13 +54,15 @@ export function assessPurchases<T extends Purchase>(
  * When the current period of a purchase began, and when it ends. Of a purchase with periods shorter than a month, when
  * the first one began.
  */
-export function renewalOf({ purchasedAt, startedAt, expiresAt }: Purchase) {
+export function renewalOf(purchase: Purchase) {
+  const { purchasedAt, startedAt, expiresAt, willRenew, billingIssueDetectedAt } = purchase
   const from = purchasedAt ?? startedAt
   const isShort = expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS
   return {
     startedAt: new Date(isShort ? startedAt : from),
     endsAt: isShort || expiresAt === null ? null : new Date(expiresAt),
     firstStartedAt: new Date(startedAt),
+    renews: willRenew || billingIssueDetectedAt !== null,
   }
 }
 
