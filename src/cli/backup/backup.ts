@@ -14,7 +14,7 @@ import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
 import { encryptingKey, encryptionOf, isRecipient } from './encryption.ts'
-import { gatherData, hasExternalData } from './shared-data.ts'
+import { gatherData } from './shared-data.ts'
 import { chooseTarget } from './target.ts'
 import { type WriteResult, writeBackup } from './write-backup.ts'
 
@@ -106,9 +106,8 @@ async function write(config: Config, path: string, key: string | null): Promise<
   const keys = await installationKeys(config)
   const options = { path, key, keys, now: new Date(), onProgress }
   try {
-    if (!hasExternalData(config)) return await writeBackup({ ...options, dataDir: config.dataDir })
     await using gathered = await gatherData(config, onProgress)
-    return await writeBackup({ ...options, dataDir: gathered.dataDir })
+    return await writeBackup({ ...options, folder: gathered.folder })
   } finally {
     end()
   }

@@ -9,7 +9,7 @@ import { newId } from '../../lib/ids.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles, SOURCE } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
-import { copyDatabase, gatherFolder } from './write-backup.ts'
+import { backupFolder, copyDatabase } from './write-backup.ts'
 
 /** Whether some of the data is outside the data directory. */
 export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
@@ -17,16 +17,17 @@ export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
 }
 
 /**
- * Collects the data from the database server and the object store in a folder, so that all backups
- * have the same format. Data that is already on this disk is linked. Dispose of the result to
- * remove the folder.
+ * Collects a copy of the database, the secrets and the attachments in a folder, wherever they are, so that all backups
+ * have the same format. Secrets and attachments on this disk are linked. Dispose of the result to remove the folder.
  */
 export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
-  const folder = gatherFolder(dataDir)
+  // A child process of an interrupted backup may still be writing to that backup's folder.
+  const folder = join(backupFolder(dataDir), String(process.pid))
+  const removeAll = () => rm(backupFolder(dataDir), { recursive: true, force: true })
   await using cleanup = new AsyncDisposableStack()
-  await rm(folder, { recursive: true, force: true })
-  cleanup.defer(() => rm(folder, { recursive: true, force: true }))
+  await removeAll()
+  cleanup.defer(removeAll)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   // The database first: each of its files is in the store, and more may be stored during the copy.
   if (databaseUrl !== null) await copyInto(folder, databaseUrl, config, null)
@@ -44,7 +45,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
     await link('files')
   }
   const stack = cleanup.move()
-  return { dataDir: folder, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return { folder, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 
   async function link(...names: string[]) {
     for (const name of names) await symlink(join(dataDir, name), join(folder, name))

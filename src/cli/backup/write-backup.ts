@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
 import {
@@ -22,7 +22,8 @@ import { encrypt, isRecipient, openArchive } from './encryption.ts'
 import { KNOWN_NAME } from './read-backup.ts'
 
 type BackupOptions = {
-  dataDir: string
+  /** A folder with copies of the database, the secrets and the attachments. */
+  folder: string
   /** The path of the archive. A file there is replaced once the new archive is complete and verified. */
   path: string
   /** The key to encrypt with; null without encryption. */
@@ -40,23 +41,15 @@ const SYNC_BYTES = 2 * 1024 * 1024
 const SYNC_INTERVAL_MS = 20
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/**
- * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as of the
- * start. The server may keep writing, but must not remove attachments. Leaves nothing behind when it throws.
- */
+/** Writes and verifies an archive of the data in a folder. Leaves nothing behind when it throws. */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
-  const { dataDir, path, key, keys, now, onProgress } = options
-  // A child process of an interrupted backup may still be writing to that backup's folder.
-  const folder = join(backupFolder(dataDir), String(process.pid))
+  const { folder, path, key, keys, now, onProgress } = options
   const partial = unfinishedName(path)
   const isNew = !existsSync(path)
-  await rm(backupFolder(dataDir), { recursive: true, force: true })
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   await makeFolder(dirname(path))
   await rm(partial, { force: true })
   try {
     const database = join(folder, 'homeport.db')
-    await copyDatabase(join(dataDir, 'homeport.db'), database, onProgress)
     const foreign = foreignObject(database, readMigrations('sqlite'))
     if (foreign !== null) {
       throw new ArchiveError(
@@ -69,7 +62,7 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
       schemaVersion: countAppliedMigrations(database),
       createdAt,
     }
-    const sources = await listSources(dataDir, database)
+    const sources = await listSources(folder)
     const total = sources.reduce((sum, { path: source }) => sum + Bun.file(source).size, 0)
     let done = 0
     const archive = packArchive(about, sources, keys, (bytes) => {
@@ -95,18 +88,12 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
     return { bytes, files: sources.length }
   } finally {
     await rm(partial, { force: true })
-    await rm(backupFolder(dataDir), { recursive: true, force: true })
   }
 }
 
-/** The folder for copies of the database while a backup is written. */
+/** The folder in which a backup collects the data before it is archived. */
 export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
-}
-
-/** The folder in which a backup collects data from other machines before it is archived. */
-export function gatherFolder(dataDir: string): string {
-  return join(dataDir, 'gathered.tmp')
 }
 
 /** Copies the database in a child process, and syncs the copy while it grows. */
@@ -140,15 +127,15 @@ export async function copyDatabase(from: string, to: string, onProgress: OnProgr
 }
 
 /** Leaves out working folders, secrets that are still being written, and files that are not ours. */
-async function listSources(dataDir: string, database: string): Promise<Source[]> {
-  const sources: Source[] = [{ name: 'homeport.db', path: database }]
-  const prefixes = await readNames(join(dataDir, 'files'))
-  const folders = ['secrets', ...prefixes.map((prefix) => `files/${prefix}`)]
-  for (const folder of folders.filter((name) => KNOWN_NAME.test(`${name}/x`))) {
-    for (const file of (await readdir(join(dataDir, folder))).toSorted()) {
-      const name = `${folder}/${file}`
+async function listSources(folder: string): Promise<Source[]> {
+  const sources: Source[] = [{ name: 'homeport.db', path: join(folder, 'homeport.db') }]
+  const prefixes = await readNames(join(folder, 'files'))
+  const parts = ['secrets', ...prefixes.map((prefix) => `files/${prefix}`)]
+  for (const part of parts.filter((name) => KNOWN_NAME.test(`${name}/x`))) {
+    for (const file of (await readdir(join(folder, part))).toSorted()) {
+      const name = `${part}/${file}`
       if (!KNOWN_NAME.test(name) || name.endsWith('.tmp')) continue
-      sources.push({ name, path: join(dataDir, name) })
+      sources.push({ name, path: join(folder, name) })
     }
   }
   return sources
