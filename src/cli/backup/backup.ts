@@ -2,6 +2,7 @@ import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand, EXIT, parseLimitOption, UsageError } from '../../lib/command.ts'
+import { DAY_MS } from '../../lib/durations.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import type { Services } from '../../server/services.ts'
 import type { LocalCommand } from '../command.ts'
@@ -66,7 +67,8 @@ export const backup: LocalCommand = {
     const key = unencrypted ? null : await keyOf(config)
     const outPath = typeof out === 'string' ? out : null
     const path = await chooseTarget(config, outPath, key !== null, yes === true)
-    await removeUnfinished(dirname(path))
+    // Another instance may be writing a backup to the same folder.
+    await removeUnfinished(dirname(path), config.databaseUrl === null ? 0 : DAY_MS)
     const started = performance.now()
     const written = await withRemovalsHeld(config, () => write(config, path, key))
     const removed = keepCount === null ? [] : await removeOldBackups(dirname(path), keepCount)

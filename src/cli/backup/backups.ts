@@ -68,7 +68,10 @@ export async function listUnfinished(folder: string): Promise<string[]> {
   return names.filter((name) => UNFINISHED.test(name)).map((name) => join(folder, name))
 }
 
-/** Removes the leftovers of interrupted backups from a folder. */
-export async function removeUnfinished(folder: string) {
-  for (const path of await listUnfinished(folder)) await rm(path, { force: true })
+/** Removes the leftovers of backups that were interrupted at least `ageMs` ago from a folder. */
+export async function removeUnfinished(folder: string, ageMs: number) {
+  for (const path of await listUnfinished(folder)) {
+    const writtenAt = (await stat(path).catch(() => null))?.mtimeMs
+    if (writtenAt !== undefined && Date.now() - writtenAt >= ageMs) await rm(path, { force: true })
+  }
 }
