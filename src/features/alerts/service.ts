@@ -44,8 +44,8 @@ export function createAlerts(deps: AlertsDeps) {
   const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
   const { alerts } = db.tables
   const measurements = createMeasurements(readMetric, now)
-  /** The rules whose condition this instance has measured to hold. */
-  const breachedHere = new Set<string>()
+  /** The rules whose condition this instance has measured to hold, and when it last did. */
+  const breachedHere = new Map<string, Date>()
   return { evaluate, list, set, sendTest }
 
   /** Measures every rule that is on, and tells operators what has changed. */
@@ -55,7 +55,9 @@ export function createAlerts(deps: AlertsDeps) {
     for (const rule of RULES) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
-      const next = stateAfter(rule, row, await measure(rule))
+      const value = await measure(rule)
+      if (value === undefined) continue
+      const next = stateAfter(rule, row, value)
       if (!Bun.deepEquals(next, row)) changed.push({ rule, row, next })
     }
     if (changed.length === 0) return
@@ -69,10 +71,11 @@ export function createAlerts(deps: AlertsDeps) {
     })
   }
 
-  async function measure(rule: Rule): Promise<number | null> {
+  /** Undefined if it cannot be measured: then its alert stays as it is. */
+  async function measure(rule: Rule): Promise<number | null | undefined> {
     return rule.read(measurements, now()).catch((err) => {
       log.warn({ rule: rule.name, err }, 'an alert rule could not be measured')
-      return null
+      return undefined
     })
   }
 
@@ -83,10 +86,11 @@ export function createAlerts(deps: AlertsDeps) {
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
     const threshold = row.threshold ?? rule.threshold
     const isBreached = value !== null && (rule.isMinimum ? value < threshold : value > threshold)
-    const wasBreachedHere = breachedHere.has(rule.name)
-    if (isBreached) breachedHere.add(rule.name)
+    const lastHere = breachedHere.get(rule.name)?.getTime() ?? 0
+    if (isBreached) breachedHere.set(rule.name, at)
     else breachedHere.delete(rule.name)
-    if (!isBreached && !wasBreachedHere && isRecent(row.breachedAt, at)) return row
+    const isElsewhere = isRecent(row.breachedAt, at) && Number(row.breachedAt) > lastHere
+    if (!isBreached && isElsewhere) return row
     const breachedAt = isBreached ? at : null
     const breachedSince = isBreached ? since(row.breachedSince) : null
     if (row.firedAt === null) {

@@ -10,11 +10,16 @@ async function setUp() {
   const app = await createTestApp()
   const { db, log } = app.services
   const sent: string[] = []
-  const free = [50e9, 50e9]
+  const free: (number | null)[] = [50e9, 50e9]
   const instances = free.map((_, at) =>
     createAlerts({
       db,
-      readMetric: async (name) => (name === DISK ? [{ labels: {}, value: free[at] ?? 0 }] : []),
+      async readMetric(name) {
+        if (name !== DISK) return []
+        const value = free[at]
+        if (value == null) throw new Error('the disk does not respond')
+        return [{ labels: {}, value }]
+      },
       alertOperators: async (_tx, subject) => void sent.push(subject),
       announce: async () => {},
       hasAddress: true,
@@ -53,5 +58,24 @@ test('an alert goes on while it concerns the other instance', async () => {
   it.free[1] = 0
   await it.pass(2)
   it.free[0] = 50e9
+  expect(await it.pass(30)).toEqual([])
+})
+
+test('an alert fires although another instance meets its condition now and then', async () => {
+  await using it = await setUp()
+  it.free[0] = 0
+  const sent: string[] = []
+  for (let minute = 0; minute < 12; minute++) {
+    it.free[1] = minute % 2 === 0 ? 0 : 50e9
+    sent.push(...(await it.pass(1)))
+  }
+  expect(sent).toEqual(['The disk is almost full (0 MB free)'])
+})
+
+test('an alert goes on while its value cannot be measured', async () => {
+  await using it = await setUp()
+  it.free.fill(0)
+  expect(await it.pass(12)).toHaveLength(1)
+  it.free.fill(null)
   expect(await it.pass(30)).toEqual([])
 })
