@@ -93,11 +93,15 @@ export function createEndpoints(deps: EndpointsDeps) {
     return row
   }
 
-  /** Pauses an endpoint: it gets no new events, and waiting deliveries are kept. */
+  /**
+   * Pauses an endpoint: it gets no new events, and waiting deliveries are kept. One that was disabled because it failed
+   * then needs no attention any more.
+   */
   async function disable(id: string): Promise<Endpoint> {
-    return update(id, ({ disabledAt }) =>
-      disabledAt === null ? { disabledAt: now(), disabledReason: 'operator' } : {},
-    )
+    return update(id, ({ disabledAt }) => ({
+      disabledAt: disabledAt ?? now(),
+      disabledReason: 'operator',
+    }))
   }
 
   async function enable(id: string): Promise<Endpoint> {

@@ -154,6 +154,10 @@ test('410 Gone disables the endpoint and ends the retries', async () => {
   })
   const [delivery] = (await webhooks.deliveries.list({})).deliveries
   expect(delivery).toMatchObject({ state: 'failed', attempts: 1, nextAttemptAt: null })
+  // An operator who disables it too takes note of it.
+  const disabled = await webhooks.endpoints.disable(endpoint.id)
+  expect(disabled).toMatchObject({ disabledReason: 'operator' })
+  expect(await webhooks.health.countFailed()).toBe(0)
 })
 
 const RETRY_AFTER: [header: string, seconds: number][] = [
