@@ -162,7 +162,7 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
     gauge('play_purchases_waiting', 1_001),
     gauge('play_purchases_waiting', 1_000),
   ],
-  ['HomeportRatesOld', gauge('rates_age_seconds', 5e5), gauge('rates_age_seconds', 4e5)],
+  ['HomeportRatesOld', gauge('rates_age_seconds', 6e5), gauge('rates_age_seconds', 5e5)],
   ['HomeportBackupOld', {}, gauge('backup_age_seconds', 1e5)],
 ]
 
