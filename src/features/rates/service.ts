@@ -178,7 +178,8 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
       await store(tx, set, verdict.rates)
       await upsertFeed(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
-      if (last?.date === set.date) return { outcome: 'unchanged' }
+      const isSame = last?.date === set.date && Bun.deepEquals(last.rates, verdict.rates)
+      if (isSame) return { outcome: 'unchanged' }
       return { outcome: 'stored', date: set.date, held: Object.keys(verdict.held?.rates ?? {}) }
     })
   }

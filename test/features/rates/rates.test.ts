@@ -40,6 +40,20 @@ test('sends back the provider’s ETag, and keeps the rates on 304', async () =>
   expect(await app.services.rates.isDue()).toBe(false)
 })
 
+test('other rates of the same day are stored', async () => {
+  const [first, second] = [1.1, 1.11].map((USD) => ({
+    base: 'EUR',
+    date: '2026-07-07',
+    rates: { USD },
+  }))
+  const replies = [first, second, second]
+  using feed = startFeed(() => Response.json({ amount: 1, ...replies.shift() }))
+  await using app = await createTestApp({ RATES_PROVIDER: 'frankfurter', RATES_URL: feed.url })
+  const outcomes: string[] = []
+  for (let time = 0; time < 3; time++) outcomes.push((await refresh(app)).outcome)
+  expect(outcomes).toEqual(['stored', 'stored', 'unchanged'])
+})
+
 test('RATES_BASE sets the base currency, even if it is that of the provider', async () => {
   using feed = startFeed(() => new Response(ecbXml(NEXT, seeded)))
   for (const base of ['EUR', 'GBP', 'SAR']) {
@@ -168,7 +182,7 @@ test('follows the provider to another base, on the same day too, and still compa
     RATES_BASE: 'USD',
   })
   expect((await refresh(app)).outcome).toBe('stored')
-  expect((await refresh(app)).outcome).toBe('unchanged')
+  expect((await refresh(app)).outcome).toBe('stored')
   expect((await served(app)).rates).toMatchObject({ USD: 1, EUR: 0.9, JPY: 150, TRY: 40 })
   expect(await refresh(app)).toEqual({ outcome: 'stored', date: '2026-07-08', held: ['TRY'] })
   expect((await served(app)).rates['TRY']).toBeCloseTo(40.4)

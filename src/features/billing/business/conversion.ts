@@ -13,8 +13,9 @@ export type Conversion = ReturnType<typeof createConversion>
 export function createConversion(days: DayRates[], target: string) {
   const rateOfDay = new Map<string, Record<string, number>>()
   const oldest = days[0]?.date ?? null
-  /** Changes when another day's rates are stored. */
-  const version = `${target} ${days.length} ${oldest} ${days.at(-1)?.date}`
+  const newest = days.at(-1)
+  /** Changes when other rates are stored: those of the newest day may be replaced. */
+  const version = `${target} ${days.length} ${oldest} ${JSON.stringify(newest)}`
   return { rateOn, oldest, version }
 
   /** Null without a rate. */
