@@ -107,6 +107,18 @@ test('67: twenty wrong codes in a day lock code entry until the next day', async
   expect((await submitCode(app, challenge, await codeOf(app, secret))).status).toBe(200)
 })
 
+test('a recovery code lets in an owner whom a thief’s wrong codes keep out', async () => {
+  await using app = await createTestApp()
+  const { recoveryCodes } = await enable(app)
+  for (let round = 0; round < 2; round++) {
+    const challenge = await challengeOf(app)
+    for (let guess = 0; guess < 5; guess++) await submitCode(app, challenge, '000000')
+  }
+  const challenge = await challengeOf(app)
+  expect((await submitCode(app, challenge, '000000')).status).toBe(429)
+  expect((await submitCode(app, challenge, recoveryCodes[0] ?? '')).status).toBe(200)
+})
+
 test('79: a recovery code works once, even in parallel, in any case and with dashes', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { recoveryCodes } = await enable(app)

@@ -101,7 +101,7 @@ export function createSignIn(deps: SignInDeps) {
   ) {
     const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
     if (!challenge) throw notSignedIn({ reason: 'unknown_token' })
-    const reservation = await twoFactor.reserve(challenge.userId)
+    const reservation = await twoFactor.reserve(challenge.userId, code)
     const grant = await db.write(async (tx) => {
       const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
       if (!pending) throw notSignedIn({ reason: 'unknown_token' })

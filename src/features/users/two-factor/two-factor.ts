@@ -32,6 +32,9 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15
 /** Keeps the chance of guessing a code near 2 % in a year for a thief who knows the password. */
 const CODES_PER_DAY: WindowRule = { name: 'two-factor-day', max: 20, seconds: 24 * 60 * 60 }
 
+/** Recovery codes cannot be guessed. With limits of their own, they let in an owner whom a thief's wrong codes keep out. */
+const RECOVERY_CODES: WindowRule = { name: 'recovery-code', max: 100, seconds: 60 * 60 }
+
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
   const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accountSecurity } = deps
@@ -61,7 +64,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
    */
   async function confirm(userId: string, sessionId: string, typed: string): Promise<string[]> {
     const code = plainCode(typed)
-    const reservation = await reserve(userId)
+    const reservation = await reserve(userId, typed)
     return db.write(async (tx) => {
       const user = await find(tx, userId)
       if (user.twoFactorSince !== null) {
@@ -102,7 +105,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   async function renewRecoveryCodes(owner: Owner, password: string | undefined, code: string) {
     const { userId } = owner
     const recheckPassword = await ownerProof.prove(owner, password)
-    const reservation = await reserve(userId)
+    const reservation = await reserve(userId, code)
     const codes = newRecoveryCodes()
     await db.write(async (tx) => {
       await recheckPassword(tx)
@@ -124,7 +127,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   async function disable(owner: Owner, password: string | undefined, code: string) {
     const { userId, sessionId } = owner
     const recheckPassword = await ownerProof.prove(owner, password)
-    const reservation = await reserve(userId)
+    const reservation = await reserve(userId, code)
     await db.write(async (tx) => {
       await recheckPassword(tx)
       if (!(await check(tx, userId, code))) throw wrongCode(userId)
@@ -159,16 +162,17 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   /** Consumes a code. Throws if it is wrong. */
   async function prove(userId: string, code: string) {
-    const reservation = await reserve(userId)
+    const reservation = await reserve(userId, code)
     await db.write(async (tx) => {
       if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
     })
   }
 
-  /** Counts an attempt: 10 in 15 minutes and 20 in a day per account. */
-  function reserve(userId: string) {
-    return limits.reserve(limitsOf(userId))
+  /** Counts an attempt per account: 10 in 15 minutes and 20 in a day, or 100 recovery codes in an hour. */
+  function reserve(userId: string, typed: string) {
+    const ofRecovery = [{ rule: RECOVERY_CODES, key: userId }]
+    return limits.reserve(isTotp(plainCode(typed)) ? limitsOf(userId) : ofRecovery)
   }
 
   /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
@@ -176,7 +180,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const code = plainCode(typed)
     const user = await find(tx, userId)
     if (user.twoFactorSince === null) return false
-    if (/^\d{6}$/.test(code)) return acceptTotp(tx, user, code)
+    if (isTotp(code)) return acceptTotp(tx, user, code)
     const hash = hashCode(userId, code)
     const used = await tx
       .delete(recoveryCodes)
@@ -212,6 +216,11 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   function hashCode(userId: string, code: string): string {
     return hmac(recoveryKey, `${userId}.${code}`)
   }
+}
+
+/** Whether a code is meant for an authenticator app, not a recovery code. */
+function isTotp(code: string): boolean {
+  return /^\d{6}$/.test(code)
 }
 
 function alreadyOn(): AppError {
