@@ -1,7 +1,10 @@
-type Job = { work: () => Promise<void>; refuse: (error: unknown) => void }
+type Job = { work: () => Promise<void>; refuse: (error: unknown) => void; since: number }
 
 /** How long an instance works through its queue before another one may take the lock, in ms. */
 const HOLD_MS = 50
+
+/** Jobs that have waited longer are refused when the lock cannot be taken: nobody waits for them any more. In ms. */
+const MAX_WAIT_MS = 10_000
 
 /** Runs jobs one after another under the lock of `withLock`. Taking the lock once runs a batch of them. */
 export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Promise<void>) {
@@ -11,17 +14,24 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
 
   function run<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    waiting.push({ work: () => work().then(resolve, reject), refuse: reject })
+    const job = () => work().then(resolve, reject)
+    waiting.push({ work: job, refuse: reject, since: performance.now() })
     draining ??= drain()
     return promise
   }
 
   async function drain() {
     while (waiting.length > 0) {
-      await withLock(runBatch).catch((error) => waiting.shift()?.refuse(error))
+      await withLock(runBatch).catch(refuseSome)
     }
     // At once, so that no job is added to a queue that has ended.
     draining = null
+  }
+
+  function refuseSome(error: unknown) {
+    const since = performance.now() - MAX_WAIT_MS
+    do waiting.shift()?.refuse(error)
+    while ((waiting[0]?.since ?? Number.POSITIVE_INFINITY) < since)
   }
 
   async function runBatch() {
