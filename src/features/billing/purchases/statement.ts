@@ -31,6 +31,7 @@ export function applyStatement(purchase: Purchase, event: OrderedEvent): Purchas
     ...purchaseFromFirstEvent(event),
     // Google does not name the start of a period that it was not asked about before; the provider may have.
     purchasedAt: event.purchasedAt ?? (endsAlike(purchase, event) ? purchase.purchasedAt : null),
+    periodType: event.periodType ?? (isSamePeriod ? purchase.periodType : null),
     price: price ?? sameProduct?.price ?? null,
     priceId: sameProduct?.priceId ?? null,
     entitlementIds:

@@ -24,7 +24,7 @@ export type StatementDocument = {
   periodStartedAt: number | null
   /** The end of the current period, without a grace period. */
   periodEndsAt: number | null
-  /** The owner of the purchase that this one replaces, if Google names no user. */
+  /** The owner of the purchase that this one replaces, if Google names no user, or one from before a claim. */
   userId?: string
   /** The owner of the purchase's main product, if Google names another user and this is another product. */
   mainOwner?: string
@@ -61,7 +61,9 @@ function statementEvent(document: StatementDocument): BillingEvent {
   const { askedAt, type, line, productId, periodEndsAt, userId, isRemoved } = document
   const at = document.orderedAt ?? askedAt
   const answer = readAnswer(document.kind, document.reply)
-  const item = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
+  const named = answer.items.find((one) => one.productId === productId) ?? answer.items[0]
+  // The reply describes only the other products.
+  const item = isRemoved ? undefined : named
   const { state, environment } = answer
   const isInGrace = state === 'IN_GRACE_PERIOD'
   const isUnsubscribed = state === 'CANCELED' && answer.cancelReason === 'UNSUBSCRIBE'
@@ -74,7 +76,7 @@ function statementEvent(document: StatementDocument): BillingEvent {
     hasEnvironment: true,
     store: 'PLAY_STORE',
     stated: 'full',
-    appUserId: document.mainOwner ?? answer.userId ?? userId ?? null,
+    appUserId: document.mainOwner ?? userId ?? answer.userId,
     isHint: true,
     productId,
     newProductId: item?.nextProductId ?? null,
@@ -87,9 +89,9 @@ function statementEvent(document: StatementDocument): BillingEvent {
     expiresAt: periodEndsAt,
     graceExpiresAt: isInGrace ? (item?.endsAt ?? null) : null,
     autoResumeAt: answer.autoResumeAt,
-    transactionId: isRemoved ? null : (item?.orderId ?? null),
+    transactionId: item?.orderId ?? null,
     originalTransactionId: line,
-    willRenew: item?.willRenew === true && isRemoved !== true,
+    willRenew: item?.willRenew === true,
     cancelReason: answer.cancelReason,
     expirationReason: expirationReasonOf(answer, isRemoved),
     billingIssueAt: isInGrace || state === 'ON_HOLD' ? askedAt : null,
