@@ -154,8 +154,8 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   /** The app user id of the latest claim; null for none. */
-  async function claimantOf(purchaseKey: string): Promise<string | null> {
-    return (await claimsOf(db.read, purchaseKey))[0]?.userId ?? null
+  async function claimantOf(purchaseKey: string, from: Reader = db.read): Promise<string | null> {
+    return (await claimsOf(from, purchaseKey))[0]?.userId ?? null
   }
 
   /** The state of a purchase; null for an unknown one. */

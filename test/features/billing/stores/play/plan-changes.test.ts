@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { listSubscriptions } from '../../../../support/app-store/world.ts'
 import { pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
 
@@ -211,6 +212,41 @@ test('an add-on is a separate purchase, and ends when it is removed', async () =
   app.clock.now = onDay(31)
   await report(world, bought.addItem('addon'))
   expect((await world.listSubscriptions()).map(({ active }) => active)).toEqual([true, true])
+})
+
+test('an add-on that is removed in its trial was never paid', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  const added = bought.addItem('addon')
+  Object.assign(bought.purchase.lineItems[1] ?? {}, { offerPhase: { freeTrial: {} } })
+  await report(world, added)
+  app.clock.now = onDay(4)
+  await report(world, bought.removeItem('addon'))
+  expect(await world.listSubscriptions()).toMatchObject([
+    { productId: 'pro_month:monthly', periodType: 'NORMAL' },
+    { productId: 'addon:monthly', periodType: 'TRIAL', active: false },
+  ])
+})
+
+test('a resubscription belongs to the user who has taken over the former purchase, whomever Google names', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const bought = store.buy({ userId })
+  await report(world, bought.notification)
+  app.clock.now = onDay(2)
+  const other = await app.register()
+  await world.submit([bought], true, other.accessToken)
+  app.clock.now = onDay(30)
+  await report(world, bought.expire())
+  app.clock.now = onDay(40)
+  const again = bought.resubscribe()
+  await report(world, again.notification)
+  expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ status: 'active' }, {}])
+  expect(again.purchase.externalAccountIdentifiers).toEqual({
+    obfuscatedExternalAccountId: other.user._id,
+  })
 })
 
 test('an add-on renews with its purchase', async () => {

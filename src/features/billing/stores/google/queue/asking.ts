@@ -1,6 +1,6 @@
 import { sha256 } from '../../../../../lib/crypto.ts'
 import type { PlayAcknowledge } from '../../../../../lib/store-settings.ts'
-import type { Tx } from '../../../../../platform/db/db.ts'
+import type { Reader, Tx } from '../../../../../platform/db/db.ts'
 import type { EventInbox } from '../../../inbox/event-inbox.ts'
 import type { BillingDb } from '../../../schema.ts'
 import type { Json } from '../../json.ts'
@@ -111,6 +111,9 @@ export function createAskGoogle(deps: AskingDeps) {
       known.map((item) => statements.latestAt(tx, 'play_store', keyOf(item))),
     )
     const mainOwner = await ownerOf(tx, known)
+    // For a resubscription in the Play Store, Google names the user of the first purchase, whoever claimed it since.
+    const isInherited =
+      answer.userId === null || (answer.isOutOfApp && (await isClaimed(tx, linked?.items ?? [])))
     const { deliveries, items } = readStatements({
       ...replied,
       answer,
@@ -120,7 +123,7 @@ export function createAskGoogle(deps: AskingDeps) {
       tokenHash,
       known,
       mainOwner: mainOwner === answer.userId ? null : mainOwner,
-      inheritedOwner: answer.userId === null && linked ? await ownerOf(tx, linked.items) : null,
+      inheritedOwner: isInherited && linked ? await ownerOf(tx, linked.items) : null,
     })
     const isSucceeded = items[0] ? await purchases.isSucceeded(tx, tokenHash, items[0].line) : false
     // A purchase that replaces this one may have the same original order id.
@@ -172,9 +175,9 @@ export function createAskGoogle(deps: AskingDeps) {
     if (answer.isAcknowledged || !item || !ACKNOWLEDGEABLE.includes(answer.state)) return null
     const isAllowed =
       acknowledgement === 'recorded' ||
-      (acknowledgement === 'claimed' && (await claims.claimantOf(keyOf(item))) !== null)
+      (acknowledgement === 'claimed' && (await isClaimed(db.read, items)))
     if (isAllowed) {
-      const owner = answer.isOutOfApp ? (answer.userId ?? (await ownerOf(db.read, items))) : null
+      const owner = answer.isOutOfApp ? ((await ownerOf(db.read, items)) ?? answer.userId) : null
       try {
         await play.acknowledge(purchase, item.productId, owner)
       } catch (error) {
@@ -190,7 +193,12 @@ export function createAskGoogle(deps: AskingDeps) {
     return null
   }
 
-  async function ownerOf(from: Parameters<Claims['ownerOf']>[0], items: KnownItem[]) {
+  async function isClaimed(from: Reader, items: KnownItem[]): Promise<boolean> {
+    const [item] = items
+    return item !== undefined && (await claims.claimantOf(keyOf(item), from)) !== null
+  }
+
+  async function ownerOf(from: Reader, items: KnownItem[]) {
     const [item] = items
     return item ? claims.ownerOf(from, keyOf(item)) : null
   }
