@@ -40,6 +40,23 @@ type ConnectOptions = {
   onWait?: () => void
 }
 
+/**
+ * Migrates the schema while a server of an earlier version may still use it: a migration may have to wait for other
+ * transactions. Throws `CommandError`.
+ */
+export async function migratePostgres(config: Config, log: Log) {
+  const { close } = await connectPostgres(config.databaseUrl ?? '', config, {
+    connections: config.databasePool,
+    schema: 'migrate',
+    onWait: () => reportWaiting(log),
+  })
+  await close()
+}
+
+function reportWaiting(log: Log) {
+  log.warn('the migration waits for a long transaction in the database, such as a backup')
+}
+
 /** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
 export async function openPostgres(
   config: Config,
@@ -50,8 +67,7 @@ export async function openPostgres(
   const { db, migrated, secretStore, close } = await connectPostgres(url, config, {
     connections: config.databasePool,
     schema,
-    onWait: () =>
-      log.warn('the migration waits for a long transaction in the database, such as a backup'),
+    onWait: () => reportWaiting(log),
   })
   try {
     await refuseUnfinishedCopy(db)

@@ -16,6 +16,7 @@ import { configCommand } from './effective-config.ts'
 import { readinessCommand } from './info.ts'
 import { createListener } from './listener.ts'
 import { openData, waitForDatabase } from './open-data.ts'
+import { migratePostgres } from './open-postgres.ts'
 import { databasePath } from './open-sqlite.ts'
 import { waitForDamage } from './processes/check-database.ts'
 import { announce } from './server-log.ts'
@@ -150,11 +151,15 @@ export async function runServer(
 
 /** Holds the port so that clients can keep connecting. A successor then takes over from the running server. */
 async function replaceServer(
-  { config, notifier }: ServerProcess,
+  { config, notifier, log }: ServerProcess,
   role: Exclude<Role, 'first'>,
   listener: ReturnType<typeof createListener>,
 ) {
-  if (role === 'successor') await requireOpenable(config)
+  if (role === 'successor') {
+    await requireOpenable(config)
+    // On a database server, the running server keeps serving beside the new schema.
+    if (config.databaseUrl !== null) await migratePostgres(config, log)
+  }
   const certificate = config.isTls ? await loadCertificate(config) : null
   if (certificate !== null || !config.isTls) listener.hold(certificate)
   if (role === 'resuming') return

@@ -1,11 +1,16 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SQL } from 'bun'
+import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register } from '../support/requests.ts'
 import { restartUnderLoad } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 import { deliverSteadily, findLostEvents } from '../support/steady-load.ts'
+
+/** The advisory lock under which instances migrate. */
+const MIGRATION_LOCK = 0x6d696772
 
 beforeAll(buildExecutable, 60_000)
 
@@ -13,7 +18,7 @@ test('a restart under load refuses no request and loses none', async () => {
   await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
-  const stopLoad = deliverSteadily(server, 500)
+  const stopLoad = deliverSteadily(server, 200)
   const pids: number[] = []
   for (let restarts = 0; restarts < 3; restarts++) {
     await Bun.sleep(300)
@@ -32,7 +37,7 @@ test('a restart under load refuses no request and loses none', async () => {
   await deliver(server, 'E1')
   process.kill(pids.at(-1) as number, 'SIGTERM')
   expect(await server.process.exited).toBe(0)
-}, 30_000)
+}, 60_000)
 
 test('a restart under load loses no request of a client with keep-alive connections', async () => {
   await using _ = await migrateSockets()
@@ -49,6 +54,26 @@ test('a restart under load loses no request of a client with keep-alive connecti
   expect(await findLostEvents(homeport, acknowledged)).toEqual([])
   process.kill(pid, 'SIGTERM')
 }, 30_000)
+
+test.skipIf(!isOnPostgres)(
+  'while a restart waits to migrate a database server, the running server answers',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    await using backup = new SQL({ url: homeport.environment['DATABASE_URL'] ?? '', max: 1 })
+    await backup`SELECT pg_advisory_lock(${MIGRATION_LOCK})`
+    const restarted = homeport.run(['restart', '--json'])
+    for (let at = 0; at < 20; at++, await Bun.sleep(100)) {
+      const signal = AbortSignal.timeout(2_000)
+      expect((await fetch(`${server.url}/ready`, { signal, keepalive: false })).status).toBe(200)
+    }
+    await backup`SELECT pg_advisory_unlock(${MIGRATION_LOCK})`
+    const { pid } = JSON.parse((await restarted).stdout)
+    expect((await deliver(server, 'E1')).code).toBe('ok')
+    process.kill(pid, 'SIGTERM')
+  },
+  30_000,
+)
 
 test('a connection opened before a restart gets one more reply, from the new process, and is closed', async () => {
   await using homeport = await installExecutable()
