@@ -55,7 +55,7 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
   await users.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
   const user = await accounts.findByEmail(db.read, email)
   if (!user) throw new Error(`${email} was not registered`)
-  const [picture] = await attachments.store(
+  const [image] = await attachments.store(
     user.id,
     null,
     async () => [{ ...(await stagePicture(services, index)), fileName: `${name}.png` }],
@@ -63,7 +63,7 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
     { baseUrl: '', ip: ORIGIN.ip },
   )
   const patch = {
-    profile: { avatarKey: picture?.key ?? null },
+    profile: { avatarKey: image?.key ?? null },
     onboardingCompleted: index % 2 === 0,
   }
   await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
@@ -140,7 +140,7 @@ async function publishSettings({ settings, operators }: Services) {
 
 async function stagePicture({ staging }: Services, index: number) {
   const bytes = gradient(256, index * 40)
-  const tooLarge = () => new Error('the demo picture is too large')
+  const tooLarge = () => new Error('the demo image is too large')
   return await staging.receive(chunks(bytes), bytes.length, tooLarge)
 }
 

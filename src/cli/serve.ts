@@ -17,7 +17,7 @@ export const serve: LocalCommand = {
     ['--host <host>', 'overrides HOST'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--takeover', 'replace the server that uses the data, without downtime'],
-    ['--demo', 'add demo users, events and pictures to an empty database'],
+    ['--demo', 'add demo users, events and images to an empty database'],
   ],
   run: async (loadConfig, { demo, takeover }) => {
     const config = loadConfig()

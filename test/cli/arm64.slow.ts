@@ -49,7 +49,7 @@ async function findMissing(): Promise<string> {
 }
 
 test.skipIf(missing !== '')(
-  `the arm64 executable serves, converts a picture and stops${missing && ` (skipped: ${missing})`}`,
+  `the arm64 executable serves, converts an image and stops${missing && ` (skipped: ${missing})`}`,
   async () => {
     const url = `http://127.0.0.1:${freePort()}`
     const env = {
@@ -74,8 +74,8 @@ test.skipIf(missing !== '')(
       { headers: { authorization: `Bearer ${accessToken}` }, body: await phonePhoto() },
     )
     expect(status).toBe(200)
-    const picture = await (await fetch(body.response[0].url)).arrayBuffer()
-    expect(await sharp(picture).metadata()).toMatchObject({ format: 'webp', width: 300 })
+    const image = await (await fetch(body.response[0].url)).arrayBuffer()
+    expect(await sharp(image).metadata()).toMatchObject({ format: 'webp', width: 300 })
     expect(await run('user', 'list').stdout.text()).toContain('ann@example.com')
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)

@@ -38,8 +38,8 @@ test('the executable serves the main endpoints from an otherwise empty directory
     body: form,
   })
   const [record] = uploaded.body.response
-  const picture = await (await fetch(record.url)).arrayBuffer()
-  const made = await sharp(picture).metadata()
+  const image = await (await fetch(record.url)).arrayBuffer()
+  const made = await sharp(image).metadata()
   expect(made).toMatchObject({ format: 'webp', width: 1_920, height: 2_560 })
   expect(made.exif).toBeUndefined()
   const details = await ask('GET', `/api/user/attachments/v1/download?key=${record.key}`, {
@@ -47,7 +47,7 @@ test('the executable serves the main endpoints from an otherwise empty directory
   })
   expect(details.body.response).toMatchObject({ width: 1_920, height: 2_560 })
   const head = await fetch(record.url, { method: 'HEAD' })
-  expect(head.headers.get('content-length')).toBe(String(picture.byteLength))
+  expect(head.headers.get('content-length')).toBe(String(image.byteLength))
   const part = await fetch(record.url, { headers: { range: 'bytes=0-3' } })
   expect([part.status, await part.text()]).toEqual([206, 'RIFF'])
 
@@ -84,8 +84,8 @@ test('the executable decodes HEIC and does not contain the path of its build dir
     { headers: { authorization: `Bearer ${accessToken}` }, body: heicOf({ turns: 3 }) },
   )
   expect(status).toBe(200)
-  const picture = await (await fetch(body.response[0].url)).arrayBuffer()
-  expect(await sharp(picture).metadata()).toMatchObject({ format: 'webp', width: 256, height: 512 })
+  const image = await (await fetch(body.response[0].url)).arrayBuffer()
+  expect(await sharp(image).metadata()).toMatchObject({ format: 'webp', width: 256, height: 512 })
   await server.stop()
   const bytes = Buffer.from(await Bun.file(join(homeport.folder, 'homeport')).arrayBuffer())
   expect(bytes.indexOf(join(import.meta.dir, '../..'))).toBe(-1)

@@ -47,7 +47,7 @@ export async function startLoad(
     { kind: 'registration', share: 0.7, run: users.register },
     { kind: 'register and delete', share: 0.3, run: registerAndDelete },
     { kind: 'log', share: 2, run: files.uploadLog },
-    { kind: 'picture', share: 1.2, run: files.uploadPicture },
+    { kind: 'image', share: 1.2, run: files.uploadPicture },
     { kind: 'file', share: 3, run: files.read },
     { kind: 'file deleted', share: 2.8, run: files.remove },
     { kind: 'use of a limit', share: 5, run: appServer.use },

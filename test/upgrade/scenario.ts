@@ -67,17 +67,17 @@ export async function addData(
     const token = zoe.accessToken
     await ask('PATCH', '/api/user/profile/v1', { token, json })
     const upload = '/api/user/attachments/v1?type'
-    const picture = await ask('POST', `${upload}=publicAsset&compression=true&targetType=webp`, {
+    const image = await ask('POST', `${upload}=publicAsset&compression=true&targetType=webp`, {
       token,
       form: formWith('dot.png', 'image/png', Buffer.from(PICTURE, 'base64')),
     })
-    const avatar = { profile: { avatarKey: picture[0].key } }
+    const avatar = { profile: { avatarKey: image[0].key } }
     await ask('PATCH', '/api/user/profile/v1', { token, json: avatar })
     const ticket = Buffer.from('A ticket of a few kilobytes. '.repeat(100))
     const form = formWith('ticket.txt', 'text/plain', ticket)
     const text = await ask('POST', `${upload}=supportTicket`, { token: yan.accessToken, form })
     await ask('PUT', '/api/user/data/v1', { token, json: { theme: 'dark', order: [3, 1, 2] } })
-    return [picture, text]
+    return [image, text]
   }
 
   function events() {

@@ -8,7 +8,7 @@ import { readMigrations } from '../../platform/db/migrations.ts'
 import { countOtherConnections, refuseChanges } from '../../platform/db/postgres/moved.ts'
 import { openPools, openSnapshot, withoutPassword } from '../../platform/db/postgres/open.ts'
 import { sqliteColumns } from '../../platform/db/sqlite/columns.ts'
-import { createDb } from '../../platform/db/sqlite/create-db.ts'
+import { createDb, keepLogShort } from '../../platform/db/sqlite/create-db.ts'
 import { migrate } from '../../platform/db/sqlite/migrate.ts'
 import {
   checkpointLog,
@@ -30,9 +30,6 @@ export type Side = {
 /** The statements of a copy are slow; the deadline is in ms. */
 const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
-/** Nobody waits for the commits of a copy, so SQLite may empty its log during them. */
-const CHECKPOINT_PAGES = 4_000
-
 /** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
 export async function openSqliteSide(
   path: string,
@@ -45,7 +42,7 @@ export async function openSqliteSide(
   const client = openDatabase(path)
   migrate(client, migrations)
   const db = createDb(client, buildTables(sqliteColumns), null)
-  client.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  keepLogShort(client)
   return {
     db,
     secrets: (name) => secretFile(folder, name),

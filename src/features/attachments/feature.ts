@@ -30,11 +30,11 @@ type Needs = {
   /** The command line of the image worker. */
   imageCommand: string[]
   existingUsers: ExistingUsers
-  /** Clears the owner's avatar if it is the picture being deleted. */
+  /** Clears the owner's avatar if it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
 
-/** Users' files: uploads, pictures in other sizes, and the disk or bucket that stores them. */
+/** Users' files: uploads, images in other sizes, and the disk or bucket that stores them. */
 export const attachmentsFeature = {
   tables: attachmentTables,
   commands: attachmentCommands,

@@ -11,14 +11,14 @@ import {
 
 export const UploadQuery = t.Object({
   type: oneOf(['supportTicket', 'publicAsset'], {
-    description: '`supportTicket` is private, with signed URLs; `publicAsset` is a public picture',
+    description: '`supportTicket` is private, with signed URLs; `publicAsset` is a public image',
   }),
   compression: t.Optional(
-    t.Boolean({ default: false, description: 're-encode a picture for size', examples: [true] }),
+    t.Boolean({ default: false, description: 're-encode an image for size', examples: [true] }),
   ),
   targetType: t.Optional(
     oneOf(['jpg', 'jpeg', 'png', 'webp'], {
-      description: 'the format that a picture is converted to',
+      description: 'the format that an image is converted to',
     }),
   ),
 })
@@ -67,7 +67,7 @@ export const FileResponses = {
   400: failure('The request cannot be read'),
   404: failure('The file does not exist or is not accessible'),
   416: { description: 'The range is not satisfiable' },
-  422: failure('The width is not supported, or the file is not a picture'),
+  422: failure('The width is not supported, or the file is not an image'),
   503: failure('The variant cannot be created now. Try again'),
   507: failure('There is no space for the variant'),
 } as const
@@ -182,8 +182,8 @@ export const AttachmentDetails = closedObject(
     fileName,
     itemType,
     size,
-    width: t.Optional(integer({ description: 'in pixels; only for pictures', examples: [1_920] })),
-    height: t.Optional(integer({ description: 'in pixels; only for pictures', examples: [1_080] })),
+    width: t.Optional(integer({ description: 'in pixels; only for images', examples: [1_920] })),
+    height: t.Optional(integer({ description: 'in pixels; only for images', examples: [1_080] })),
     url,
     expiresAt,
     createdAt: time('when it was stored'),

@@ -65,7 +65,7 @@ export function createOrphans(deps: {
     await files.remove(key)
   }
 
-  /** Of pictures that still exist. A variant that is needed is made again. */
+  /** Of images that still exist. A variant that is needed is made again. */
   async function removeUnlistedVariants(keys: string[]) {
     const rows = await db.read
       .select({ key: variants.key })

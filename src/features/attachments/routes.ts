@@ -91,7 +91,7 @@ export function attachmentRoutes({
           operationId: 'uploadAttachments',
           summary: 'Upload files',
           description:
-            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. A `supportTicket` without `compression` and `targetType` is stored unchanged, except HEIC.',
+            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Images (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. A `supportTicket` without `compression` and `targetType` is stored unchanged, except HEIC.',
           requestBody: UploadRequestBody as never,
           'x-request-headers': ['IdempotencyKey', 'XFileName'],
         },
@@ -177,7 +177,7 @@ export function attachmentRoutes({
           operationId: 'readFile',
           summary: 'The bytes of a file',
           description:
-            'Supports ranges, HEAD and If-None-Match. `width` returns a picture in another size.',
+            'Supports ranges, HEAD and If-None-Match. `width` returns an image in another size.',
           responses: FileResponses as never,
         },
       },

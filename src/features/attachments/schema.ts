@@ -26,7 +26,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
     (t) => [index('attachments_user').on(t.userId)],
   )
 
-  /** Pictures in other sizes, each beside its original. */
+  /** Images in other sizes, each beside its original. */
   const variants = table(
     'variants',
     {

@@ -25,7 +25,7 @@ type AttachmentsDeps = {
   urls: FileUrls
   /** The ids that belong to users. */
   existingUsers: ExistingUsers
-  /** Clears the owner's avatar if it is the picture being deleted. */
+  /** Clears the owner's avatar if it is the image being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
 
@@ -153,7 +153,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** Whether the key belongs to one of the user's public pictures. */
+  /** Whether the key belongs to one of the user's public images. */
   async function ownsPublicPicture(tx: Tx, userId: string, key: string): Promise<boolean> {
     const [row] = await tx.select().from(attachments).where(eq(attachments.key, key))
     return row?.userId === userId && row.type === 'publicAsset'
@@ -204,7 +204,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     return { row, ...opened }
   }
 
-  /** Opens a variant of the picture at a URL. The first request makes and stores it. */
+  /** Opens a variant of the image at a URL. The first request makes and stores it. */
   async function openVariant(
     key: string,
     expires: string | undefined,

@@ -10,21 +10,20 @@ export const attachmentGerman: Sentences = {
   'Send at most # files.': 'Es gehen höchstens # Dateien auf einmal.',
   'You can store at most # files and # bytes in total. Delete some first.':
     'Du darfst # Dateien mit zusammen # Bytes ablegen: Lösche zuerst einige.',
-  'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.':
+  'Only images (JPEG, PNG, WebP, HEIC) can be converted.':
     'Nur Bilder (JPEG, PNG, WebP, HEIC) lassen sich umwandeln.',
-  'Send a JPEG, PNG, WebP or HEIC picture. The content determines the type, not the name.':
+  'Send a JPEG, PNG, WebP or HEIC image. The content determines the type, not the name.':
     'Es geht nur ein Bild als JPEG, PNG, WebP oder HEIC.',
-  'Send a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4. The content determines the type, not the name.':
+  'Send a JPEG, PNG, WebP or HEIC image, PDF, text, JSON, ZIP or MP4. The content determines the type, not the name.':
     'Es geht ein Bild als JPEG, PNG, WebP oder HEIC, PDF, Text, JSON, ZIP oder MP4.',
-  'The picture is damaged and cannot be read.':
-    'Das Bild ist beschädigt und lässt sich nicht lesen.',
-  'The picture is too large. The limits are # megapixels (# for a progressive JPEG), # pixels per side and # MiB.':
+  'The image is damaged and cannot be read.': 'Das Bild ist beschädigt und lässt sich nicht lesen.',
+  'The image is too large. The limits are # megapixels (# for a progressive JPEG), # pixels per side and # MiB.':
     'Das Bild ist zu groß: höchstens # Megapixel (# bei einem progressiven JPEG), # Pixel je Seite und # MiB.',
-  'The picture takes too long to process: send a smaller one.':
+  'The image takes too long to process: send a smaller one.':
     'Das Bild braucht zu lange: Nimm ein kleineres.',
-  'The picture could not be processed. Send it again.':
+  'The image could not be processed. Send it again.':
     'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
   'must have # files or fewer': 'darf höchstens # Dateien haben',
-  'is only for pictures': 'gibt es nur für Bilder',
-  'Only pictures have variants.': 'Nur Bilder gibt es in anderen Größen.',
+  'is only for images': 'gibt es nur für Bilder',
+  'Only images have variants.': 'Nur Bilder gibt es in anderen Größen.',
 }

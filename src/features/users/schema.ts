@@ -28,7 +28,7 @@ export function userTables(columns: Columns) {
       locale: text().notNull(),
       timezone: text().notNull(),
       currency: text().notNull(),
-      /** The key of one of the user's public pictures. */
+      /** The key of one of the user's public images. */
       avatarKey: text(),
       onboardingCompleted: bool().notNull(),
       /** The TOTP secret, sealed; in force once `twoFactorSince` is set. */

@@ -71,7 +71,7 @@ export const userGerman: Sentences = {
   'must be text of at most # characters, or null':
     'muss Text mit höchstens # Zeichen oder null sein',
   'must be true, false or null': 'muss true, false oder null sein',
-  'must be the key of one of your public pictures':
+  'must be the key of one of your public images':
     'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
   'must have # to # characters': 'muss # bis # Zeichen haben',
   'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',

@@ -13,7 +13,7 @@ test('7: below the minimum free space, uploads get 507 and the rest keeps workin
   expect((await app.ask('GET', '/ready')).json.storage).toBe('failing')
 })
 
-test('37: a worker crash causes one 503, and the next picture is processed', async () => {
+test('37: a worker crash causes one 503, and the next image is processed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const large = await noise(3_000, 2_200).jpeg({ quality: 90 }).toBuffer()

@@ -45,8 +45,8 @@ test.each([
 ] as const)('converts a %s to %s', async (from, targetType, itemType, extension) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const picture = await noise(60, 40)[from]().toBuffer()
-  const reply = await uploadForm(app, token, [['a', picture]], { type: 'publicAsset', targetType })
+  const image = await noise(60, 40)[from]().toBuffer()
+  const reply = await uploadForm(app, token, [['a', image]], { type: 'publicAsset', targetType })
   const [record] = reply.json.response
   expect(record).toMatchObject({ itemType, fileName: `a.${extension}` })
   const bytes = await (await fetchFile(app, record.url)).arrayBuffer()
@@ -87,7 +87,7 @@ test('a support ticket file keeps its bytes and has a signed URL valid for 15 mi
   expect((await fetchFile(app, fresh.json.response.url)).status).toBe(200)
 })
 
-test('compressing a support ticket picture removes metadata, even if the file grows', async () => {
+test('compressing a support ticket image removes metadata, even if the file grows', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await sharp(await phonePhoto())
@@ -103,7 +103,7 @@ test('compressing a support ticket picture removes metadata, even if the file gr
 })
 
 test.each([
-  ['HTML named like a picture', 'x.jpg', '<html><script>alert(1)</script></html>'],
+  ['HTML named like an image', 'x.jpg', '<html><script>alert(1)</script></html>'],
   ['an SVG', 'x.png', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'],
   ['a GIF', 'x.gif', Buffer.from('R0lGODlhAQABAAAAACw=', 'base64')],
   ['a PDF', 'x.pdf', '%PDF-1.7\n%âãÏÓ\n1 0 obj\n'],
@@ -112,7 +112,7 @@ test.each([
   ['an ICO', 'x.ico', Buffer.from('00000100010010100000010020006804000016000000', 'hex')],
   ['an AVIF', 'x.jpg', Buffer.from('0000001c667479706176696600000000617669666d696631', 'hex')],
   ['a JPEG XL', 'x.jxl', Buffer.from('0000000c4a584c200d0a870a', 'hex')],
-  ['a text file', 'x.png', 'not a picture'],
+  ['a text file', 'x.png', 'not an image'],
   ['an empty file', 'x.jpg', ''],
 ])('104, 105, 108, 114: %s is not accepted as a public asset', async (_what, name, content) => {
   await using app = await createTestApp()
@@ -142,7 +142,7 @@ test('an animated PNG is accepted, and only its first frame kept', async () => {
   expect(Buffer.from(bytes).toString('latin1')).not.toContain('acTL')
 })
 
-test('106: removes data appended to a picture', async () => {
+test('106: removes data appended to an image', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const polyglot = Buffer.concat([await phonePhoto(), Buffer.from('<script>MARKER</script>')])
@@ -151,7 +151,7 @@ test('106: removes data appended to a picture', async () => {
   expect(Buffer.from(bytes).toString('latin1')).not.toContain('MARKER')
 })
 
-test('100, 107: decompression bombs and truncated pictures get 422 and leave no file', async () => {
+test('100, 107: decompression bombs and truncated images get 422 and leave no file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const bomb = await uploadForm(app, token, [['b.png', oneBitPng(9_000, 9_000)]], {
@@ -170,7 +170,7 @@ test('stores all files of a request or none', async () => {
   const photo = await phonePhoto()
   const mixed: [string, Buffer | string][] = [
     ['a.jpg', photo],
-    ['b.jpg', 'not a picture'],
+    ['b.jpg', 'not an image'],
   ]
   expect((await uploadForm(app, token, mixed, { type: 'publicAsset' })).status).toBe(415)
   expect(await filesOf(app)).toEqual([])

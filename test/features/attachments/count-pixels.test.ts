@@ -6,7 +6,7 @@ import { countPixels } from '../../../src/features/attachments/images/count-pixe
 import { heicOf } from '../../support/heic.ts'
 import { noise, oneBitPng, phonePhoto } from '../../support/pictures.ts'
 
-test('reads the pixel count of a picture from its header', async () => {
+test('reads the pixel count of an image from its header', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-pixels-'))
   const path = join(folder, 'file')
   for (const [name, content, pixels] of [

@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { uploadBody } from '../../support/attachments.ts'
 import { heicOf, QUADRANTS } from '../../support/heic.ts'
 
-test('mutated HEIC files never crash the server, and the next picture is processed', async () => {
+test('mutated HEIC files never crash the server, and the next image is processed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const seeds = [QUADRANTS, heicOf({ grid: [3, 2], turns: 3 })]

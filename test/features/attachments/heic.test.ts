@@ -116,9 +116,9 @@ function largestDifference(a: Uint8Array, b: Uint8Array): number {
   return a.reduce((largest, value, at) => Math.max(largest, Math.abs(value - (b[at] ?? 0))), 0)
 }
 
-/** The size of a picture, and the colours of its corners from left to right. */
-async function readPicture(picture: ArrayBuffer) {
-  const { data, info } = await sharp(picture)
+/** The size of an image, and the colours of its corners from left to right. */
+async function readPicture(image: ArrayBuffer) {
+  const { data, info } = await sharp(image)
     .removeAlpha()
     .raw()
     .toBuffer({ resolveWithObject: true })

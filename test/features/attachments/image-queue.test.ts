@@ -9,7 +9,7 @@ import { createDiskSpace } from '../../../src/features/attachments/storage/disk-
 import { createLog } from '../../../src/lib/log.ts'
 import { oneBitPng } from '../../support/pictures.ts'
 
-/** Finishes JPEGs at once, never finishes PNGs, and exits on its second picture. */
+/** Finishes JPEGs at once, never finishes PNGs, and exits on its second image. */
 const WORKER = `
 let jobs = 0
 process.on('message', ({ job }) => {
@@ -28,21 +28,21 @@ test('processes an upload while others request more variants than the queue can 
   await settled
 })
 
-test('as many pictures of a user wait as a user may upload at once', async () => {
+test('as many images of a user wait as a user may upload at once', async () => {
   await using queue = await makeQueue()
   let isStopped = false
   const refused: unknown[] = []
   // One is made, the others wait.
   for (let at = 0; at < 1 + 32; at++) {
-    const picture = queue.make('png', '198.51.100.1', 'ann')
-    picture.catch((error) => isStopped || refused.push(error))
+    const image = queue.make('png', '198.51.100.1', 'ann')
+    image.catch((error) => isStopped || refused.push(error))
   }
   await Bun.sleep(100)
   isStopped = true
   expect(refused).toEqual([])
 })
 
-test('a new worker processes a picture whose worker has exited', async () => {
+test('a new worker processes an image whose worker has exited', async () => {
   await using queue = await makeQueue()
   for (let at = 0; at < 4; at++) {
     expect(await queue.make('jpeg', '198.51.100.1', 'ann')).toMatchObject({ kind: 'made' })
@@ -61,7 +61,7 @@ test('a worker that exceeds the time limit is stopped', async () => {
 
 async function makeQueue() {
   const folder = mkdtempSync(join(tmpdir(), 'homeport-queue-'))
-  const input = join(folder, 'picture.png')
+  const input = join(folder, 'image.png')
   await Bun.write(input, oneBitPng(64, 64))
   const space = createDiskSpace(folder, 0)
   const log = createLog('error', { write: () => {} })

@@ -68,7 +68,7 @@ test('a profile picture is a public file of the user and is removed with that fi
     json: { profile: { avatarKey: key } },
   })
   expect(refused.json.details).toEqual([
-    { path: 'profile.avatarKey', message: 'must be the key of one of your public pictures' },
+    { path: 'profile.avatarKey', message: 'must be the key of one of your public images' },
   ])
   for (const wrong of [await upload(app, token, 'text'), 'unknown.png', '', 7]) {
     expect((await setAvatar(wrong)).status).toBe(422)

@@ -125,7 +125,7 @@ test('a failed upload can be retried with the same key', async () => {
   const { accessToken: token } = await app.register()
   const headers = { 'idempotency-key': 'k' }
   expect(
-    (await uploadBody(app, token, 'not a picture', 'image/jpeg', 'publicAsset', headers)).status,
+    (await uploadBody(app, token, 'not an image', 'image/jpeg', 'publicAsset', headers)).status,
   ).toBe(415)
   const photo = await phonePhoto()
   expect((await uploadBody(app, token, photo, 'image/jpeg', 'publicAsset', headers)).status).toBe(
@@ -151,7 +151,7 @@ test('others’ variant requests use up the owner’s quota; uploads evict the v
   expect((await uploadBody(app, token, 'x', 'text/plain', 'supportTicket')).status).toBe(403)
 })
 
-test('variants of one picture take at most 8 MiB; the largest are evicted first', async () => {
+test('variants of one image take at most 8 MiB; the largest are evicted first', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { json } = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
@@ -174,7 +174,7 @@ test('variants of one picture take at most 8 MiB; the largest are evicted first'
   await expect(take('e', 9)).rejects.toThrow('no space')
 })
 
-/** Requests a picture in all widths and formats. */
+/** Requests an image in all widths and formats. */
 async function requestAllVariants(app: TestApp, url: string) {
   const statuses: number[] = []
   for (const width of [64, 256, 512, 1024]) {

@@ -7,7 +7,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startS3 } from '../../support/s3-server.ts'
 
 const UPLOADS = '/api/user/attachments/v1?type=publicAsset'
-const picture = await sharp({
+const image = await sharp({
   create: { width: 300, height: 200, channels: 3, background: 'teal' },
 })
   .png()
@@ -95,7 +95,7 @@ test('public files and avatars have CDN URLs, private files have URLs of this se
   expect(profile.json.response.profile.avatarUrl).toBe(url)
 })
 
-/** An application with its own store, which contains one picture. */
+/** An application with its own store, which contains one image. */
 test('files without a row stay for 30 days after a restore', async () => {
   await using setup = await startAppWithStore()
   const { app, s3 } = setup
@@ -133,7 +133,7 @@ async function startAppWithStore(environment: Record<string, string> = {}) {
 function upload(app: TestApp, token: string) {
   return app.ask('POST', UPLOADS, {
     token,
-    body: picture,
+    body: image,
     headers: { 'content-type': 'image/png' },
   })
 }

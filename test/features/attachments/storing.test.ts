@@ -10,7 +10,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, uploadBody, uploadForm } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('variants of all pictures count towards the quota of their owner only', async () => {
+test('variants of all images count towards the quota of their owner only', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const [ann, bob] = [await app.register(), await app.register()]
@@ -76,7 +76,7 @@ test('with a full quota, refuses an upload before checking its content', async (
   const token = await startGuest(app)
   const send = (body: string, type: string) => uploadBody(app, token, body, 'text/plain', type)
   expect((await send('text', 'supportTicket')).status).toBe(200)
-  expect((await send('not a picture', 'publicAsset')).json.code).toBe('quota_exceeded')
+  expect((await send('not an image', 'publicAsset')).json.code).toBe('quota_exceeded')
 })
 
 /** Starts a guest and makes a first request, so that its writes do not coincide with an upload. */
@@ -89,7 +89,7 @@ async function startGuest(app: TestApp): Promise<string> {
 
 type Stored = Awaited<ReturnType<typeof store>>
 
-/** Stores the row of a 10-byte picture. */
+/** Stores the row of a 10-byte image. */
 async function store({ services: { db }, clock }: TestApp, userId: string, key: string) {
   const row = {
     key,

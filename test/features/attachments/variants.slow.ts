@@ -11,13 +11,13 @@ test('makes the largest PNG variant within the time limit', async () => {
   const { accessToken: token } = await app.register()
   const raw = { width: 64, height: 64, channels: 3 } as const
   const spots = sharp(crypto.getRandomValues(Buffer.alloc(64 * 64 * 3)), { raw })
-  const picture = await spots.resize(2_048).webp().toBuffer()
-  const { json } = await uploadBody(app, token, picture, 'image/webp', 'publicAsset')
+  const image = await spots.resize(2_048).webp().toBuffer()
+  const { json } = await uploadBody(app, token, image, 'image/webp', 'publicAsset')
   const variant = await fetchFile(app, `${json.response[0].url}?width=2048&format=png`)
   expect([variant.status, variant.headers.get('content-type')]).toEqual([200, 'image/png'])
 }, 30_000)
 
-test('103, 110: an animation or a text-chunk bomb becomes at most one picture and uses little memory', async () => {
+test('103, 110: an animation or a text-chunk bomb becomes at most one image and uses little memory', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await uploadPhoto(app, token)
@@ -38,7 +38,7 @@ test('103, 110: an animation or a text-chunk bomb becomes at most one picture an
   expect(after.time - before.time).toBeLessThan(500)
 }, 30_000)
 
-test('107: mutated pictures never crash the server, and no result has metadata', async () => {
+test('107: mutated images never crash the server, and no result has metadata', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const seeds = [

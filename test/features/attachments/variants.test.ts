@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('resizes a picture once per requested width, and lets clients cache it forever', async () => {
+test('resizes an image once per requested width, and lets clients cache it forever', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
@@ -23,7 +23,7 @@ test('resizes a picture once per requested width, and lets clients cache it fore
   const part = await fetchFile(app, `${url}?width=128&format=webp`, { range: 'bytes=0-3' })
   expect([part.status, await part.text()]).toEqual([206, 'RIFF'])
   expect(await filesOf(app)).toHaveLength(2)
-  // A picture is never enlarged.
+  // An image is never enlarged.
   const large = await fetchFile(app, `${url}?width=2048&format=png`)
   expect(await sharp(await large.arrayBuffer()).metadata()).toMatchObject({
     format: 'png',
@@ -46,7 +46,7 @@ test.each(['63', '65', '0', '-64', '1e2', '0x40', '4096', '', 'x', '64.0'])(
   },
 )
 
-test('all widths larger than the picture share one file', async () => {
+test('all widths larger than the image share one file', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
@@ -115,11 +115,11 @@ test('keeps variants as long as their original and deletes them with it', async 
   expect((await fetchFile(app, `${url}?width=64&format=webp`)).status).toBe(404)
 })
 
-test('variants of a private picture need its signature; a text file has no variants', async () => {
+test('variants of a private image need its signature; a text file has no variants', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const picture = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'supportTicket')
-  const { url } = picture.json.response[0]
+  const image = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'supportTicket')
+  const { url } = image.json.response[0]
   expect((await fetchFile(app, `${url}&width=64&format=webp`)).status).toBe(200)
   const { pathname } = new URL(url)
   expect((await app.ask('GET', `${pathname}?width=64&format=webp`)).status).toBe(404)
@@ -171,12 +171,12 @@ async function uploadPhoto(app: TestApp, token: string) {
   return json.response[0] as { url: string; key: string }
 }
 
-test('keeps the colors of a picture of 16 bits with a profile', async () => {
+test('keeps the colors of an image of 16 bits with a profile', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const [r, g, b] = [200, 60, 20]
-  const picture = sharp({ create: { width: 64, height: 64, channels: 3, background: { r, g, b } } })
-  const png = await picture.toColourspace('rgb16').withIccProfile('srgb').png().toBuffer()
+  const image = sharp({ create: { width: 64, height: 64, channels: 3, background: { r, g, b } } })
+  const png = await image.toColourspace('rgb16').withIccProfile('srgb').png().toBuffer()
   const headers = { 'content-type': 'image/png' }
   const query = '?type=publicAsset&targetType=png&compression=true'
   const { json } = await app.ask('POST', `${PATH}${query}`, { token, body: png, headers })

@@ -25,7 +25,7 @@ const MAX_FILE_BYTES = 25 * 1024 * 1024
 const DAY_MS = 86_400_000
 const URL_LIFETIME_MS = 15 * 60_000
 
-/** Uploaded files. Pictures are stored unchanged: only their type follows `targetType`. */
+/** Uploaded files. Images are stored unchanged: only their type follows `targetType`. */
 export function createFiles({ users, find, update, clock, url }: State, quota: FileQuota) {
   let count = 0
   const handlers: HandlersFor<Operation> = {
@@ -119,12 +119,12 @@ export function createFiles({ users, find, update, clock, url }: State, quota: F
     if (sniffed === null || (type === 'publicAsset' && !isImage)) {
       const allowed =
         type === 'publicAsset'
-          ? 'a JPEG, PNG, WebP or HEIC picture'
-          : 'a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4'
+          ? 'a JPEG, PNG, WebP or HEIC image'
+          : 'a JPEG, PNG, WebP or HEIC image, PDF, text, JSON, ZIP or MP4'
       throw unsupported(`Send ${allowed}. The content determines the type, not the name.`)
     }
     if (targetType && !isImage)
-      throw unsupported('Only pictures (JPEG, PNG, WebP, HEIC) can be converted.')
+      throw unsupported('Only images (JPEG, PNG, WebP, HEIC) can be converted.')
     const target = targetType ?? (sniffed === 'image/heic' ? 'jpeg' : null)
     const itemType = target ? `image/${target.replace(/^jpg$/, 'jpeg')}` : sniffed
     const extension = EXTENSIONS[itemType] ?? 'bin'
@@ -238,7 +238,7 @@ function stemOf(name: string): string {
   return base.replace(/(?<=.)\.[A-Za-z0-9]{1,5}$/, '').replace(/^\.+/, '')
 }
 
-/** The size of a PNG picture, from its header. */
+/** The size of a PNG image, from its header. */
 function pixelsOf(bytes: Uint8Array): { width: number; height: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return { width: view.getUint32(16), height: view.getUint32(20) }

@@ -75,7 +75,7 @@ export function createProfiles(deps: ProfileDeps) {
     const isOwn = ({ key, type }: User['files'][number]) =>
       key === wanted.avatarKey && type === 'publicAsset'
     if (wanted.avatarKey && !user.files.some(isOwn))
-      throw invalidField('profile.avatarKey', 'must be the key of one of your public pictures')
+      throw invalidField('profile.avatarKey', 'must be the key of one of your public images')
     update(user, changes)
     return describe(user)
   }

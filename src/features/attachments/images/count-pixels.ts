@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises'
 
-/** The pixel count assumed for a picture of unknown size: the maximum allowed. */
+/** The pixel count assumed for an image of unknown size: the maximum allowed. */
 const UNKNOWN_SIZE_PIXELS = 64_000_000
 const HEAD_BYTES = 64 * 1024
 
-/** The number of pixels that a picture claims to have, used only to share the image workers fairly. */
+/** The number of pixels that an image claims to have, used only to share the image workers fairly. */
 export async function countPixels(path: string): Promise<number> {
   await using file = await open(path)
   const buffer = Buffer.alloc(HEAD_BYTES)
@@ -50,7 +50,7 @@ function sizeOfJpeg(head: Buffer): [number, number] | null {
   return null
 }
 
-/** A HEIC file lists the sizes of its tiles, thumbnails and pictures. */
+/** A HEIC file lists the sizes of its tiles, thumbnails and images. */
 function largestSizeInHeic(head: Buffer): [number, number] | null {
   let largest: [number, number] | null = null
   for (let at = head.indexOf('ispe'); at >= 0; at = head.indexOf('ispe', at + 4)) {

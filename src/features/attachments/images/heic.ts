@@ -1,7 +1,7 @@
 import type { Decoded, Fault, Handle, Libheif } from 'libheif-js/libheif-wasm/libheif.js'
 import { convertDisplayP3 } from './display-p3.ts'
 
-/** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of them before decoding the next picture. */
+/** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of them before decoding the next image. */
 export type DecodedHeic = Disposable & {
   data: Uint8Array
   width: number
@@ -11,7 +11,7 @@ export type DecodedHeic = Disposable & {
 
 type IsTooLarge = (width: number, height: number) => boolean
 
-/** Enough for a phone's 48-megapixel picture, and a limit for files that declare a false size. */
+/** Enough for a phone's 48-megapixel image, and a limit for files that declare a false size. */
 const MAX_MEMORY_BYTES = 400 * 1024 * 1024
 const WASM_PAGE_BYTES = 65_536
 /** Larger than the profile of any camera. */
@@ -22,8 +22,8 @@ let library: Promise<Libheif> | null = null
 let isMemoryRefused = false
 
 /**
- * Decodes the primary picture of a HEIC file and applies its rotation, mirroring and cropping. The Exif orientation
- * repeats these and must not be applied again. Throws if the picture is `too large` or unreadable.
+ * Decodes the primary image of a HEIC file and applies its rotation, mirroring and cropping. The Exif orientation
+ * repeats these and must not be applied again. Throws if the image is `too large` or unreadable.
  */
 export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Promise<DecodedHeic> {
   library ??= loadLibrary()

@@ -16,36 +16,36 @@ type ImageQueueDeps = {
   log: Log
 }
 
-/** The client that a picture is made for. `userId`: the uploader; null for a variant, which needs no sign-in. */
+/** The client that an image is made for. `userId`: the uploader; null for a variant, which needs no sign-in. */
 export type Requester = { ip: string; userId: string | null }
 
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
-/** Ten seconds per picture (`docs/faults.md`, row 111). */
+/** Ten seconds per image (`docs/faults.md`, row 111). */
 const JOB_LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 1024 * 1024 }
-/** A worker is replaced after this many pictures or this much memory, in case it leaks. */
+/** A worker is replaced after this many images or this much memory, in case it leaks. */
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024
 const IDLE_TIMEOUT_MS = 60_000
-/** The maximum number of waiting pictures, in total and per user or IP: as many as a user may upload at once. */
+/** The maximum number of waiting images, in total and per user or IP: as many as a user may upload at once. */
 const QUEUE_LIMITS = { queueLimit: 128, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
 /**
- * The minimum cost, and the highest cost of a small picture. Larger pictures take over half a
+ * The minimum cost, and the highest cost of a small image. Larger images take over half a
  * second.
  */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
-/** The slowest expected rate; a picture that takes longer is charged for its time. */
+/** The slowest expected rate; an image that takes longer is charged for its time. */
 const PIXELS_PER_MS = 8_000
-/** A PNG with a palette takes this many times as long as other pictures. */
+/** A PNG with a palette takes this many times as long as other images. */
 const PALETTE_FACTOR = 4
 /** All variants share the slots of one holder. */
 const VARIANTS_HOLDER = ['variants']
 
 /**
- * Makes pictures in worker processes, which start on demand and end when idle. There is one more slot than
+ * Makes images in worker processes, which start on demand and end when idle. There is one more slot than
  * there are cores, and no holder gets all of them.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
@@ -116,7 +116,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     return failing
   }
 
-  /** Pictures that are waiting or being made. */
+  /** Images that are waiting or being made. */
   function countUnfinished(): number {
     return unfinished
   }
@@ -164,7 +164,7 @@ async function costOf(job: ImageJob): Promise<number> {
 }
 
 function busy(): AppError {
-  return new AppError('unavailable', 'The picture could not be processed. Send it again.', {
+  return new AppError('unavailable', 'The image could not be processed. Send it again.', {
     retryAfterSeconds: 5,
   })
 }

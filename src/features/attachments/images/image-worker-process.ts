@@ -18,7 +18,7 @@ export type JobLimits = { time: number; output: number; memory: number }
 
 const POLL_INTERVAL_MS = 100
 
-/** Starts a process that makes one picture at a time, and kills it if it hangs or leaks. */
+/** Starts a process that makes one image at a time, and kills it if it hangs or leaks. */
 export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
@@ -35,7 +35,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   })
   return { make, usage, isAlive, stop }
 
-  /** Makes a picture. The process is killed if it exceeds a limit. */
+  /** Makes an image. The process is killed if it exceeds a limit. */
   async function make(job: ImageJob): Promise<ImageResult | Crash> {
     const done = Promise.withResolvers<ImageResult | Crash>()
     const abort = (result: ImageResult) => {

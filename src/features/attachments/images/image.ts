@@ -4,7 +4,7 @@ import { type DecodedHeic, decodeHeic } from './heic.ts'
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp'
 
-/** A picture to make from another. Paths are absolute; `output` does not exist yet. */
+/** An image to make from another. Paths are absolute; `output` does not exist yet. */
 export type ImageJob = {
   input: string
   output: string
@@ -24,7 +24,7 @@ export type ImageResult =
   | { kind: 'too_slow' }
 
 const MAX_PIXELS = 64_000_000
-/** A single long row costs as much time as a large picture, and more memory. */
+/** A single long row costs as much time as a large image, and more memory. */
 const MAX_SIDE = 16_384
 const LARGE_HEIC_PIXELS = 24_000_000
 /** Shorter than the limit after which the process is killed. */

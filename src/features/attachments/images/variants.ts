@@ -40,7 +40,7 @@ const UNREADABLE_FOR_MS = 10 * MINUTE_MS
 const NO_SPACE_FOR_MS = MINUTE_MS
 const MAX_CACHED_FAILURES = 5_000
 
-/** Pictures in the widths that apps need, each made once and stored beside its original. */
+/** Images in the widths that apps need, each made once and stored beside its original. */
 export function createVariants({ db, files, staging, quota, makeImage, now }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
@@ -49,7 +49,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   return { open, listOf, keysOf, drop }
 
   /**
-   * Opens a variant of a picture. The first request makes it; parallel requests wait for the same job. `onWait`
+   * Opens a variant of an image. The first request makes it; parallel requests wait for the same job. `onWait`
    * is called for each of them, and returns the IP of the requester.
    */
   async function open(
@@ -58,12 +58,12 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     onWait: () => string,
   ) {
     if (!isImage(row.itemType)) {
-      throw new AppError('validation_failed', 'Only pictures have variants.', {
-        details: [{ path: 'width', message: 'is only for pictures' }],
+      throw new AppError('validation_failed', 'Only images have variants.', {
+        details: [{ path: 'width', message: 'is only for images' }],
       })
     }
     const itemType = format ? `image/${format}` : row.itemType
-    // Pictures are never enlarged: all larger widths share one file.
+    // Images are never enlarged: all larger widths share one file.
     const width = Math.min(
       requested,
       WIDTHS.find((candidate) => candidate >= (row.width ?? requested)) ?? requested,
@@ -98,7 +98,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     throw error
   }
 
-  /** The variants of all pictures of a user. */
+  /** The variants of all images of a user. */
   async function listOf(userId: string, from: Reader = db.read) {
     return from
       .select({ key: variants.key, original: variants.original })
@@ -108,7 +108,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       .orderBy(asc(variants.key))
   }
 
-  /** The keys of a picture's variants, whose rows are deleted with it. */
+  /** The keys of an image's variants, whose rows are deleted with it. */
   async function keysOf(tx: Tx, original: string): Promise<string[]> {
     const rows = await tx.select().from(variants).where(eq(variants.original, original))
     return rows.map(({ key }) => key)

@@ -19,7 +19,7 @@ type S3FilesDeps = {
 }
 
 /**
- * After `open`, a file is read later, by its path: it must not be evicted for this long. Longer than a picture waits for
+ * After `open`, a file is read later, by its path: it must not be evicted for this long. Longer than an image waits for
  * its worker and is made.
  */
 const IN_USE_MS = 2 * MINUTE_MS

@@ -67,7 +67,7 @@ export function rangeOf(
   return first < size ? { first, last } : 'unsatisfiable'
 }
 
-/** RFC 6266: pictures are shown inline, other files downloaded; the full name is percent-encoded. */
+/** RFC 6266: images are shown inline, other files downloaded; the full name is percent-encoded. */
 function disposition(itemType: string, fileName: string): string {
   const dispositionType = isImage(itemType) ? 'inline' : 'attachment'
   const ascii = fileName.replace(/[^\w. -]/g, '_')

@@ -58,7 +58,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     return { path: file.path, row }
   }
 
-  /** The file to store: the upload itself, or a picture made from it. */
+  /** The file to store: the upload itself, or an image made from it. */
   async function convert(
     upload: Upload,
     itemType: string,
@@ -71,7 +71,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
       if (targetType === null) return unchanged
       throw new AppError(
         'unsupported_media_type',
-        'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.',
+        'Only images (JPEG, PNG, WebP, HEIC) can be converted.',
       )
     }
     // Most browsers and support tools cannot open HEIC.
@@ -110,23 +110,23 @@ export function cleanName(name: string, extension: string): string {
 function unsupportedType(type: UploadOptions['type']): AppError {
   const allowed =
     type === 'publicAsset'
-      ? 'a JPEG, PNG, WebP or HEIC picture'
-      : 'a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4'
+      ? 'a JPEG, PNG, WebP or HEIC image'
+      : 'a JPEG, PNG, WebP or HEIC image, PDF, text, JSON, ZIP or MP4'
   return new AppError(
     'unsupported_media_type',
     `Send ${allowed}. The content determines the type, not the name.`,
   )
 }
 
-/** The error for a picture that could not be made. */
+/** The error for an image that could not be made. */
 export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppError {
   if (kind === 'no_space') return noSpace()
   if (kind === 'unreadable') {
-    return new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
+    return new AppError('image_unreadable', 'The image is damaged and cannot be read.')
   }
   const message =
     kind === 'too_slow'
-      ? 'The picture takes too long to process: send a smaller one.'
-      : 'The picture is too large. The limits are 64 megapixels (48 for a progressive JPEG), 16,384 pixels per side and 25 MiB.'
+      ? 'The image takes too long to process: send a smaller one.'
+      : 'The image is too large. The limits are 64 megapixels (48 for a progressive JPEG), 16,384 pixels per side and 25 MiB.'
   return new AppError('image_too_large', message)
 }

@@ -10,7 +10,7 @@ type Variant = AttachmentsDb['tables']['variants']['$inferSelect']
 
 export type Quota = ReturnType<typeof createQuota>
 
-/** Per picture: enough for six variants of a photo in WebP and JPEG, or a large one in PNG. */
+/** Per image: enough for six variants of a photo in WebP and JPEG, or a large one in PNG. */
 const MAX_VARIANT_BYTES = 8 * 1024 * 1024
 
 /**

@@ -148,7 +148,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     })
   }
 
-  /** Clears the avatar if it is the picture being deleted. */
+  /** Clears the avatar if it is the image being deleted. */
   async function clearAvatar(tx: Tx, userId: string, key: string) {
     const { avatarKey } = await find(tx, userId)
     if (avatarKey === key) await update(tx, userId, { avatarKey: null })

@@ -25,7 +25,7 @@ export const ProfilePatch = closedObject({
             ),
             avatarKey: t.Optional(
               // An invented key would be refused when examples are tried.
-              text(64, 'the key of one of the user’s public pictures; null removes it', null),
+              text(64, 'the key of one of the user’s public images; null removes it', null),
             ),
           },
           'ProfileChanges',
@@ -69,7 +69,7 @@ export const UserProfile = closedObject(
         currency: t.String({ description: 'ISO 4217 in lower case', examples: ['usd'] }),
         avatarUrl: nullable(
           t.String({
-            description: 'the user’s picture; null for none',
+            description: 'the user’s avatar; null for none',
             examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
           }),
         ),

@@ -15,7 +15,7 @@ import type { ProfilePatch } from './model.ts'
 
 type ProfileDeps = {
   db: UsersDb
-  /** Whether the key is one of the user's public pictures. */
+  /** Whether the key is one of the user's public images. */
   ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
   updateAccount: Accounts['update']
   /** The base of public files' URLs, if a CDN serves them. */
@@ -129,5 +129,5 @@ function validatePatch({ profile, onboardingCompleted }: ProfilePatch, defaults:
 }
 
 function notOwnPicture(): AppError {
-  return invalidField('profile.avatarKey', 'must be the key of one of your public pictures')
+  return invalidField('profile.avatarKey', 'must be the key of one of your public images')
 }

@@ -15,6 +15,8 @@ type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
 /** A last resort: normally another process copies the log before that (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
+/** For a copy, whose commits nobody waits for. */
+const COPY_CHECKPOINT_PAGES = 4_000
 
 /**
  * The data layer on an open database whose schema is up to date. `checkpointCommand` is the command line, without the
@@ -95,6 +97,11 @@ export function createDb<Tables>(
       client.close()
     },
   }
+}
+
+/** Lets SQLite empty the log during commits. */
+export function keepLogShort(client: Database) {
+  client.run(`PRAGMA wal_autocheckpoint = ${COPY_CHECKPOINT_PAGES}`)
 }
 
 function sizeOf(path: string): number {
