@@ -186,7 +186,7 @@ test('only db/ contains engine-specific code', () => {
       .filter(() => !/^(platform\/db|cli)\//.test(path))
       .map((target) => `${path} imports ${target}`),
   )
-  expect(importers).toEqual(['platform/http/errors.ts imports platform/db/sqlite/storage-error.ts'])
+  expect(importers).toEqual([])
 })
 
 test('tables are defined only in schema.ts files, and every feature is listed', () => {
@@ -202,30 +202,6 @@ test('tables are defined only in schema.ts files, and every feature is listed', 
     expect(list).toContain(`\n  ${name},`)
     expect(list).toContain(` ${name}.create(`)
   }
-})
-
-test('there are no unused exports', () => {
-  const tests = [
-    ...testFiles(),
-    ...[...new Bun.Glob('scripts/*.ts').scanSync(ROOT), 'drizzle/postgres/tables.cjs'].map(
-      (path) => ({
-        path,
-        text: readFileSync(join(ROOT, path), 'utf8'),
-      }),
-    ),
-  ]
-  const unused = files.flatMap(({ path, text }) =>
-    [...text.matchAll(/^export (?:async )?(?:function\*?|const|type|class) (\w+)/gm)]
-      .map(([, name = '']) => name)
-      .filter((name) => {
-        const wholeName = new RegExp(`\\b${name}\\b`)
-        return ![...files, ...tests].some(
-          (other) => other.path !== path && wholeName.test(other.text),
-        )
-      })
-      .map((name) => `${path}: ${name}`),
-  )
-  expect(unused).toEqual([])
 })
 
 test('the directories match the list, with at most 12 files each', () => {

@@ -8,7 +8,7 @@ const requested = args.filter((word) => !word.startsWith('--'))
 /** They use no database, or only by routes that other tests call. */
 const LEFT_OUT = [
   /^(apps|bench|client|console|fault|lib|platform\/http|soak)\//,
-  /^(architecture|config)\.test/,
+  /^(architecture|config|exports)\.test/,
   /^upgrade\/released-client/,
   /^cli\/(acme-limits|backup-target|backup-trust|client-command|command-line|release|tls)\.slow/,
   /^features\/attachments\/(heic|s3-files|variants)\.slow/,

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../lib/durations.ts'
 import { type Feed, FeedError } from './feed.ts'
 import type { RateSet } from './model.ts'
 
-export type ProviderName = 'ecb' | 'frankfurter' | 'openexchangerates'
+type ProviderName = 'ecb' | 'frankfurter' | 'openexchangerates'
 
 /** The hour, in Europe/Berlin, at which the ECB publishes. */
 const ECB_HOUR = 16

@@ -27,7 +27,7 @@ export type LimitReached = { limit: string; used: number; max: number; resetsAt:
 
 type Decision = { allowed: boolean } & LimitState
 /** The answer to a request to use a limit. `repeated`: the first outcome of a request that was sent before. */
-export type Outcome = Decision & { repeated: boolean }
+type Outcome = Decision & { repeated: boolean }
 type LimitState = ReturnType<typeof limitStateOf>
 
 type ConsumptionDeps = {

@@ -18,7 +18,7 @@ type EndpointsDeps = {
   deliverSoon: (endpointIds: string[]) => void
 }
 
-export type NewEndpoint = { url: string; events: string[]; description?: string | undefined }
+type NewEndpoint = { url: string; events: string[]; description?: string | undefined }
 
 type Row = WebhooksDb['tables']['webhookEndpoints']['$inferSelect']
 

@@ -8,8 +8,8 @@ type ChartsDeps = { store: Pick<HistoryStore, 'read'>; now: () => Date }
 
 /** Earlier periods to compare with. */
 const EARLIER_MS = { day: DAY_MS, week: 7 * DAY_MS }
-export type Earlier = keyof typeof EARLIER_MS
-export type Period = { hours: number; earlier: Earlier[] }
+type Earlier = keyof typeof EARLIER_MS
+type Period = { hours: number; earlier: Earlier[] }
 
 /** One point per step; null where nothing was recorded. */
 export type Steps<Point> = {

@@ -37,7 +37,7 @@ export type Tally = {
 export type TallySet = { minutes: number; tallies: Record<string, Tally> }
 
 /** A start of the server. */
-export type Start = { version: string }
+type Start = { version: string }
 
 /** What each `span` of the table holds. */
 type Spans = {

@@ -21,7 +21,7 @@ type Operator = {
 }
 
 /** The browser that uses the console: its IP address, its name, and the origin of its page. */
-export type Visitor = { ip: string; device: string; origin: string }
+type Visitor = { ip: string; device: string; origin: string }
 
 /** Records an operator's action in the audit log. */
 export type RecordAction = (

@@ -5,7 +5,7 @@ import type { PurchaseAccess } from '../purchases/access.ts'
 import type { BillingDb } from '../schema.ts'
 
 /** Which users to find by their access in production. Both conditions must hold. */
-export type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
+type AccessFilter = { status?: AccessStatus | undefined; plan?: string | undefined }
 
 type StatusAndPlan = { status: AccessStatus; plan: string | null }
 

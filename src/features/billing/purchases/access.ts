@@ -22,7 +22,7 @@ export type PurchaseAccess<T extends Purchase = Purchase> = T & {
   effectiveEnd: number | null
 }
 
-export type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
+type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
 
 type AssessmentOptions = {
   priceOf?: (purchase: Purchase) => number

@@ -13,7 +13,7 @@ export type Setting = {
 }
 
 /** The values that rules give instead of the default ones, by key. */
-export type Overrides = Record<string, unknown>
+type Overrides = Record<string, unknown>
 
 /** Why a setting has its value; one sentence for each rule. */
 export type Explanation = { key: string; value: unknown; reasons: string[] }

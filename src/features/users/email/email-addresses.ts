@@ -217,7 +217,7 @@ export function requestedMailLimit(email: string): Limit {
 }
 
 /** The limit for mails that were requested from a network. */
-export function networkMailLimit(ip: string): Limit {
+function networkMailLimit(ip: string): Limit {
   return { rule: PER_IP, key: ip }
 }
 

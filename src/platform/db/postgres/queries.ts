@@ -4,7 +4,7 @@ import { asyncQuery, type Fields, type Run } from '../compiled-query.ts'
 import type { Tx } from '../db.ts'
 
 /** The query builders that features use. */
-export type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
+type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
 
 const dialect = new PgDialect({ casing: 'snake_case' })
 
