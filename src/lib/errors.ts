@@ -117,3 +117,10 @@ export function accountDeleted(userId: string): AppError {
     denial: { reason: 'account_deleted', userId },
   })
 }
+
+/** `userId`: of the user or operator whose code it should have been. */
+export function wrongCode(userId: string): AppError {
+  return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
+    denial: { reason: 'wrong_code', userId },
+  })
+}

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { encode } from 'uqr'
 import { hmac } from '../../lib/crypto.ts'
-import { AppError, type Denial } from '../../lib/errors.ts'
+import { AppError, type Denial, wrongCode } from '../../lib/errors.ts'
 import { checkPassword } from '../../lib/password-rules.ts'
 import type { Passwords } from '../../lib/passwords.ts'
 import { newRecoveryCodes, plainCode } from '../../lib/recovery-codes.ts'
@@ -168,10 +168,4 @@ function wrongCredentials(denial: Denial): AppError {
       denial,
     },
   )
-}
-
-function wrongCode(userId: string): AppError {
-  return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
-    denial: { reason: 'wrong_code', userId },
-  })
 }

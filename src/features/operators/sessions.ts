@@ -17,7 +17,7 @@ export type OperatorSession = {
 }
 
 /** The credential that opened or proved a session: a passkey's id, or `password` for a password or code. */
-export type Credential = string
+type Credential = string
 export const PASSWORD: Credential = 'password'
 
 export type Browser = { device: string; ip: string }

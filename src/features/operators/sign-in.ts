@@ -8,10 +8,10 @@ import type { OperatorsDb } from './schema.ts'
 import { type Browser, type OperatorSession, type OperatorSessions, PASSWORD } from './sessions.ts'
 
 /** A browser and the origin of its page. */
-export type Visitor = Browser & { origin: string }
+type Visitor = Browser & { origin: string }
 
 /** The credentials of a sign-in. */
-export type Proof =
+type Proof =
   | { passkey: AuthenticationResponseJSON }
   | { name: string; password: string; code: string }
 

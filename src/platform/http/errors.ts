@@ -10,7 +10,7 @@ import {
 } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { detailsOf } from '../../lib/validation.ts'
-import { asStorageError } from '../db/sqlite/storage-error.ts'
+import { asStorageError } from '../db/storage-error.ts'
 import { requestInfo } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 import type { Translator } from './translator.ts'

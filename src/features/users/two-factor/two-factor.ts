@@ -2,13 +2,14 @@ import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import { hmac } from '../../../lib/crypto.ts'
 import { MINUTE_MS } from '../../../lib/durations.ts'
-import { AppError, accountDeleted } from '../../../lib/errors.ts'
+import { AppError, wrongCode } from '../../../lib/errors.ts'
 import { derivedRecoveryCodes, newRecoveryCodes, plainCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
 import type { UsersDb } from '../schema.ts'
 
@@ -21,6 +22,7 @@ type TwoFactorDeps = {
   issuer: string
   now: () => Date
   ownerProof: OwnerProof
+  accounts: Pick<Accounts, 'find'>
   accountSecurity: AccountSecurity
 }
 
@@ -37,7 +39,8 @@ const RECOVERY_CODES: WindowRule = { name: 'recovery-code', max: 100, seconds: 6
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
-  const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accountSecurity } = deps
+  const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accounts, accountSecurity } =
+    deps
   const { users, recoveryCodes } = db.tables
   return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, limitsOf }
 
@@ -48,7 +51,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const secret = newTotpSecret()
     const email = await db.write(async (tx) => {
       await recheckPassword(tx)
-      const user = await find(tx, userId)
+      const user = await accounts.find(tx, userId)
       if (user.twoFactorSince !== null) throw alreadyOn()
       const changes = { twoFactorSecret: seal(sealKey, secret), twoFactorStep: null }
       await tx.update(users).set(changes).where(eq(users.id, userId))
@@ -66,7 +69,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const code = plainCode(typed)
     const reservation = await reserve(userId, typed)
     return db.write(async (tx) => {
-      const user = await find(tx, userId)
+      const user = await accounts.find(tx, userId)
       if (user.twoFactorSince !== null) {
         const codes = await repeatConfirmation(tx, user, code)
         await reservation.release(tx)
@@ -75,7 +78,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       if (!(await acceptTotp(tx, user, code))) throw wrongCode(userId)
       await reservation.release(tx)
       await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
-      const codes = deriveConfirmedCodes(await find(tx, userId))
+      const codes = deriveConfirmedCodes(await accounts.find(tx, userId))
       await replaceCodes(tx, userId, codes)
       await accountSecurity.secure(tx, userId, sessionId)
       return codes
@@ -83,7 +86,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** The recovery codes of a repeated confirmation. Throws `conflict` for every other code. */
-  async function repeatConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
+  async function repeatConfirmation(tx: Tx, user: Account, code: string): Promise<string[]> {
     const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
     const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
     if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null)
@@ -97,7 +100,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return codes
   }
 
-  function deriveConfirmedCodes({ id, twoFactorSecret, twoFactorStep }: UserRow): string[] {
+  function deriveConfirmedCodes({ id, twoFactorSecret, twoFactorStep }: Account): string[] {
     return derivedRecoveryCodes(recoveryKey, `${id}.${twoFactorSecret}.${twoFactorStep}`)
   }
 
@@ -109,7 +112,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const codes = newRecoveryCodes()
     await db.write(async (tx) => {
       await recheckPassword(tx)
-      const { twoFactorSince } = await find(tx, userId)
+      const { twoFactorSince } = await accounts.find(tx, userId)
       if (twoFactorSince === null) throw notOn()
       if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
@@ -142,7 +145,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
    */
   async function reset(userId: string) {
     await db.write(async (tx) => {
-      const { twoFactorSince } = await find(tx, userId)
+      const { twoFactorSince } = await accounts.find(tx, userId)
       if (twoFactorSince === null) throw notOn()
       await turnOff(tx, userId, null)
     })
@@ -178,7 +181,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
   async function check(tx: Tx, userId: string, typed: string): Promise<boolean> {
     const code = plainCode(typed)
-    const user = await find(tx, userId)
+    const user = await accounts.find(tx, userId)
     if (user.twoFactorSince === null) return false
     if (isTotp(code)) return acceptTotp(tx, user, code)
     const hash = hashCode(userId, code)
@@ -190,7 +193,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /** Accepts the current TOTP step, the one before or the one after, if it is later than the last accepted one. */
-  async function acceptTotp(tx: Tx, user: UserRow, code: string): Promise<boolean> {
+  async function acceptTotp(tx: Tx, user: Account, code: string): Promise<boolean> {
     if (user.twoFactorSecret === null) return false
     const secret = unseal(sealKey, user.twoFactorSecret)
     const step = acceptedStep(secret, code, now(), user.twoFactorStep)
@@ -203,14 +206,6 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       )
       .returning({ id: users.id })
     return accepted.length === 1
-  }
-
-  type UserRow = typeof users.$inferSelect
-
-  async function find(tx: Tx, userId: string): Promise<UserRow> {
-    const [user] = await tx.select().from(users).where(eq(users.id, userId))
-    if (!user) throw accountDeleted(userId)
-    return user
   }
 
   function hashCode(userId: string, code: string): string {
@@ -229,10 +224,4 @@ function alreadyOn(): AppError {
 
 function notOn(): AppError {
   return new AppError('conflict', 'Two-factor authentication is not on.')
-}
-
-export function wrongCode(userId: string): AppError {
-  return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
-    denial: { reason: 'wrong_code', userId },
-  })
 }

@@ -1,24 +1,8 @@
-import type { AppError } from '../../../lib/errors.ts'
-import { noSpaceLeft, unavailable } from '../storage-error.ts'
-
 /** The SQLite result code, such as `SQLITE_FULL`, anywhere in the chain of causes. */
 export function sqliteCode(error: unknown): string | null {
   for (let current = error; current instanceof Error; current = current.cause) {
     const { code } = current as { code?: unknown }
     if (typeof code === 'string' && code.startsWith('SQLITE_')) return code
-  }
-  return null
-}
-
-/** An error of the database or its disk, not of the query, as an `AppError`; null for other errors. */
-export function asStorageError(error: unknown): AppError | null {
-  const code = sqliteCode(error) ?? String((error as { code?: unknown } | null)?.code)
-  if (/^(SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code)) {
-    return noSpaceLeft(error)
-  }
-  if (/^(EROFS|EIO|EMFILE|ENFILE)$/.test(code)) return unavailable(error)
-  if (/^SQLITE_(BUSY|IOERR|READONLY|NOMEM|CANTOPEN|CORRUPT|NOTADB|LOCKED|PROTOCOL)/.test(code)) {
-    return unavailable(error)
   }
   return null
 }

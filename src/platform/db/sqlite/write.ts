@@ -4,9 +4,9 @@ import { nextTurn } from '../../../lib/next-turn.ts'
 import { buildersOf } from '../builders.ts'
 import { addFinalWork, changeEndedError, type FinalWork, runToEnd } from '../change-end.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
-import { unavailable } from '../storage-error.ts'
+import { asStorageError, unavailable } from '../storage-error.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
-import { asStorageError, sqliteCode } from './storage-error.ts'
+import { sqliteCode } from './storage-error.ts'
 
 type Job = {
   work: (tx: Tx) => Promise<unknown>
