@@ -1,8 +1,8 @@
 import { and, eq, inArray, lt, ne } from 'drizzle-orm'
 import { batchesOf } from '../../lib/batches-of.ts'
 import { DAY_MS } from '../../lib/durations.ts'
+import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { repeatInBatches } from '../../platform/db/repeat-in-batches.ts'
 import type { WebhooksDb } from './schema.ts'
 
 type RetentionDeps = { db: WebhooksDb; now: () => Date }

@@ -1,6 +1,6 @@
 import { inArray, lt, sql } from 'drizzle-orm'
 import { HOUR_MS } from '../../lib/durations.ts'
-import { repeatInBatches } from '../db/repeat-in-batches.ts'
+import { repeatInBatches } from '../db/batched-changes.ts'
 import type { EncryptionDb } from './schema.ts'
 
 const ROWS_PER_CHANGE = 2_000

@@ -2,8 +2,8 @@ import { and, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
+import { repeatInBatches } from '../db/batched-changes.ts'
 import { prepareSelect, type Tx } from '../db/db.ts'
-import { repeatInBatches } from '../db/repeat-in-batches.ts'
 import type { LimitsDb } from './schema.ts'
 
 /** At most `max` attempts in a window of `seconds`. */

@@ -1,7 +1,7 @@
 import { and, asc, eq, lte, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
+import { backfill, END, repeatInBatches } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { backfill, END, repeatInBatches } from '../../../platform/db/repeat-in-batches.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'

@@ -1,7 +1,7 @@
 import { asc, eq, gt, sql } from 'drizzle-orm'
+import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
-import { backfill } from '../../../platform/db/repeat-in-batches.ts'
 import { createCursor } from '../cursor.ts'
 import type { BillingDb } from '../schema.ts'
 import { keysOf, transactionIdIn } from '../stores/purchases/purchase-key.ts'

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, ne } from 'drizzle-orm'
+import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
-import { backfill } from '../../../platform/db/repeat-in-batches.ts'
 import { createProgress } from '../backfill-progress.ts'
 import type { UsersDb } from '../schema.ts'
 
