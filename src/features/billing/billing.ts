@@ -149,6 +149,13 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     rebuildBilling: createRebuild({ db, projection, transactions, counting }),
     reconcile:
       readSubscriber &&
-      createReconcile({ ...deps, ...holders, readSubscriber, eventInbox, transactions }),
+      createReconcile({
+        ...deps,
+        ...holders,
+        ...stores.claims,
+        readSubscriber,
+        eventInbox,
+        transactions,
+      }),
   }
 }

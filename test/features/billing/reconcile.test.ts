@@ -87,6 +87,25 @@ test('a purchase that has moved to another user here is not recorded again for i
   expect((await read(app, ann.accessToken)).json.response.subscriptions).toEqual([])
 })
 
+test('a purchase whose transfer at the provider was lost moves to its new owner', async () => {
+  using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  const [ann, bob] = [await app.register('ann@example.com'), await app.register('bob@example.com')]
+  const ids = { transaction_id: '1001', original_transaction_id: '1000' }
+  await deliver(app, { ...purchase(ann.user._id), ...ids })
+  await deliver(app, lifecycle(bob.user._id, 'SUBSCRIBER_ALIAS', 1, { aliases: ['anonymous'] }))
+  const report = await app.services.reconcile?.reconcileUser(
+    bob.user._id,
+    AbortSignal.timeout(5_000),
+  )
+  expect(report?.corrected).toHaveLength(1)
+  const subscriptionsOf = async (token: string) =>
+    (await read(app, token)).json.response.subscriptions
+  expect(await subscriptionsOf(bob.accessToken)).toMatchObject([{ status: 'active' }])
+  expect(await subscriptionsOf(ann.accessToken)).toEqual([])
+})
+
 /** The provider's reply on a day: a subscription that was bought and ends on these days. */
 function reportOf(day: number, purchased: number, expires: number) {
   return {

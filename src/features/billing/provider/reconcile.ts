@@ -10,6 +10,7 @@ import { purchaseIn } from '../projection/fold-state.ts'
 import { isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import type { Claims } from '../stores/purchases/claims.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
@@ -19,6 +20,7 @@ type ReconcileDeps = {
   eventInbox: Pick<EventInbox, 'recordOwnEvent'>
   transactions: Pick<Transactions, 'possibleKeysOf'>
   holderOf: Holders['holderOf']
+  claimantOf: Claims['claimantOf']
   now: () => Date
   log: Log
 }
@@ -39,7 +41,7 @@ const LAST_KEY = 'PRODUCTION}'
  * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile(deps: ReconcileDeps) {
-  const { db, readSubscriber, eventInbox, transactions, holderOf, now, log } = deps
+  const { db, readSubscriber, eventInbox, transactions, holderOf, claimantOf, now, log } = deps
   const { subscriptions, billingAliases } = db.tables
   const cursor = createCursor(db, CURSOR)
   const { purchaseKey } = subscriptions
@@ -123,13 +125,17 @@ export function createReconcile(deps: ReconcileDeps) {
     const holder = (await holderOf(db.read, customerId)) ?? appUserId
     for (const reported of answer.subscriptions) {
       const { transactionId } = reported
-      const keys = transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
+      const possible =
+        transactionId === null ? [] : await transactions.possibleKeysOf(transactionId)
+      const keys = possible.filter((key) => key.startsWith(`${reported.environment}|`))
       const known = findReported(rows, reported, keys)
       if (known && isUpToDate(purchaseIn(known.state), reported)) continue
-      // Its owner has moved here, but not at the provider.
-      if (!known && (await isOfAnother(customerId, keys))) continue
+      const other = known ? undefined : await findOfAnother(customerId, keys)
+      // It was claimed here, of which the provider does not know. Else the provider's transfer was lost.
+      if (other && (await claimantOf(other.purchaseKey)) !== null) continue
+      const key = (known ?? other)?.purchaseKey
       const transactionKey =
-        known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ??
+        key?.slice(key.indexOf('|') + 1) ??
         (transactionId === null ? null : originalIdIn(transactionId))
       const event = eventOf(reported, holder, transactionKey)
       await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
@@ -137,9 +143,10 @@ export function createReconcile(deps: ReconcileDeps) {
     }
   }
 
-  async function isOfAnother(customerId: string, keys: string[]) {
+  async function findOfAnother(customerId: string, keys: string[]): Promise<Row | undefined> {
     const isTheirs = and(inArray(purchaseKey, keys), ne(subscriptions.customerId, customerId))
-    return (await db.read.$count(subscriptions, isTheirs)) > 0
+    const [row] = await db.read.select().from(subscriptions).where(isTheirs)
+    return row
   }
 
   /** The purchase that the provider means. It also reports products from before an upgrade of the same purchase. */
