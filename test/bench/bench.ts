@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildExecutable } from '../support/executable.ts'
 import { benchAppStore } from './app-store.ts'
 import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
@@ -51,6 +52,7 @@ const cases: Case[] = [
   { name: 'webhook, 32 connections', connections: 32, goal: 3, request: webhook },
 ]
 
+await buildExecutable()
 const folder = await mkdtemp(join(tmpdir(), 'homeport-bench-'))
 const pocketBase = await startPocketBase(folder)
 try {
