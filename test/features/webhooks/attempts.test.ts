@@ -104,7 +104,7 @@ test.each(SLOW)('148: gives up on %s', async (_name, beginning, status) => {
   server.close()
 })
 
-test('148: keeps 64 KiB of a reply and cancels the rest', async () => {
+test('148: reads 64 KiB of a reply and cancels the rest', async () => {
   let isCancelled = false
   const chunk = new TextEncoder().encode('é'.repeat(8_000))
   const endless = () =>
@@ -139,6 +139,20 @@ test('stores a reply of any bytes', async () => {
   const bytes = new Uint8Array([65, 0, 255, 0xc3, 66])
   using receiver = startReceiver(() => new Response(bytes))
   expect((await attemptAt(receiver.url)).reply).toBe('A\uFFFD\uFFFD\uFFFDB')
+})
+
+test.each([
+  [200, 500],
+  [500, 4_000],
+])('of a long reply with status %i, %i characters are stored', async (status, length) => {
+  using receiver = startReceiver(() => new Response('x'.repeat(10_000), { status }))
+  await using app = await createTestApp({ WEBHOOKS_ALLOW_PRIVATE: 'on' })
+  const { webhooks, db } = app.services
+  await webhooks.endpoints.add({ url: receiver.url, events: ['all'] })
+  await emit(app, ...sampleEvents('u1').slice(0, 1))
+  await webhooks.flush()
+  const [attempt] = await db.read.select().from(db.tables.webhookAttempts)
+  expect(attempt?.reply).toHaveLength(length)
 })
 
 test('410 Gone disables the endpoint and ends the retries', async () => {
