@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { basename, dirname, join, normalize } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 
 type File = { path: string; text: string }
 
@@ -11,6 +11,15 @@ const IMPORT = /(?:^|\n)(?:import|export)\s([^'"]*?)from\s+'([^']+)'|import\('([
 const files: File[] = ['{src,test,scripts}/**/*.{ts,tsx}', 'drizzle/**/*.cjs']
   .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(ROOT)])
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+
+/** What stands before `from` in the imports of each file; a dynamic import may use any name in its own file. */
+const imported = new Map<string, string[]>()
+for (const { path, text } of files) {
+  for (const [, names, fixed, dynamic] of text.matchAll(IMPORT)) {
+    const target = normalize(join(dirname(path), fixed ?? dynamic ?? ''))
+    imported.set(target, [...(imported.get(target) ?? []), names ?? text])
+  }
+}
 
 test('there are no unused exports', () => {
   const unused = files
@@ -26,16 +35,7 @@ test('there are no unused exports', () => {
 
 /** Apps import the exports of the client, so there any mention in another file counts as a use. */
 function isUsed({ path }: File, name: RegExp): boolean {
-  const usesIn = (other: File) =>
-    path.startsWith('src/client/') ? [other.text] : namesImportedFrom(path, other)
-  return files.some((other) => other.path !== path && usesIn(other).some((text) => name.test(text)))
-}
-
-/** What stands before `from` in each import of `target`; a dynamic import may use any name in its file. */
-function namesImportedFrom(target: string, { path, text }: File): string[] {
-  if (!text.includes(basename(target))) return []
-  return [...text.matchAll(IMPORT)].flatMap(([, names, fixed, dynamic]) => {
-    const from = normalize(join(dirname(path), fixed ?? dynamic ?? ''))
-    return from === target ? [names ?? text] : []
-  })
+  if (!path.startsWith('src/client/'))
+    return (imported.get(path) ?? []).some((text) => name.test(text))
+  return files.some((other) => other.path !== path && name.test(other.text))
 }
