@@ -3,8 +3,11 @@ import type { OpenDb } from '../platform/db/db.ts'
 import type { SecretName, Secrets } from '../secrets.ts'
 import type { Tables } from '../server/features.ts'
 
-/** How opening may change the schema: update it, create it in an empty database, or not at all. */
-export type SchemaChange = 'migrate' | 'create' | 'none'
+/**
+ * How opening may change the schema: update it, create it in an empty database, or not at all. A server that resumes
+ * also opens a database server that its failed successor, a newer version, has migrated.
+ */
+export type SchemaChange = 'migrate' | 'resume' | 'create' | 'none'
 
 /** A database with an up-to-date schema, and its secrets. */
 export type Engine = {
@@ -18,6 +21,7 @@ export type Engine = {
 
 /** Throws `CommandError` when opening the database would change its schema more than `allowed`. */
 export function refuseSchema(allowed: SchemaChange, applied: number, known: number) {
+  if (allowed === 'resume') return
   if (applied > known)
     throw new CommandError('The database was written by a newer homeport: start that version.')
   if (applied === known || allowed === 'migrate' || (applied === 0 && allowed === 'create')) return

@@ -78,7 +78,8 @@ export async function runServer(
   const isWaiting = () =>
     !signals.isStopping() &&
     (role === 'resuming' || performance.now() - startedAt < DATABASE_START_MS)
-  const open = () => openData(config, log, live, { schema: 'migrate' })
+  const schema = role === 'resuming' ? 'resume' : 'migrate'
+  const open = () => openData(config, log, live, { schema })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
   services.db.readInBackground((reason) =>
     log.error({ reason }, 'the thread for slow reads has failed: they delay requests now'),

@@ -1,8 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { restartServer } from '../../src/cli/service/restart.ts'
 import { readConfig } from '../../src/config.ts'
+import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
 
@@ -48,6 +50,39 @@ test('a process whose successor fails after the handover resumes serving', async
   process.kill(next, 'SIGTERM')
   expect(await server.process.exited).toBe(0)
 }, 30_000)
+
+test.skipIf(!isOnPostgres)(
+  'a process resumes serving after its successor has migrated the database server',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    const { folder } = homeport
+    const [file, handedOver, migrated] = ['homeport', 'handed-over', 'migrated'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string]
+    await rename(file, `${file}.old`)
+    const script = `#!/bin/sh
+curl -s --unix-socket data/homeport.sock -d '{"pid":'$$'}' http://localhost/server%20hand-over
+touch ${handedOver}
+for wait in $(seq 500); do [ -e ${migrated} ] || sleep 0.02; done
+exit 7`
+    await Bun.write(file, script)
+    await chmod(file, 0o755)
+    const restarting = Bun.spawn([`${file}.old`, 'restart'], {
+      cwd: folder,
+      env: homeport.environment,
+      stderr: 'ignore',
+    })
+    while (!(await Bun.file(handedOver).exists())) await Bun.sleep(20)
+    await using sql = new SQL({ url: homeport.environment['DATABASE_URL'] ?? '', max: 1 })
+    await sql`UPDATE homeport SET version = version + 1`
+    await Bun.write(migrated, '')
+    expect(await restarting.exited).toBe(1)
+    expect((await deliver(server, 'E1')).code).toBe('ok')
+    await server.stop()
+  },
+  30_000,
+)
 
 test('a restart with a file that is not a program fails, and the old process keeps serving', async () => {
   await using homeport = await installExecutable()

@@ -20,7 +20,7 @@ const LOCK_RETRY_MS = 5_000
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
  * and may throw. `onWait` is called once if a long transaction, such as a backup, uses the tables. Throws
- * `DatabaseRefusal` for a database of another program or a newer version.
+ * `DatabaseRefusal` for a database of another program.
  */
 export async function migrate(
   pool: Pool,
@@ -57,7 +57,6 @@ async function migrateNow(
       await refuseForeignTables(connection)
       await refuseOtherEncoding(connection)
     }
-    if (applied > migrations.length) throw newerVersion()
     permit(applied)
     for (const { statements } of pending)
       for (const statement of statements) await connection.run(statement, [], MIGRATION_TIMEOUT_MS)
@@ -99,11 +98,5 @@ async function refuseOtherEncoding({ run }: Connection) {
   if (encoding === 'UTF8') return
   throw new DatabaseRefusal(
     `The database's encoding is ${encoding}: create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
-  )
-}
-
-function newerVersion(): DatabaseRefusal {
-  return new DatabaseRefusal(
-    'The database was written by a newer version of Homeport: start that version.',
   )
 }
