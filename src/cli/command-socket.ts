@@ -38,7 +38,9 @@ export async function serveCommands(services: Services, commands: ServiceCommand
   const server = Bun.serve({
     unix: path,
     maxRequestBodySize: MAX_INPUT_BYTES,
-    async fetch(request) {
+    async fetch(request, server) {
+      // Some commands take minutes.
+      server.timeout(request, 0)
       const command = commands.find(
         ({ name }) => pathOf(request) === `/${encodeURIComponent(name)}`,
       )

@@ -41,6 +41,9 @@ type Overrides = Pick<
 > &
   Partial<Pick<HostState, 'certificate'>>
 
+/** `wasMigrated`: this process has already migrated the schema. */
+type OpenOptions = { newSecrets?: boolean; schema?: SchemaChange; wasMigrated?: boolean }
+
 /**
  * Locks the data directory, creates what is missing, and builds the services. Migrates the schema
  * only if `schema` allows it. Replaces lost secrets with `newSecrets`; otherwise refuses a database
@@ -50,7 +53,7 @@ export async function openData(
   config: Config,
   log: Log,
   overrides: Overrides = {},
-  options: { newSecrets?: boolean; schema?: SchemaChange } = {},
+  options: OpenOptions = {},
 ): Promise<Data> {
   try {
     return await openLocked(config, log, overrides, options)
@@ -63,7 +66,7 @@ async function openLocked(
   config: Config,
   log: Log,
   overrides: Overrides,
-  { newSecrets = false, schema = 'create' }: { newSecrets?: boolean; schema?: SchemaChange },
+  { newSecrets = false, schema = 'create', wasMigrated = false }: OpenOptions,
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()
   // Only this user may read our files, whatever umask the terminal or service manager has set.
@@ -99,7 +102,7 @@ async function openLocked(
   opening.defer(() => services.stores.play?.queue.stop())
   await seed(services)
   await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
-  if (migrated.length > 0) {
+  if (migrated.length > 0 || wasMigrated) {
     for (const userId of await services.accounts.rebuildEmailKeys()) {
       log.warn({ userId }, 'another user has the same e-mail address')
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
+import { MINUTE_MS } from '../lib/durations.ts'
 import type { Log } from '../lib/log.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
@@ -38,23 +39,31 @@ type ConnectOptions = {
   readOnly?: boolean
   /** Called once if the migration must wait for other transactions. */
   onWait?: () => void
+  /** How long it waits for them at most, in ms. */
+  patience?: number
 }
+
+/** Less than a restart waits for its new process. */
+const PATIENCE_MS = 5 * MINUTE_MS
 
 /**
- * Migrates the schema while a server of an earlier version may still use it: a migration may have to wait for other
- * transactions. Throws `CommandError`.
+ * Migrates the schema while a server of an earlier version may still use it, because a migration may have to wait for
+ * other transactions. Returns whether there was one. Throws `CommandError`, also if it has to wait for too long.
  */
-export async function migratePostgres(config: Config, log: Log) {
-  const { close } = await connectPostgres(config.databaseUrl ?? '', config, {
-    connections: config.databasePool,
-    schema: 'migrate',
-    onWait: () => reportWaiting(log),
-  })
+export async function migratePostgres(config: Config, log: Log): Promise<boolean> {
+  const { migrated, close } = await connect(config, log, 'migrate', PATIENCE_MS)
   await close()
+  return migrated.length > 0
 }
 
-function reportWaiting(log: Log) {
-  log.warn('the migration waits for a long transaction in the database, such as a backup')
+function connect(config: Config, log: Log, schema: SchemaChange, patience?: number) {
+  return connectPostgres(config.databaseUrl ?? '', config, {
+    connections: config.databasePool,
+    schema,
+    onWait: () =>
+      log.warn('the migration waits for a long transaction in the database, such as a backup'),
+    ...(patience === undefined ? {} : { patience }),
+  })
 }
 
 /** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
@@ -63,19 +72,14 @@ export async function openPostgres(
   log: Log,
   schema: SchemaChange,
 ): Promise<Engine> {
-  const url = config.databaseUrl ?? ''
-  const { db, migrated, secretStore, close } = await connectPostgres(url, config, {
-    connections: config.databasePool,
-    schema,
-    onWait: () => reportWaiting(log),
-  })
+  const { db, migrated, secretStore, close } = await connect(config, log, schema)
   try {
     await refuseUnfinishedCopy(db)
     const secrets = await loadSecrets(secretStore)
     return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
-    throw asCommandError(error, url, 'DATABASE_URL')
+    throw asCommandError(error, config.databaseUrl ?? '', 'DATABASE_URL')
   }
 }
 
@@ -84,14 +88,14 @@ export async function openPostgres(
  * `CommandError` when that fails.
  */
 export async function connectPostgres(url: string, { secretKey }: Config, options: ConnectOptions) {
-  const { connections, schema, deadline, onWait } = options
+  const { connections, schema, deadline, onWait, patience } = options
   const { setting = 'DATABASE_URL', readOnly = false } = options
   const pools = openPools(url, connections, deadline)
   try {
     if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
     const permit = (applied: number) => refuseSchema(schema, applied, migrations.length)
-    const migrated = await migrate(pools.changes, migrations, permit, onWait)
+    const migrated = await migrate(pools.changes, migrations, permit, onWait, patience)
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
     const sealKey = createHash('sha256')
       .update(secretKey ?? '')

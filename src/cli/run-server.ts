@@ -65,7 +65,7 @@ export async function runServer(
   await using stack = new AsyncDisposableStack()
   const handover = createHandover(config)
   const listener = createListener(config, log)
-  if (role !== 'first') await replaceServer(serverProcess, role, listener)
+  const wasMigrated = role !== 'first' && (await replaceServer(serverProcess, role, listener))
   let tls: Tls | null = null
   const certificate = config.isTls
     ? () => ({ isFailing: tls?.isFailing() ?? false, validTo: tls?.validTo() ?? null })
@@ -79,7 +79,7 @@ export async function runServer(
     !signals.isStopping() &&
     (role === 'resuming' || performance.now() - startedAt < DATABASE_START_MS)
   const schema = role === 'resuming' ? 'resume' : 'migrate'
-  const open = () => openData(config, log, live, { schema })
+  const open = () => openData(config, log, live, { schema, wasMigrated })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
   services.db.readInBackground((reason) =>
     log.error({ reason }, 'the thread for slow reads has failed: they delay requests now'),
@@ -142,32 +142,36 @@ export async function runServer(
     return EXIT.done
   }
   const fault = FAULTS.get(reason)
-  if (fault !== undefined) {
-    log.fatal(fault)
-    await services.db.stopWriting(fault)
-  }
+  if (fault !== undefined) log.fatal(fault)
+  // Changes are refused at once. Waiting comes last: the disk may not respond.
+  const stopped = fault === undefined ? null : services.db.stopWriting(fault)
   await notifier.stopping()
+  await stopped
   return fault !== undefined || reason === 'bug' ? EXIT.failed : EXIT.done
 }
 
-/** Holds the port so that clients can keep connecting. A successor then takes over from the running server. */
+/**
+ * Holds the port so that clients can keep connecting. A successor then takes over from the running server. Returns
+ * whether it has migrated the schema.
+ */
 async function replaceServer(
   { config, notifier, log }: ServerProcess,
   role: Exclude<Role, 'first'>,
   listener: ReturnType<typeof createListener>,
-) {
-  if (role === 'successor') {
-    await requireOpenable(config)
-    // On a database server, the running server keeps serving beside the new schema.
-    if (config.databaseUrl !== null) await migratePostgres(config, log)
-  }
+): Promise<boolean> {
+  const isSuccessor = role === 'successor'
+  if (isSuccessor) await requireOpenable(config)
   const certificate = config.isTls ? await loadCertificate(config) : null
+  // With a database server, the running server keeps serving while the schema changes.
+  const wasMigrated =
+    isSuccessor && config.databaseUrl !== null && (await migratePostgres(config, log))
   if (certificate !== null || !config.isTls) listener.hold(certificate)
-  if (role === 'resuming') return
+  if (!isSuccessor) return false
   const predecessor = await findServer(config)
   // An older version stops before we serve: the service manager would think that the service has ended.
   if (!predecessor?.takesBack) await notifier.announceMainPid()
   await takeOver(config)
+  return wasMigrated
 }
 
 /** Returns a function that stops them. */

@@ -20,20 +20,22 @@ const LOCK_RETRY_MS = 5_000
 /**
  * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
  * and may throw. `onWait` is called once if a long transaction, such as a backup, uses the tables. Throws
- * `DatabaseRefusal` for a database of another program.
+ * `DatabaseRefusal` for a database of another program, and if the transaction has not ended after `patience` ms.
  */
 export async function migrate(
   pool: Pool,
   migrations: Migration[],
   permit: (applied: number) => void = () => {},
   onWait: () => void = () => {},
+  patience = MIGRATION_TIMEOUT_MS,
 ): Promise<string[]> {
-  const end = performance.now() + MIGRATION_TIMEOUT_MS
+  const end = performance.now() + patience
   for (let attempts = 0; ; attempts++) {
     try {
       return await migrateNow(pool, migrations, permit)
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      if (performance.now() > end) throw inUse()
     }
     if (attempts === 0) onWait()
     await Bun.sleep(LOCK_RETRY_MS)
@@ -98,5 +100,11 @@ async function refuseOtherEncoding({ run }: Connection) {
   if (encoding === 'UTF8') return
   throw new DatabaseRefusal(
     `The database's encoding is ${encoding}: create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+  )
+}
+
+function inUse(): DatabaseRefusal {
+  return new DatabaseRefusal(
+    'A long transaction, such as a backup, uses the database, so its schema cannot be updated: try again once it has ended.',
   )
 }
