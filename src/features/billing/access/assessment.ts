@@ -70,11 +70,11 @@ function placeGrants<T extends Purchase>(
   if (!best?.active) return [...grants, ...others]
   const isPlanless = findPlan(best) === undefined
   const isBetter = (grant: PurchaseAccess<T>) =>
-    (isPlanless && findPlan(grant) !== undefined) ||
-    rateOf(grant) > rateOf(best) ||
-    (rateOf(grant) === rateOf(best) &&
-      endOf(grant) > endOf(best) &&
-      (isPlanless || findPlan(grant) !== undefined))
+    findPlan(grant) === undefined
+      ? isPlanless && endOf(grant) > endOf(best)
+      : isPlanless ||
+        rateOf(grant) > rateOf(best) ||
+        (rateOf(grant) === rateOf(best) && endOf(grant) > endOf(best))
   const paid = others.filter(({ active }) => active)
   return [
     ...grants.filter(isBetter),

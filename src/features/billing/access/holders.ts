@@ -1,11 +1,19 @@
 import { and, desc, eq, ne, type SQL } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
+import { PURCHASE_CLAIMED } from '../purchases/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 
 type HoldersDeps = {
   db: BillingDb
   existingUsers: ExistingUsers
+}
+
+type Mention = {
+  appUserId: string | null
+  orderedAt: number
+  provider: string
+  purchaseKey: string | null
 }
 
 export type Holders = ReturnType<typeof createHolders>
@@ -33,29 +41,40 @@ export function createHolders({ db, existingUsers }: HoldersDeps) {
     return users.length > 1 ? latestOf(from, users) : (users[0] ?? null)
   }
 
-  /**
-   * The id that the latest event names; null if none names one of `ids`. The id that an app passed to a store at the
-   * purchase is only a hint: it counts if no other event names one of them.
-   */
+  /** The id that the latest event names; null if none names one of `ids`. */
   async function latestOf(from: Reader, ids: string[]): Promise<string | null> {
-    const isNoHint = and(
-      eq(billingEvents.provider, 'revenuecat'),
-      ne(billingEvents.outcome, 'ignored'),
-    )
-    return (await latestAmong(from, ids, isNoHint)) ?? latestAmong(from, ids)
-  }
-
-  async function latestAmong(from: Reader, ids: string[], condition?: SQL) {
-    let latest: { appUserId: string | null; orderedAt: number } | undefined
+    let latest: Mention | undefined
     for (const id of ids.toSorted().toReversed()) {
-      const [row] = await from
-        .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
-        .from(billingEvents)
-        .where(and(eq(billingEvents.appUserId, id), condition))
-        .orderBy(desc(billingEvents.orderedAt))
-        .limit(1)
+      const row = await latestMention(from, id)
       if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
     }
     return latest?.appUserId ?? null
+  }
+
+  /** The latest event that names an id. The id that an app passed to a store counts until a user claims the purchase. */
+  async function latestMention(from: Reader, id: string): Promise<Mention | undefined> {
+    const isOfUser = eq(billingEvents.appUserId, id)
+    const mention = await newestWith(from, isOfUser)
+    const isHint = mention !== undefined && mention.provider !== 'revenuecat'
+    if (!isHint || !(await isClaimed(from, mention.purchaseKey))) return mention
+    return newestWith(from, and(isOfUser, eq(billingEvents.provider, 'revenuecat')))
+  }
+
+  async function isClaimed(from: Reader, purchaseKey: string | null): Promise<boolean> {
+    if (purchaseKey === null) return false
+    const isClaim = eq(billingEvents.type, PURCHASE_CLAIMED)
+    const claim = await newestWith(from, and(eq(billingEvents.purchaseKey, purchaseKey), isClaim))
+    return claim !== undefined
+  }
+
+  async function newestWith(from: Reader, condition?: SQL): Promise<Mention | undefined> {
+    const { appUserId, orderedAt, provider, purchaseKey, outcome } = billingEvents
+    const [row] = await from
+      .select({ appUserId, orderedAt, provider, purchaseKey })
+      .from(billingEvents)
+      .where(and(condition, ne(outcome, 'ignored')))
+      .orderBy(desc(orderedAt))
+      .limit(1)
+    return row
   }
 }

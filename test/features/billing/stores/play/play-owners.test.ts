@@ -88,6 +88,18 @@ test('a renewal that names the buyer does not undo a claim of a user of the same
   expect(await world.listSubscriptions()).toEqual([])
 })
 
+test('a purchase with the user’s own account id is theirs, whomever the billing provider named last', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const other = await app.register()
+  await deliver(app, lifecycle(userId, 'SUBSCRIBER_ALIAS', 1, { aliases: [other.user._id] }))
+  app.clock.advance(2 * DAY)
+  const token = await signIn(app, other.user.email)
+  const bought = store.buy({ userId: other.user._id })
+  const { results } = await world.submit([bought], false, token)
+  expect(results).toMatchObject([{ outcome: 'bound' }])
+})
+
 test('of two users whose claims wait, the first one gets the purchase', async () => {
   for (const isFirst of [true, false]) {
     await using world = await createPlayWorld()
