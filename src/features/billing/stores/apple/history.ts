@@ -33,7 +33,7 @@ const REACH_MS: Record<StoredEnvironment, number> = {
   SANDBOX: 29 * DAY_MS,
 }
 const MAX_RESTARTS = 3
-/** Failures of Apple's, whatever the app. */
+/** Failures that affect every app. */
 const CONCERNS_ALL = new Set<AppleApiError['reason']>(['unreachable', 'busy'])
 /** The history is then read again from the same time, so that nothing is missing once that is corrected. */
 const OTHER_APPLE_ID = 'APP_STORE_APPS has another Apple ID for this app than its notifications'

@@ -122,7 +122,9 @@ export function readStatements(input: StatementInput): {
       ...(mainOwner === null ? {} : { mainOwner }),
       ...(isRemoved ? { isRemoved } : {}),
       kind,
-      reply: redactForLog(mainOwner === null ? reply : withoutUsers(reply)),
+      reply: redactForLog(
+        mainOwner === null && inheritedOwner === null ? reply : withoutUsers(reply),
+      ),
     }
     const content = [
       line,

@@ -23,7 +23,7 @@ type VoidedDeps = {
 
 type VoidedOrder = RefundDocument['voided']
 
-/** Google lists the refunds of 30 days; a day less, for clocks that differ. */
+/** Google lists 30 days of refunds. We ask for a day less, because clocks differ. */
 const HORIZON_MS = 29 * DAY_MS
 /** A refund may appear late. */
 const OVERLAP_MS = DAY_MS

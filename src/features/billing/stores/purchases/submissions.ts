@@ -34,7 +34,7 @@ type SubmissionsDeps = {
 type AppStoreSubmission = { store: 'app_store'; signedTransaction: string }
 type Submission = AppStoreSubmission | PlaySubmission
 
-/** Purchases from one network that Google has not confirmed. Google limits the requests of all users together. */
+/** Limits unconfirmed purchases per network, because all users share Google's quota. */
 const UNCONFIRMED_LIMIT: WindowRule = { name: 'unconfirmed-purchases', max: 200, seconds: 60 * 60 }
 /** How long a user waits for the stores, at most. */
 const API_TIMEOUT_MS = 5_000
@@ -126,7 +126,9 @@ export function createSubmissions(deps: SubmissionsDeps) {
 
 function isConfirmed(result: SubmissionResult): boolean {
   const isUnknown = 'code' in result && result.code === 'purchase_gone'
-  return result.outcome !== 'checking' && !isUnknown
+  // A purchase that was known before can be submitted again while Google is not available.
+  const isChecking = result.outcome === 'checking' && result.transactionId === null
+  return !isUnknown && !isChecking
 }
 
 /** Whether the store has already said what a transaction says. */
