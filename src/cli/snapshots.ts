@@ -59,6 +59,8 @@ export async function returnToSnapshot(
   if (lock === null) throw new CommandError(`A server is using ${config.dataDir}: stop it first.`)
   const path = databasePath(config)
   const incoming = `${path}.incoming`
+  // The log of an earlier copy must not be applied to this one.
+  for (const suffix of ['-wal', '-shm']) await rm(incoming + suffix, { force: true })
   await copyFile(snapshot, incoming)
   recordRestore(incoming, KINDS)
   await chmod(incoming, 0o600)

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand, EXIT, parseLimitOption, UsageError } from '../../lib/command.ts'
+import { makeFolder } from '../../lib/durable-file.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import type { Services } from '../../server/services.ts'
@@ -106,7 +108,9 @@ async function write(config: Config, path: string, key: string | null): Promise<
   const { show: onProgress, end } = createProgress()
   await ensureInstallationKey(config)
   const keys = await installationKeys(config)
-  const options = { path, key, keys, now: new Date(), onProgress }
+  const isNew = !existsSync(path)
+  const options = { path, isNew, key, keys, now: new Date(), onProgress }
+  await makeFolder(dirname(path))
   try {
     await using gathered = await gatherData(config, onProgress)
     return await writeBackup({ ...options, folder: gathered.folder })

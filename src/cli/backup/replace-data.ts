@@ -6,7 +6,7 @@ import { BEFORE_RESTORE } from '../../lib/data-aside.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 import { takeBackupLock } from '../data-directory.ts'
-import { backupFolder } from './write-backup.ts'
+import { backupFolders } from './write-backup.ts'
 
 const DATABASE = 'homeport.db'
 const PARTS = [DATABASE, 'secrets', 'files']
@@ -90,9 +90,7 @@ export async function finishRestore(dataDir: string) {
 
 /** Removes the leftovers of an interrupted backup, but not the files of a running one. */
 async function removeLeftovers(dataDir: string) {
-  // Earlier versions also used another folder.
-  const folders = [backupFolder(dataDir), join(dataDir, 'gathered.tmp')]
-  const stale = folders.filter((path) => existsSync(path))
+  const stale = backupFolders(dataDir).filter((path) => existsSync(path))
   if (stale.length === 0) return
   using lock = takeBackupLock(dataDir)
   if (lock === null) return

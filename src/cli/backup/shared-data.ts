@@ -9,7 +9,7 @@ import { newId } from '../../lib/ids.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles, SOURCE } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
-import { backupFolder, copyDatabase } from './write-backup.ts'
+import { backupFolder, backupFolders, copyDatabase } from './write-backup.ts'
 
 /** Whether some of the data is outside the data directory. */
 export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
@@ -24,7 +24,9 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
   // A child process of an interrupted backup may still be writing to that backup's folder.
   const folder = join(backupFolder(dataDir), String(process.pid))
-  const removeAll = () => rm(backupFolder(dataDir), { recursive: true, force: true })
+  async function removeAll() {
+    for (const path of backupFolders(dataDir)) await rm(path, { recursive: true, force: true })
+  }
   await using cleanup = new AsyncDisposableStack()
   await removeAll()
   cleanup.defer(removeAll)

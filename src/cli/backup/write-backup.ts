@@ -1,14 +1,8 @@
 import { existsSync } from 'node:fs'
 import { open, readdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { EXIT, type OnProgress } from '../../lib/command.ts'
-import {
-  addPathToErrors,
-  makeFolder,
-  readNames,
-  renameDurably,
-  syncPath,
-} from '../../lib/durable-file.ts'
+import { addPathToErrors, readNames, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
@@ -26,6 +20,8 @@ type BackupOptions = {
   folder: string
   /** The path of the archive. A file there is replaced once the new archive is complete and verified. */
   path: string
+  /** Whether there was no file when the backup began. One that was created since is not replaced. */
+  isNew: boolean
   /** The key to encrypt with; null without encryption. */
   key: string | null
   /** The keys to sign with. */
@@ -43,10 +39,8 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Writes and verifies an archive of the data in a folder. Leaves nothing behind when it throws. */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
-  const { folder, path, key, keys, now, onProgress } = options
+  const { folder, path, isNew, key, keys, now, onProgress } = options
   const partial = unfinishedName(path)
-  const isNew = !existsSync(path)
-  await makeFolder(dirname(path))
   await rm(partial, { force: true })
   try {
     const database = join(folder, 'homeport.db')
@@ -89,6 +83,11 @@ export async function writeBackup(options: BackupOptions): Promise<WriteResult> 
   } finally {
     await rm(partial, { force: true })
   }
+}
+
+/** The folders in which backups collect data, also those of earlier versions. */
+export function backupFolders(dataDir: string): string[] {
+  return [backupFolder(dataDir), join(dataDir, 'gathered.tmp')]
 }
 
 /** The folder in which a backup collects the data before it is archived. */

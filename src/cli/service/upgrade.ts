@@ -152,6 +152,8 @@ export async function undoMigration(config: Config, executable: string, since: n
   const child = Bun.spawn([executable, 'migrate', ...args, '--data-dir', dataDir], {
     ...(process.getuid?.() === 0 ? { uid, gid } : {}),
     env: {},
+    // Not in a directory that may have a `.env`.
+    cwd: dataDir,
     stdout: 'pipe',
     stderr: 'pipe',
   })
