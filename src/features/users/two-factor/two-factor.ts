@@ -34,9 +34,6 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15
 /** Keeps the chance of guessing a code near 2 % in a year for a thief who knows the password. */
 const CODES_PER_DAY: WindowRule = { name: 'two-factor-day', max: 20, seconds: 24 * 60 * 60 }
 
-/** Recovery codes cannot be guessed. With limits of their own, they let in an owner whom a thief's wrong codes keep out. */
-const RECOVERY_CODES: WindowRule = { name: 'recovery-code', max: 100, seconds: 60 * 60 }
-
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
   const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accounts, accountSecurity } =
@@ -172,10 +169,12 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** Counts an attempt per account: 10 in 15 minutes and 20 in a day, or 100 recovery codes in an hour. */
+  /**
+   * Counts an attempt: 10 in 15 minutes and 20 in a day per account. Recovery codes have 50 bits, so they need no limit,
+   * and let the owner in after a thief's wrong codes have used this one up.
+   */
   function reserve(userId: string, typed: string) {
-    const ofRecovery = [{ rule: RECOVERY_CODES, key: userId }]
-    return limits.reserve(isTotp(plainCode(typed)) ? limitsOf(userId) : ofRecovery)
+    return limits.reserve(isTotp(plainCode(typed)) ? limitsOf(userId) : [])
   }
 
   /** Consumes a TOTP or recovery code in the caller's transaction. False if it is wrong. */
