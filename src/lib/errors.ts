@@ -118,7 +118,7 @@ export function accountDeleted(userId: string): AppError {
   })
 }
 
-/** `userId`: of the user or operator whose code it should have been. */
+/** `userId`: the user or operator whose code was expected. */
 export function wrongCode(userId: string): AppError {
   return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
     denial: { reason: 'wrong_code', userId },

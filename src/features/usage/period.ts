@@ -5,7 +5,9 @@ import type { LimitPeriod } from '../../lib/plan-limits.ts'
 export type PeriodBounds = { startsAt: Date; endsAt: Date | null }
 
 /** A renewal may be up to three days later than the day of the month suggests, because months differ in length. */
-export const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
+const MAX_LATE_RENEWAL_MS = 3 * DAY_MS
+/** How much later than expected a period may end: at the midnight after a late renewal that does not take place. */
+export const MAX_EXTENSION_MS = MAX_LATE_RENEWAL_MS + DAY_MS
 const TOTAL_PERIOD_START = new Date(0)
 
 /**
@@ -54,7 +56,7 @@ function monthsBefore(first: Date, months: number, firstStartedAt: Date): Date {
 
 /**
  * The renewal itself, if it is at most three days after a boundary: purchases of 31 January renew on 31 March. Without a
- * renewal, the midnight after the end: the last hours of a purchase begin no other month.
+ * renewal, the midnight after the end, so that the last hours start no new month.
  */
 function withRenewal(boundary: Date, renewsAt: Date | null, renews: boolean): Date {
   const late = renewsAt === null ? -1 : renewsAt.getTime() - boundary.getTime()

@@ -11,7 +11,7 @@ import {
   limitStateOf,
 } from './consumption.ts'
 import { type Counter, createCounters, monthOf } from './counters.ts'
-import { MAX_LATE_RENEWAL_MS, periodAt, type Renewal } from './period.ts'
+import { MAX_EXTENSION_MS, periodAt, type Renewal } from './period.ts'
 import type { UsageDb } from './schema.ts'
 
 /** A limit of a plan; `limit` null: unlimited. */
@@ -119,7 +119,7 @@ export function createUsage(deps: UsageDeps) {
   async function archiveAndDeleteOld(signal: AbortSignal) {
     const at = now()
     // A renewal may be moved, and then the period goes on.
-    const isOver = lte(usageCounters.endsAt, new Date(at.getTime() - MAX_LATE_RENEWAL_MS))
+    const isOver = lte(usageCounters.endsAt, new Date(at.getTime() - MAX_EXTENSION_MS))
     const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
     const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
     const isTooOld = lt(usageHistory.month, monthOf(oldest))

@@ -94,8 +94,8 @@ export function createEndpoints(deps: EndpointsDeps) {
   }
 
   /**
-   * Pauses an endpoint: it gets no new events, and waiting deliveries are kept. One that was disabled because it failed
-   * then needs no attention any more.
+   * Pauses an endpoint: it gets no new events, and waiting deliveries are kept. If it was disabled for failing, this
+   * acknowledges that and ends the alert.
    */
   async function disable(id: string): Promise<Endpoint> {
     return update(id, ({ disabledAt }) => ({

@@ -3,7 +3,7 @@ type Job = { work: () => Promise<void>; refuse: (error: unknown) => void; since:
 /** How long an instance works through its queue before another one may take the lock, in ms. */
 const HOLD_MS = 50
 
-/** Jobs that have waited longer are refused when the lock cannot be taken: nobody waits for them any more. In ms. */
+/** When the lock cannot be taken, jobs older than this are refused: their callers have already been answered. In ms. */
 const MAX_WAIT_MS = 10_000
 
 /** Runs jobs one after another under the lock of `withLock`. Taking the lock once runs a batch of them. */
@@ -22,13 +22,13 @@ export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Pr
 
   async function drain() {
     while (waiting.length > 0) {
-      await withLock(runBatch).catch(refuseSome)
+      await withLock(runBatch).catch(refuseExpired)
     }
     // At once, so that no job is added to a queue that has ended.
     draining = null
   }
 
-  function refuseSome(error: unknown) {
+  function refuseExpired(error: unknown) {
     const since = performance.now() - MAX_WAIT_MS
     do waiting.shift()?.refuse(error)
     while ((waiting[0]?.since ?? Number.POSITIVE_INFINITY) < since)

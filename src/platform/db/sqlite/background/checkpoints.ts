@@ -55,7 +55,7 @@ export function createCheckpoints({ path, command, onSyncFailure }: CheckpointsD
   }
 
   function start() {
-    // Another process would go on after the pages that this one has lost.
+    // Another process would continue after the pages that this one failed to sync.
     if (hasFailed) return
     const started = Bun.spawn([...command, path], {
       stdio: ['pipe', 'ignore', 'inherit'],
