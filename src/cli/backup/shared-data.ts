@@ -49,8 +49,8 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   const stack = cleanup.move()
   return { folder, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 
-  async function link(...names: string[]) {
-    for (const name of names) await symlink(join(dataDir, name), join(folder, name))
+  function link(name: string) {
+    return symlink(join(dataDir, name), join(folder, name))
   }
 }
 

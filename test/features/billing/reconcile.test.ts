@@ -75,10 +75,7 @@ test('99: checks overdue customers in turn, even if the provider reports no diff
 test('a purchase that has moved to another user here is not recorded again for its former owner', async () => {
   using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
-  app.clock.now = new Date(ms(1))
-  const [ann, bob] = [await app.register('ann@example.com'), await app.register('bob@example.com')]
-  const ids = { transaction_id: '1001', original_transaction_id: '1000' }
-  await deliver(app, { ...purchase(ann.user._id), ...ids })
+  const { ann, bob } = await buyAsAnn(app)
   const { stores, reconcile } = app.services
   await stores.actions.give('1000', bob.user._id, { by: 'olga', reason: 'bought' })
   const { corrected } =
@@ -90,10 +87,7 @@ test('a purchase that has moved to another user here is not recorded again for i
 test('a purchase whose transfer at the provider was lost moves to its new owner', async () => {
   using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
-  app.clock.now = new Date(ms(1))
-  const [ann, bob] = [await app.register('ann@example.com'), await app.register('bob@example.com')]
-  const ids = { transaction_id: '1001', original_transaction_id: '1000' }
-  await deliver(app, { ...purchase(ann.user._id), ...ids })
+  const { ann, bob } = await buyAsAnn(app)
   await deliver(app, lifecycle(bob.user._id, 'SUBSCRIBER_ALIAS', 1, { aliases: ['anonymous'] }))
   const report = await app.services.reconcile?.reconcileUser(
     bob.user._id,
@@ -105,6 +99,15 @@ test('a purchase whose transfer at the provider was lost moves to its new owner'
   expect(await subscriptionsOf(bob.accessToken)).toMatchObject([{ status: 'active' }])
   expect(await subscriptionsOf(ann.accessToken)).toEqual([])
 })
+
+/** Two users, and a purchase of the first one. */
+async function buyAsAnn(app: TestApp) {
+  app.clock.now = new Date(ms(1))
+  const [ann, bob] = [await app.register('ann@example.com'), await app.register('bob@example.com')]
+  const ids = { transaction_id: '1001', original_transaction_id: '1000' }
+  await deliver(app, { ...purchase(ann.user._id), ...ids })
+  return { ann, bob }
+}
 
 /** The provider's reply on a day: a subscription that was bought and ends on these days. */
 function reportOf(day: number, purchased: number, expires: number) {

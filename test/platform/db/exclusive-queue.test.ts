@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createExclusiveQueue } from '../../../src/platform/db/postgres/exclusive-queue.ts'
 
-test('while the lock cannot be taken, jobs that nobody waits for any more are refused', async () => {
+test('while the lock cannot be taken, expired jobs are refused', async () => {
   const clock = performance.now
   let now = 0
   performance.now = () => now

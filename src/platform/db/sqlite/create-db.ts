@@ -15,7 +15,7 @@ type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
 /** A last resort: normally another process copies the log before that (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
-/** For a copy, whose commits nobody waits for. */
+/** During a copy, no request waits for a commit. */
 const COPY_CHECKPOINT_PAGES = 4_000
 
 /**

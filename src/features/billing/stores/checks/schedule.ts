@@ -42,7 +42,6 @@ export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date 
     if (inserted.length > 0 || !(await isAboutCurrentPeriod(tx, purchaseKey, event))) return
     // After an upgrade, the period may end earlier.
     const mayBeEarlier = dueAt > now()
-    // A check that tells the store the owner is due now.
     await tx
       .update(storeChecks)
       .set({ dueAt, attempts: 0 })
@@ -50,6 +49,7 @@ export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date 
         and(
           eq(storeChecks.purchaseKey, purchaseKey),
           mayBeEarlier ? undefined : lt(storeChecks.dueAt, dueAt),
+          // A check that tells the store the owner is due now.
           eq(storeChecks.isTokenUnset, false),
         ),
       )

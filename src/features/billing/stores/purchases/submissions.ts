@@ -48,7 +48,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
   return submit
 
   /**
-   * Records and claims purchases for a user at an address, one after the other. Returns one result each, in order.
+   * Records and claims a user's purchases in order, and returns a result for each. `ip`: where they were submitted from.
    * Throws `rate_limited`.
    */
   async function submit(

@@ -36,8 +36,8 @@ test('another user’s purchase moves only on request, and not on its first day'
   expect(await listSubscriptions(app, other.user._id)).toMatchObject([{ willRenew: false }])
 })
 
-test('a waiting claim does not take a purchase from its owner', async () => {
-  await using world = await createPlayWorld()
+/** A purchase of one user, two days ago, and another user, while two requests to Google fail. */
+async function buyBeforeOutage(world: Awaited<ReturnType<typeof createPlayWorld>>) {
   const { app, api, store, userId } = world
   app.expectErrors()
   const bought = store.buy({ userId })
@@ -45,6 +45,13 @@ test('a waiting claim does not take a purchase from its owner', async () => {
   app.clock.advance(2 * DAY)
   const other = await app.register()
   api.faults.push(...Array(2).fill(unreachable))
+  return { bought, other }
+}
+
+test('a waiting claim does not take a purchase from its owner', async () => {
+  await using world = await createPlayWorld()
+  const { app } = world
+  const { bought, other } = await buyBeforeOutage(world)
   expect((await world.submit([bought], false, other.accessToken)).results).toMatchObject([
     { outcome: 'checking' },
   ])
@@ -56,13 +63,8 @@ test('a waiting claim does not take a purchase from its owner', async () => {
 
 test('a waiting take-over is not undone by a later submission without it', async () => {
   await using world = await createPlayWorld()
-  const { app, api, store, userId } = world
-  app.expectErrors()
-  const bought = store.buy({ userId })
-  await report(world, bought.notification)
-  app.clock.advance(2 * DAY)
-  const other = await app.register()
-  api.faults.push(...Array(2).fill(unreachable))
+  const { app } = world
+  const { bought, other } = await buyBeforeOutage(world)
   for (const takeOver of [true, false]) {
     const { results } = await world.submit([bought], takeOver, other.accessToken)
     expect(results).toMatchObject([{ outcome: 'checking' }])

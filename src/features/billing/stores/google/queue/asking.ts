@@ -111,7 +111,7 @@ export function createAskGoogle(deps: AskingDeps) {
       known.map((item) => statements.latestAt(tx, 'play_store', keyOf(item))),
     )
     const mainOwner = await ownerOf(tx, known)
-    // For a resubscription in the Play Store, Google names the user of the first purchase, whoever claimed it since.
+    // When a user resubscribes in the Play Store, Google names the original buyer, even if another user has claimed it.
     const isInherited =
       answer.userId === null || (answer.isOutOfApp && (await isClaimed(tx, linked?.items ?? [])))
     const { deliveries, items } = readStatements({
