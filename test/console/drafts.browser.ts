@@ -169,6 +169,33 @@ independentTest('two tabs keep a draft each', async () => {
   await context.close()
 })
 
+independentTest('offers the draft of another tab as soon as that tab is closed', async () => {
+  const { page: first, newPage, context } = await world.open()
+  const second = await newPage()
+  await show(first, 'settings')
+  await first.getByLabel('Privacy url').fill('https://example.com/closed')
+  await show(second, 'settings')
+  await second.getByText('unsaved changes here in another tab').waitFor()
+  await first.close()
+  await press(second, 'Restore')
+  expect(await second.getByLabel('Privacy url').inputValue()).toBe('https://example.com/closed')
+  await context.close()
+})
+
+independentTest('keeps an edit before the page is painted again', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'settings')
+  await page.getByLabel('Privacy url').focus()
+  const stored = await page.evaluate<string>(`(async () => {
+    document.activeElement.value = 'https://example.com/last-key'
+    document.activeElement.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    for (let turn = 0; turn < 10; turn++) await null
+    return JSON.stringify({ ...localStorage })
+  })()`)
+  expect(stored).toContain('https://example.com/last-key')
+  await context.close()
+})
+
 independentTest('signing out keeps or deletes the drafts, as the operator chooses', async () => {
   const dan = await addPasswordOperator(world.console, 'dan')
   const { page, context } = await world.openSignedOut()

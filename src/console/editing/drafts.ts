@@ -61,6 +61,12 @@ export async function openDrafts(): Promise<Set<string>> {
   return new Set(keys.filter((key) => !closedHere.has(key)))
 }
 
+/** Calls back once the editor of a draft is closed, in whichever tab it is, unless the signal is aborted first. */
+export function onceClosed(key: string, signal: AbortSignal, call: () => void) {
+  // After the request, because its own lock would count as an open editor.
+  navigator.locks.request(key, { signal }, () => {}).then(call, () => {})
+}
+
 function deleteOldDrafts() {
   const oldest = Date.now() - MAX_AGE_MS
   for (const [at, { key, savedAt }] of draftsWith(PREFIX).entries()) {

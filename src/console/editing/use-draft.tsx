@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { clock } from '../format.ts'
 import { confirmLeaving } from '../router.ts'
 import {
   holdDraft,
   listDrafts,
   newDraftKey,
+  onceClosed,
   openDrafts,
   removeDraft,
   type StoredDraft,
@@ -32,11 +33,6 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
   const [isKept, setKept] = useState(true)
   const [others, setOthers] = useState<OtherDraft[]>([])
   const hasChanges = isChanged(value)
-  const refresh = async () => {
-    const open = await openDrafts()
-    const drafts = listDrafts(screen).filter((draft) => draft.key !== key)
-    setOthers(drafts.map((draft) => ({ ...draft, isOpen: open.has(draft.key) })))
-  }
   const forget = (oldKey = key) => {
     removeDraft(oldKey)
     setOthers((before) => before.filter((draft) => draft.key !== oldKey))
@@ -47,17 +43,31 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
   }
   useEffect(() => {
     const release = holdDraft(key)
-    const update = () => void refresh()
-    update()
-    addEventListener('storage', update)
-    addEventListener('focus', update)
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const awaited = new Set<string>()
+    const update = async () => {
+      const open = await openDrafts()
+      const drafts = listDrafts(screen)
+        .filter((draft) => draft.key !== key)
+        .map((draft) => ({ ...draft, isOpen: open.has(draft.key) }))
+      for (const other of drafts) {
+        if (!other.isOpen || awaited.has(other.key)) continue
+        awaited.add(other.key)
+        onceClosed(other.key, signal, () => void update())
+      }
+      setOthers(drafts)
+    }
+    void update()
+    addEventListener('storage', update, { signal })
+    addEventListener('focus', update, { signal })
     return () => {
       release()
-      removeEventListener('storage', update)
-      removeEventListener('focus', update)
+      leaving.abort()
     }
   }, [])
-  useEffect(() => {
+  // Not after the next paint, because the tab may be closed before it.
+  useLayoutEffect(() => {
     if (hasChanges) setKept(saveDraft(key, storable ? storable(value) : value))
     else removeDraft(key)
   }, [value])
