@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { askToSignIn, read, readQuietly } from './api.ts'
 import { Frame } from './frame/frame.tsx'
+import { otherTabs } from './frame/other-tabs.ts'
 import { type Me, me } from './operator.ts'
 import { Login, type LoginState } from './screens/login.tsx'
 import { SwitchOperator } from './screens/set-up.tsx'
@@ -17,9 +18,6 @@ type State =
   | { kind: 'signed-out'; login: LoginState }
   | { kind: 'signed-in' }
   | { kind: 'failed'; message: string }
-
-/** Tells the other tabs of this browser that an operator has signed in or out. */
-const channel = new BroadcastChannel('homeport-console')
 
 /** The login page, or the console of a signed-in operator. */
 export function App() {
@@ -54,7 +52,7 @@ export function App() {
   }
   const changeOperator = async () => {
     await load()
-    channel.postMessage(null)
+    otherTabs.postMessage(null)
   }
   useEffect(() => {
     if (!isSecureContext) return
@@ -63,7 +61,7 @@ export function App() {
         waiting.current.push(resolve)
         if (waiting.current.length === 1) void load()
       })
-    channel.onmessage = () => void load()
+    otherTabs.onmessage = () => void load()
     void load()
   }, [])
   if (!isSecureContext) return <Insecure />
@@ -88,7 +86,8 @@ export function App() {
           </button>
         </main>
       )}
-      <ProofDialog />
+      {/* A proof by the next operator must not complete what the former one has begun. */}
+      <ProofDialog key={me.value?.name} />
     </>
   )
 }

@@ -1,6 +1,16 @@
 import { expect } from 'bun:test'
 import { independentTest, useConsole } from '../support/console.ts'
-import { becomeReader, press, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { becomeReader, press, show, textOf, waitUntilLoaded } from '../support/console-browser.ts'
+import { addPasswordOperator, openSignedIn } from '../support/console-operators.ts'
+
+const PROOF_REQUIRED = {
+  status: 403,
+  json: {
+    code: 'forbidden',
+    message: 'Confirm that it is you.',
+    details: [{ path: 'operator', message: 'step_up_required' }],
+  },
+}
 
 const world = useConsole()
 
@@ -86,5 +96,37 @@ independentTest('signing in in one tab continues the others', async () => {
   await other.evaluate(`new BroadcastChannel('homeport-console').postMessage(null)`)
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('link', { name: 'ann@example.com' }).waitFor()
+  await context.close()
+})
+
+independentTest('signing out in one tab covers the others', async () => {
+  const { page, newPage, context } = await world.openSignedOut()
+  await openSignedIn(page, await addPasswordOperator(world.console, 'dora'), 'people')
+  const other = await newPage()
+  await show(other, 'me')
+  await press(other, 'Sign out')
+  await page.getByRole('dialog', { name: 'Your session ended. Sign in to continue' }).waitFor()
+  await context.close()
+})
+
+independentTest('a proof by the next operator completes no action of the former', async () => {
+  const [fay, gil] = await Promise.all(
+    ['fay', 'gil'].map((name) => addPasswordOperator(world.console, name)),
+  )
+  if (!fay || !gil) throw new Error('no operators')
+  const { page, newPage, context } = await world.openSignedOut()
+  await openSignedIn(page, fay, 'webhooks')
+  await page.route('**/console/api/webhooks/add', (route) =>
+    route.request().method() === 'POST' ? route.fulfill(PROOF_REQUIRED) : route.continue(),
+  )
+  await page.getByLabel('URL').fill('https://example.com/hooks')
+  await press(page, 'Add endpoint')
+  const proof = page.getByRole('dialog', { name: 'Confirm it’s you' })
+  await proof.waitFor()
+  await context.clearCookies()
+  const other = await newPage()
+  await openSignedIn(other, gil, 'people')
+  await page.getByRole('link', { name: 'gil' }).first().waitFor({ state: 'attached' })
+  expect(await proof.count()).toBe(0)
   await context.close()
 })

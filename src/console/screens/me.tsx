@@ -3,6 +3,7 @@ import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { listDrafts, removeDraft, type StoredDraft } from '../editing/drafts.ts'
 import { unnamedUser, words } from '../format.ts'
+import { otherTabs } from '../frame/other-tabs.ts'
 import type { Me } from '../operator.ts'
 import { createPasskey, type PasskeyOptions } from '../passkey.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -114,6 +115,7 @@ function SignOut() {
   const signOut = async (unwanted: StoredDraft[]) => {
     await send('me/sign-out')
     for (const { key } of unwanted) removeDraft(key)
+    otherTabs.postMessage(null)
     location.assign('/console')
   }
   const ask = async () => {

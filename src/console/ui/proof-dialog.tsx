@@ -20,6 +20,7 @@ export function ProofDialog() {
         answer.current = resolve
       })
     }
+    return () => answer.current(false)
   }, [])
   if (!isOpen) return null
   const close = (isProven: boolean) => {
