@@ -168,6 +168,7 @@ browserTest('reorders questions', async () => {
   await show(page, 'faqs')
   const before = await questions()
   await press(page, `Move ${before[0]} down`)
+  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(`Edit ${before[0]}`)
   await press(page, 'Review and publish')
   const changes = page.getByRole('dialog').locator('.changes')
   expect(await textOf(changes)).toBe(
@@ -262,3 +263,22 @@ async function readApp(path: string, headers: Record<string, string> = {}) {
   // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
   return ((await reply.json()) as { response: any }).response
 }
+
+browserTest('publishing cannot be cancelled while it is running', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'faqs')
+  await press(page, 'Add question')
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  await page.route('**/faqs/publish', async (route) => {
+    await held
+    await route.continue()
+  })
+  await review(page)
+  await press(page, 'Publish change')
+  await page.keyboard.press('Escape')
+  const dialog = page.getByRole('dialog')
+  expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
+  release()
+  await dialog.getByRole('alert').or(page.getByText('Published.')).first().waitFor()
+  await context.close()
+})

@@ -58,7 +58,16 @@ export function Records(props: RecordsProps) {
     ...new Set([...languagesIn(records, { items: schema }), ...shown.current, ...added]),
   ]
   const languages = shown.current
+  const list = useRef<HTMLOListElement>(null)
+  /** The place of a moved record: the focus follows it, so that a second press does not move another one. */
+  const movedTo = useRef<number | null>(null)
+  useLayoutEffect(() => {
+    if (movedTo.current === null) return
+    list.current?.children[movedTo.current]?.querySelector('button')?.focus()
+    movedTo.current = null
+  })
   const move = (from: number, to: number) => {
+    movedTo.current = to
     onChange(records.toSpliced(from, 1).toSpliced(to, 0, records[from] as Entry))
     setOpen(null)
   }
@@ -76,7 +85,7 @@ export function Records(props: RecordsProps) {
   return (
     <>
       {records.length === 0 && <Empty>No {noun}s yet.</Empty>}
-      <ol class="list">
+      <ol ref={list} class="list">
         {records.map((record, at) => {
           const missing = missingIn(record, schema, languages)
           const title = nameOf(record) || `New ${noun}`

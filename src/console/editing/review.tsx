@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { me } from '../operator.ts'
 import { Changes } from '../ui/changes.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { Dialog, useBusy } from '../ui/dialog.tsx'
 import { Action } from '../ui/parts.tsx'
 import { NoteField } from './history.tsx'
 
@@ -19,12 +19,13 @@ type ReviewProps = {
 export function Review(props: ReviewProps) {
   const { changes, note, setNote, findWarnings, publish, onClose } = props
   const [warnings, setWarnings] = useState<string[]>([])
+  const { isBusy, runBusy } = useBusy(publish)
   useEffect(() => {
     // Publishing names the fields that the server refuses.
     void findWarnings?.().then(setWarnings, () => {})
   }, [])
   return (
-    <Dialog title="Publish these changes" onClose={onClose}>
+    <Dialog title="Publish these changes" onClose={onClose} isBusy={isBusy}>
       <Changes changes={changes} />
       <div role="status">
         {warnings.map((warning) => (
@@ -35,10 +36,10 @@ export function Review(props: ReviewProps) {
       </div>
       <NoteField note={note} onChange={setNote} />
       <div class="actions end">
-        <button type="button" onClick={onClose}>
+        <button type="button" disabled={isBusy} onClick={onClose}>
           Cancel
         </button>
-        <Action kind="primary" disabled={changes.length === 0} run={publish}>
+        <Action kind="primary" disabled={changes.length === 0} run={runBusy}>
           Publish {changes.length === 1 ? 'change' : `${changes.length} changes`}
         </Action>
       </div>
