@@ -34,7 +34,7 @@ function createAdmin(services: Services) {
   const { config, operators, ipOf, now } = services
   const checkSession = operators.sessions.check
   const { guard, protect } = consoleGuard({
-    checkSession,
+    checkSession: (token) => checkSession(token),
     baseUrl: config.consolePort === null ? config.baseUrl : null,
     ipOf,
     now,
@@ -48,7 +48,7 @@ function createAdmin(services: Services) {
     })
   const isSignedIn = async (request: Request) => {
     const token = sessionTokenOf(request)
-    return token !== null && (await checkSession(token)) !== null
+    return token !== null && (await checkSession(token, { isUse: false })) !== null
   }
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
   // The console's own port serves no files.

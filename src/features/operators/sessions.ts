@@ -58,8 +58,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return token
   }
 
-  /** The session of a token; null if it has ended. */
-  async function check(token: string): Promise<OperatorSession | null> {
+  /** The session of a token; null if it has ended. `isUse`: whether it restarts the idle lifetime. */
+  async function check(token: string, { isUse = true } = {}): Promise<OperatorSession | null> {
     const hash = sha256(token)
     const [row] = await db.read
       .select({
@@ -80,7 +80,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     const isOver =
       isOlderThan(lastSeenAt, at, IDLE_LIFETIME_MS) || isOlderThan(createdAt, at, MAX_LIFETIME_MS)
     if (isOver) return null
-    if (isOlderThan(lastSeenAt, at, MINUTE_MS)) await recordUse(hash, at)
+    if (isUse && isOlderThan(lastSeenAt, at, MINUTE_MS)) await recordUse(hash, at)
     return { id, operatorId, name, role: role as Role, provenAt }
   }
 

@@ -200,6 +200,15 @@ test('an idle session lasts 12 hours and is then no longer listed', async () => 
   expect((await ann.ask('GET', 'me')).status).toBe(401)
 })
 
+test('asking whether a session is open, as an open live log does, does not prolong it', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  app.clock.advance(11 * HOUR)
+  expect((await ann.ask('GET', 'login/state')).json.response.isSignedIn).toBe(true)
+  app.clock.advance(2 * HOUR)
+  expect((await ann.ask('GET', 'me')).status).toBe(401)
+})
+
 test('a session lasts at most 7 days, even in use, and is then deleted', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
