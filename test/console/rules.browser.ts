@@ -36,6 +36,9 @@ browserTest('previews and publishes a custom setting with a rule', async () => {
     'The default value applies.',
   ])
   expect((await preview('2.3.1', 'de')).at(0)).toBe('newPaywall: no')
+  await rule.getByLabel('From version').fill('2.2.0')
+  expect(await page.getByText('newPaywall: no').count()).toBe(0)
+  await rule.getByLabel('From version').fill('2.3.0')
   expect((await readApp(SETTINGS)).features).toBeUndefined()
   await publish(page)
   const featuresOn = async (platform: string, version: string) =>

@@ -9,6 +9,8 @@ import { Action, Card, Facts } from '../ui/parts.tsx'
 import { COUNTRIES, codesIn } from './codes-field.tsx'
 import { NO_COUNTRY, SurroundingsContext } from './surroundings.ts'
 
+type Shown = { content: StoredSettings; device: object; settings: Explanation[] }
+
 /** Shows what an app would get from the unsaved settings, and why. */
 export function Preview({ content }: { content: StoredSettings }) {
   const { plans, countryHeader } = useContext(SurroundingsContext)
@@ -20,12 +22,11 @@ export function Preview({ content }: { content: StoredSettings }) {
     plan: '',
     id: 'device-1',
   })
-  const [explained, setExplained] = useState<Explanation[] | null>(null)
-  const set = (name: keyof typeof device) => (value: string) => {
+  const [shown, setShown] = useState<Shown | null>(null)
+  // A reply to other input, which may also arrive late, is not shown.
+  const isCurrent = shown?.content === content && shown.device === device
+  const set = (name: keyof typeof device) => (value: string) =>
     setDevice({ ...device, [name]: value })
-    // The values on screen belong to the previous input.
-    setExplained(null)
-  }
   const field = (name: keyof typeof device, label: string, hint?: string) => (
     <TextField label={label} hint={hint} value={device[name]} onChange={set(name)} />
   )
@@ -39,7 +40,8 @@ export function Preview({ content }: { content: StoredSettings }) {
       id: id || null,
       languages: language ? [language] : [],
     }
-    setExplained(await send('preview/settings', { content, as: audience }))
+    const settings = await send<Explanation[]>('preview/settings', { content, as: audience })
+    setShown({ content, device, settings })
   }
   const select = (name: keyof typeof device, label: string, options: [string, string][]) => (
     <SelectField label={label} value={device[name]} options={options} onChange={set(name)} />
@@ -61,7 +63,7 @@ export function Preview({ content }: { content: StoredSettings }) {
       <div class="actions">
         <Action run={show}>Show</Action>
       </div>
-      {explained && <Explanations settings={explained} />}
+      {isCurrent && <Explanations settings={shown.settings} />}
     </Card>
   )
 }
