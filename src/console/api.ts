@@ -6,6 +6,8 @@ const PROOF_MAX_AGE_MS = 9 * 60_000
 
 const UNREADABLE =
   'The reply could not be read. If it was a change, it may have been made: check before you repeat it.'
+const CUT_OFF =
+  'The connection was lost. The action may have stopped or may still be running: check before you repeat it.'
 /** A network that has died must not keep old data on the screen. */
 const READ_TIMEOUT_MS = 60_000
 
@@ -72,7 +74,9 @@ export async function sendWithProgress<Progress, T>(
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
-    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
+    const { value, done } = (await reader?.read().catch(() => {
+      throw new ApiError(0, { message: CUT_OFF })
+    })) ?? { value: undefined, done: true }
     const lines = (rest + (value ?? '')).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
@@ -81,7 +85,7 @@ export async function sendWithProgress<Progress, T>(
       if ('response' in message) return message.response as T
       onProgress(message.progress as Progress)
     }
-    if (done) throw new ApiError(0, {})
+    if (done) throw new ApiError(0, { message: CUT_OFF })
   }
 }
 
@@ -101,7 +105,11 @@ export async function download(path: string) {
 
 /** Opens a file in a new tab; asks for a proof first if the last one is old. */
 export async function openInTab(path: string) {
-  if (await ensureRecentProof()) window.open(API + path, '_blank', 'noopener')
+  if (!(await ensureRecentProof())) return
+  // A proof may take so long that the browser no longer counts the click and opens no tab.
+  if (!navigator.userActivation.isActive)
+    throw failure('Confirmed. Press the button again to open the file.')
+  window.open(API + path, '_blank', 'noopener')
 }
 
 async function ensureRecentProof(): Promise<boolean> {

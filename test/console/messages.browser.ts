@@ -234,3 +234,32 @@ independentTest('the checklist names what is left to set up until it is dismisse
   expect(await checklist.count()).toBe(0)
   await context.close()
 })
+
+independentTest('replays no events of another filter than the one that was counted', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'events?outcome=applied')
+  await page.getByLabel('Type').selectOption('RENEWAL')
+  await page.waitForURL(/type=RENEWAL/)
+  await press(page, 'Replay all matches')
+  const dialog = page.getByRole('dialog', { name: /^Replay/ })
+  await dialog.waitFor()
+  await page.goBack()
+  await dialog.waitFor({ state: 'detached' })
+  await context.close()
+})
+
+independentTest('says that a replay whose connection broke may have stopped', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'events?outcome=applied')
+  await page.evaluate(`(() => {
+    const { fetch } = window
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new TypeError()) })
+    window.fetch = async (path, options) =>
+      path.endsWith('/events/replay') ? new Response(broken) : fetch(path, options)
+  })()`)
+  await press(page, 'Replay all matches')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: /^Replay/ }).click()
+  await page.getByText('The connection was lost. The action may have stopped').waitFor()
+  await context.close()
+})

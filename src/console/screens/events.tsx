@@ -50,7 +50,9 @@ function EventLog() {
         {({ scannedBackTo }) => (
           <>
             <ListBar noun="event" total={total} csv={path} isPersonal>
-              {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={reload} />}
+              {canEdit.value && isFiltered && (
+                <ReplayAll key={search} filter={filter} onDone={reload} />
+              )}
             </ListBar>
             {(rows.length > 0 || next === null) && (
               <Table
