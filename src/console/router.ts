@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { decodeSegment, encodeSegment } from '../lib/path-segment.ts'
-import { enterVisit, leaveVisit, returnToVisit } from './visits.ts'
+import { enterVisit, leaveVisit, repeats, returnToVisit } from './visits.ts'
 
 const BASE = '/console'
 /** Matches no screen; used for an address that cannot be decoded. */
@@ -59,6 +59,10 @@ export function confirmLeaving(ask: (() => boolean) | null) {
 }
 
 export function go(href: string) {
+  if (href === address.value) {
+    repeats.value++
+    return
+  }
   const from = address.value.split('?')[0]
   if (from !== href.split('?')[0] && mayLeave && !mayLeave()) return
   leaveVisit()

@@ -1,3 +1,5 @@
+import { signal } from '@preact/signals'
+
 /** What a screen showed when the operator left it. */
 type Visit = { scrollY: number; focused: string | null; pages: Map<string, unknown> }
 
@@ -13,6 +15,9 @@ let isReturning = false
 
 history.scrollRestoration = 'manual'
 history.replaceState(enterVisit(), '')
+
+/** How often the operator has asked for the address on screen again, which reads its data again. */
+export const repeats = signal(0)
 
 /** The pages of lists that the current visit has loaded, by path. */
 export function keptPages(): Map<string, unknown> {

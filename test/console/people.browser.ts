@@ -109,3 +109,13 @@ browserTest('a deleted file disappears from the list, also from a later page', a
   expect(await rows.count()).toBe(51)
   await context.close()
 })
+
+browserTest('searching again for the same user reads the list again', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/people?q=late@example.com')
+  await page.getByText('No matches.').waitFor()
+  await register({ url: world.console.url }, 'late@example.com')
+  await page.getByLabel('Find users').press('Enter')
+  await page.getByRole('heading', { name: 'late@example.com' }).waitFor()
+  await context.close()
+})

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { read } from '../api.ts'
-import { keptPages } from '../visits.ts'
+import { keptPages, repeats } from '../visits.ts'
 import { Action } from './parts.tsx'
 import { describeError } from './problems.tsx'
 
@@ -15,7 +15,7 @@ export type Remote<T> = {
   reload: () => Promise<void>
 }
 
-/** Reads `path`, and again whenever it changes. Keeps the old data until the new data arrives. */
+/** Reads `path`, and again whenever it changes or the operator asks for the same screen again. Keeps the old data until the new data arrives. */
 export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(path)): Remote<T> {
   const [state, setState] = useState<{ path: string; data: T | null; error: unknown }>({
     path,
@@ -41,7 +41,7 @@ export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(
   }
   useEffect(() => {
     void load()
-  }, [path])
+  }, [path, repeats.value])
   return { ...state, isStale: state.path !== path, reload: load }
 }
 
@@ -108,6 +108,7 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
 ) {
   const remote = useRemote<Page<T>>(path)
   const [more, setMore] = useState<Longer<Row> | null>(null)
+  const readings = useRef(0)
   const kept = keptPages().get(path) as Kept<T, Row> | undefined
   const isLoaded = !remote.isStale && remote.data !== null
   const first = isLoaded || !kept ? remote : { ...remote, data: kept.first, isStale: false }
@@ -127,6 +128,7 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const readAfter = (after: string) =>
     read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`)
   const loadMore = async () => {
+    readings.current++
     const page = await readAfter(next ?? '')
     setMore({ path, rows: joinRows(rows, rowsOf(page)), next: page.next })
   }
@@ -136,12 +138,15 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   }
   const reloadLonger = async () => {
     if (longer === null) return
+    const reading = ++readings.current
     let page = await read<Page<T>>(path)
     let again = rowsOf(page)
     while (again.length < rows.length && page.next !== null) {
       page = await readAfter(page.next)
       again = joinRows(again, rowsOf(page))
     }
+    // "Load more" has made the list longer in the meantime.
+    if (reading !== readings.current) return
     setMore({ path, rows: again, next: page.next })
   }
   useEffect(() => {
