@@ -12,7 +12,7 @@ export type Mail = { to: string; subject: string; text: string; html: string }
 export type SendMail = (mail: Mail) => Promise<void>
 type Mailer = { send: SendMail; close: () => void }
 
-type SmtpError = Error & { responseCode?: number; command?: string }
+type SmtpError = Error & { response?: string; responseCode?: number; command?: string }
 
 type MailerDeps = {
   smtpUrl: string | null
@@ -87,11 +87,20 @@ function deliveryTimeout(deadline: number): Error {
   return new Error(`the mail server took longer than ${deadline / 1000} s`)
 }
 
-/** Converts nodemailer's error. A 5xx about the sender or the login is our misconfiguration, so not permanent. */
+/** A reply with an enhanced status code (https://www.rfc-editor.org/rfc/rfc3463), and those of a mailbox that does not exist. */
+const ENHANCED = /^5\d\d[ -]\d\.\d+\.\d+/
+const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.(1\.[1236]|1\.10|2\.1)\b/
+
+/**
+ * Converts nodemailer's error. Servers also refuse our sender, or a used-up quota, with 5xx at the recipient or the
+ * content: such an e-mail is sent once the cause is repaired.
+ */
 function mailError(error: SmtpError, recipient: string): Error {
-  const { message, responseCode = 0, command } = error
+  const { message, response = '', responseCode = 0, command } = error
   const text = maskPersonalData(message, recipient)
-  const isPermanent = responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')
+  const isPermanent = ENHANCED.test(response)
+    ? NO_SUCH_MAILBOX.test(response)
+    : [550, 551, 553].includes(responseCode) && command === 'RCPT TO'
   return isPermanent ? new PermanentRefusal(text) : new Error(text)
 }
 

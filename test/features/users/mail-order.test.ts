@@ -99,12 +99,14 @@ test('drops a permanently rejected e-mail and logs it once, without the address'
 })
 
 test.each([
-  ['a recipient temporarily', 'ann', 451],
-  ['our sender permanently', 'no-reply', 550],
-])('retries an e-mail when the server refuses %s', async (_what, mailbox, code) => {
+  ['a recipient temporarily', 'ann', 451, ''],
+  ['our sender permanently', 'no-reply', 550, ''],
+  ['our sender at the recipient', 'ann', 554, '5.7.1 '],
+  ['everything above its limit of a day', 'ann', 550, '5.4.5 '],
+])('retries an e-mail when the server refuses %s', async (_what, mailbox, code, status) => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
-  smtp.refusals.set(mailbox, { code, text: 'not from here to ann@example.com' })
+  smtp.refusals.set(mailbox, { code, text: `${status}not from here to ann@example.com` })
   await app.register('ann@example.com')
   await app.services.outbox.flush()
   expect(app.lines.join('')).toContain('"willRetry":true')
