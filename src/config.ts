@@ -10,6 +10,7 @@ import {
   externalUrl,
   host,
   httpsOrigin,
+  isClientOrigin,
   isHostName,
   isNetwork,
   isWord,
@@ -108,7 +109,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     corsOrigins: all(
       'CORS_ORIGINS',
       'origins such as https://app.example.com, separated by commas',
-      (part) => origin(part) === part,
+      isClientOrigin,
     ),
     /** The header in which a proxy names the caller's country; null without one. */
     countryHeader: optional(

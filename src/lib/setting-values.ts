@@ -71,6 +71,11 @@ export function origin(text: string): string | undefined {
     : undefined
 }
 
+/** An origin as browsers and web views send it, such as `https://app.example.com` or `capacitor://localhost`. */
+export function isClientOrigin(text: string): boolean {
+  return origin(text) === text || /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[\w.-]+(:\d+)?$/.test(text)
+}
+
 /** The origin of a host served over https at a port. */
 export function httpsOrigin(host: string, port: number): string {
   return port === 443 ? `https://${host}` : `https://${host}:${port}`

@@ -10,8 +10,8 @@ const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
 const MAX_AGE_SECONDS = '7200'
 const MAX_LOGGED_ORIGINS = 100
 const MAX_ORIGIN_LENGTH = 200
-/** The origins that browsers and web views send, such as capacitor://localhost. */
-const ORIGIN_FORMAT = /^(null|[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+)$/
+/** The origins that browsers and web views send, such as capacitor://localhost. Not `null`, which is that of any file. */
+const ORIGIN_FORMAT = /^[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+$/
 
 /** Allows web clients of `origins` (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
 export function cors({ origins, log }: { origins: string[]; log: Log }) {

@@ -60,14 +60,20 @@ test('logs each refused origin once, even after many others, and ignores malform
   await using app = await createTestApp({ CORS_ORIGINS: ORIGIN })
   for (let i = 0; i < 120; i++) await preflight(app, `https://invented-${i}.example`)
   const long = `https://${'a'.repeat(14_000)}.example`
-  const native = 'capacitor://localhost'
-  for (const origin of [long, native, native, 'https://x\u009b31m', 'nonsense']) {
+  const native = 'tauri://localhost'
+  for (const origin of [long, native, native, 'null', 'https://x\u009b31m', 'nonsense']) {
     await preflight(app, origin)
   }
   const logged = app.lines.flatMap((line) =>
     line.includes('"origin"') ? [JSON.parse(line).origin] : [],
   )
   expect(logged.slice(120)).toEqual([long.slice(0, 200), native])
+})
+
+test('allows the web views of apps, whose origin is not that of a website', async () => {
+  const native = 'capacitor://localhost'
+  await using app = await createTestApp({ CORS_ORIGINS: `${ORIGIN},${native}` })
+  expect((await preflight(app, native)).headers.get('access-control-allow-origin')).toBe(native)
 })
 
 function preflight(app: TestApp, origin: string) {
