@@ -117,15 +117,30 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
   if (available.includes(best)) return best
   const { match } =
     require('@formatjs/intl-localematcher') as typeof import('@formatjs/intl-localematcher')
-  return match(wanted.flatMap(matchable), available, fallback)
+  return match(
+    wanted.flatMap((tag) => matchable(tag, available)),
+    available,
+    fallback,
+  )
 }
 
 const matched = new Set<string>()
 
-/** The tag itself; after too many different tags, only its two-letter language: there are few of those. */
-function matchable(tag: string): string[] {
-  const [language = ''] = tag.split('-')
-  if (matched.size < MAX_MATCHED_TAGS) matched.add(tag)
-  if (matched.has(tag)) return [tag]
-  return language.length === 2 ? [language] : []
+/**
+ * The language, script and region of a tag. After too many different ones, only the language and script, and those only
+ * if something is available in them: there are few.
+ */
+function matchable(tag: string, available: string[]): string[] {
+  const locale = new Intl.Locale(tag)
+  const short = [locale.language, locale.script, locale.region].filter(Boolean).join('-')
+  if (matched.size < MAX_MATCHED_TAGS) matched.add(short)
+  if (matched.has(short)) return [short]
+  const wanted = languageAndScript(tag)
+  return available.some((one) => languageAndScript(one) === wanted) ? [wanted] : []
+}
+
+/** Such as `zh-Hant` for `zh-TW`. */
+function languageAndScript(tag: string): string {
+  const { language, script } = new Intl.Locale(tag).maximize()
+  return `${language}-${script}`
 }

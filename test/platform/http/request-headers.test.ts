@@ -16,6 +16,8 @@ test('matches languages across regions after any number of tags', () => {
   for (let at = 0; at < 3_000; at++) matchLanguage([tagOf(at)], ['en', 'de'], 'en')
   expect(matchLanguage(['pt-PT'], ['en', 'pt-BR'], 'en')).toBe('pt-BR')
   expect(matchLanguage(['de-CH'], ['en', 'de'], 'en')).toBe('de')
+  expect(matchLanguage(['zh-TW'], ['en', 'zh-Hans', 'zh-Hant'], 'en')).toBe('zh-Hant')
+  expect(matchLanguage(['fil-PH'], ['en', 'fil'], 'en')).toBe('fil')
 })
 
 function heapBytes(): number {
