@@ -107,9 +107,14 @@ function within(path: string, name: string): string {
 /** The names of the items of a list, such as codes of plans; empty if one has no name, or two have the same. */
 function itemNames(list: unknown): string[] {
   if (!Array.isArray(list)) return []
-  const names = list.map((item) => item?.code ?? Object.values(item?.question ?? {})[0])
+  const names = list.map((item) => item?.code ?? firstTextOf(item?.question))
   const areNames = names.every((name) => typeof name === 'string')
   return areNames && new Set(names).size === names.length ? names : []
+}
+
+/** A text, or the first of its translations. */
+function firstTextOf(text: unknown): unknown {
+  return typeof text === 'string' ? text : Object.values(text ?? {})[0]
 }
 
 /** An empty list for a list of rules, and an empty object for several lists by key. */

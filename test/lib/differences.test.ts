@@ -26,6 +26,11 @@ test.each([
     { plans: [{ code: 'a' }, { code: 'b' }, { code: 'c' }] },
     [['plans.b', null, { code: 'b' }]],
   ],
+  [
+    [{ question: 'How long?' }, { question: { en: 'When?' } }],
+    [{ question: { en: 'When?' } }, { question: 'How long?' }],
+    [['Order', ['How long?', 'When?'], ['When?', 'How long?']]],
+  ],
   [[{ code: 'a' }, { code: 'b' }], [{ code: 'b' }], [['a', { code: 'a' }, null]]],
   [[{ code: 'a' }, { code: 'b' }], [{ code: 'a' }, { code: 'c' }], [['1.code', 'b', 'c']]],
   [[1, 2], [1], [['1', 2, null]]],
