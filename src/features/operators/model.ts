@@ -28,6 +28,8 @@ export const Proof = t.Union([
 ])
 export const AddPasskey = closedObject({ passkey: PasskeyAttestation, passkeyName: text(100) })
 export const IdParam = closedObject({ id: text(200) })
+/** A credential id of up to 1,023 bytes, in base64url. */
+export const PasskeyParam = closedObject({ id: text(2_000) })
 export const AuditQuery = closedObject({
   sort: t.Optional(oneOf(AUDIT_ORDERS, { description: 'by time' })),
   action: t.Optional(text(100)),

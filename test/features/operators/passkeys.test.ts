@@ -162,6 +162,15 @@ test('the passkey of another operator does not confirm an action', async () => {
   expect((await ann.ask('GET', 'audit/export')).status).toBe(403)
 })
 
+test('a passkey with the longest id that WebAuthn allows can be removed', async () => {
+  await using app = await createTestApp()
+  const { ask } = await setUpWithPasskey(app)
+  const long = createPasskey(ORIGIN, 1023)
+  const options = (await ask('POST', 'me/passkeys/options')).json.response
+  await ask('POST', 'me/passkeys', { passkey: long.register(options), passkeyName: 'Key' })
+  expect((await ask('POST', `me/passkeys/${long.id}/remove`)).status).toBe(200)
+})
+
 test('the only sign-in method cannot be removed, but one of two can', async () => {
   await using app = await createTestApp()
   const { key, ask } = await setUpWithPasskey(app)

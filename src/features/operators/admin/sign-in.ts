@@ -12,7 +12,7 @@ import {
 } from '../../../platform/http/console-guard.ts'
 import { data } from '../../../platform/http/envelope.ts'
 import { requestInfo } from '../../../platform/http/request-id.ts'
-import { AddPasskey, IdParam, Proof, SetUp, SignIn, Token } from '../model.ts'
+import { AddPasskey, IdParam, PasskeyParam, Proof, SetUp, SignIn, Token } from '../model.ts'
 import type { Operators } from '../operators.ts'
 import type { NewCredentials } from '../sign-in.ts'
 
@@ -159,7 +159,7 @@ export function signInAdmin({ operators, appName, isSignedIn, record, now }: Sig
         await record(request, { action: 'operators.remove-passkey', target: params.id, after })
         return data(null)
       },
-      { params: IdParam, ...allow('self', 'stepUp') },
+      { params: PasskeyParam, ...allow('self', 'stepUp') },
     )
 
   /** Records sign-ins and sign-outs, with the device. */
