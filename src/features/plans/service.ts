@@ -1,4 +1,4 @@
-import { asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/locale.ts'
 import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/plan-limits.ts'
@@ -108,9 +108,10 @@ export function createPlans({ db, now, newId }: PlansDeps) {
       const rows = await tx
         .update(plans)
         .set({ archivedAt: now() })
-        .where(eq(plans.code, code))
+        .where(and(eq(plans.code, code), isNull(plans.archivedAt)))
         .returning({ id: plans.id })
-      if (rows.length === 0) throw new AppError('not_found', `There is no plan ${code}.`)
+      // Archiving it again would make it the latest archived one, whose purchases it then takes.
+      if (rows.length === 0) throw new AppError('not_found', `No plan ${code} is on sale.`)
     })
   }
 
