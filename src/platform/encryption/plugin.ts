@@ -88,14 +88,14 @@ export function encryption(deps: EncryptionDeps) {
     using held = new DisposableStack()
     const arrivedAt = now()
     const isLarge = isUpload(request)
-    // A large request leaves six times its size as garbage, even if refused, which the engine is slow to collect.
-    if ((contentLengthOf(request) ?? 0) > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
     let message: Awaited<ReturnType<typeof open>>
     try {
       if (isLarge) {
         // The body has its own time limit, based on its size.
         server?.timeout(request, 0)
         held.use(await admitUpload(request, ipOf(request, server)))
+        // A large request leaves six times its size as garbage, even if refused, which the engine is slow to collect.
+        if ((contentLengthOf(request) ?? 0) > GC_THRESHOLD_BYTES) held.defer(() => Bun.gc(false))
       }
       message = await open(request, arrivedAt)
       if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
