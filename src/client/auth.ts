@@ -34,14 +34,13 @@ const REFRESH = '/api/auth/refresh/v1'
 const LOGOUT = '/api/auth/logout/v1'
 const PROFILE = '/api/user/profile/v1'
 const SIGNED_OUT = 'Signed out on this device.'
+const DELETED = 'The account is deleted.'
 
 /** Starts and ends sessions. A guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { perform, withToken } = calls
   let starting: Promise<Session> | null = null
-  /** The access token of a deletion that got no reply from the server. */
-  let unansweredDeletion: string | null = null
   return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
 
   function startAsGuest(options?: CallOptions): Promise<ReplyOf<'post', '/api/auth/guest/v1'>> {
@@ -163,33 +162,37 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * If the reply was lost and the next attempt finds no account, the first attempt deleted it; unless the session was
-   * refreshed in between, which only an existing account can do.
+   * If the reply was lost and the server refuses the session next, here or in another call, the account was deleted;
+   * unless the session was refreshed in between, which only an existing account can do.
    */
   async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
+    const { deletion } = session
     const before = await session.read()
-    let sentWith: string | null = null
+    const earlier = deletion.token
+    if (before === null && deletion.isConfirmed) return { message: DELETED }
     try {
       const envelope = await runCall(options, (deadline) =>
         withToken((token) => {
-          sentWith = token
-          return call('delete', PROFILE, token, { deadline })
+          deletion.token = token
+          return call('delete', PROFILE, token, { deadline }).catch((error) => {
+            if (!isUnanswered(error)) deletion.token = earlier
+            throw error
+          })
         }),
       )
       if ((await session.read())?.userId === before?.userId) await session.forget('account_deleted')
       return dataOf<'delete', typeof PROFILE>(envelope)
     } catch (error) {
-      if (isSessionEnded(error) && before !== null && before.accessToken === unansweredDeletion) {
-        return { message: 'The account is deleted.' }
-      }
-      const { code, status } = error as ApiError
-      // A proxy answers 502 or 504 without knowing what became of the request.
-      const isLost = /^(network_error|timeout|aborted)$/.test(code)
-      if (sentWith !== null && (isLost || status === 502 || status === 504))
-        unansweredDeletion = sentWith
+      const isRepeated = earlier !== null && before?.accessToken === earlier
+      if (isRepeated && isSessionEnded(error)) return { message: DELETED }
       throw error
     }
   }
+}
+
+/** Whether it is unknown what became of a request. A proxy answers 502 or 504 without knowing it either. */
+function isUnanswered({ code, status }: ApiError): boolean {
+  return /^(network_error|timeout|aborted)$/.test(code) || status === 502 || status === 504
 }
 
 /** Shared by all callers: no caller's signal or timeout cancels it. */

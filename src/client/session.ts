@@ -49,7 +49,10 @@ export function createSessionKeeper(deps: SessionDeps) {
   let refreshing: Promise<StoredSession> | null = null
   let lastChange: Promise<unknown> = Promise.resolve()
   const signIns = new Set<Promise<unknown>>()
+  /** The access token of a deletion that got no reply, and whether the server has refused it since. */
+  const deletion = { token: null as string | null, isConfirmed: false }
   return {
+    deletion,
     keep,
     read,
     readFresh,
@@ -76,6 +79,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   function keep(session: Session, isFirst: boolean): Promise<StoredSession> {
     return inTurn(async () => {
       if (isFirst && (await read())) throw alreadySignedIn()
+      deletion.isConfirmed = false
       return store(session, 'signed_in')
     })
   }
@@ -143,7 +147,10 @@ export function createSessionKeeper(deps: SessionDeps) {
   async function end(refused: string): Promise<void> {
     await Promise.allSettled(signIns)
     return inTurn(async () => {
-      if ((await read())?.accessToken === refused) await clear('session_ended')
+      if ((await read())?.accessToken !== refused) return
+      const isDeleted = refused === deletion.token
+      deletion.isConfirmed ||= isDeleted
+      await clear(isDeleted ? 'account_deleted' : 'session_ended')
     })
   }
 

@@ -78,6 +78,8 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
    */
   let wasSignedIn = false
   let latest: SessionState | null = null
+  /** A message that was not reported has said more than that the session was refreshed. */
+  let hasMissedSignIn = false
   return { announce, listen }
 
   function announce(state: SessionState) {
@@ -119,15 +121,23 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
     return channel
   }
 
-  /** Notifies listeners once the storage shows the change, unless a newer message arrives first. */
+  /**
+   * Notifies listeners once the storage shows the change, unless a newer message arrives first. A tab that was suspended
+   * receives all messages at once: if only the last of them is reported, it must not hide that the user has changed.
+   */
   async function receive(incoming: SessionState) {
     latest = incoming
     for (const delay of READ_DELAYS_MS) {
       if (delay > 0) await sleep(delay)
       const expiresAt = await readExpiry().catch(() => undefined)
-      if (latest !== incoming) return
+      if (latest !== incoming) {
+        hasMissedSignIn ||= incoming.reason !== 'refreshed'
+        return
+      }
       if (expiresAt !== incoming.expiresAt) continue
-      if (expiresAt !== null || wasSignedIn) notify(incoming)
+      const reason = hasMissedSignIn && expiresAt !== null ? 'signed_in' : incoming.reason
+      hasMissedSignIn = false
+      if (expiresAt !== null || wasSignedIn) notify({ ...incoming, reason })
       return
     }
   }

@@ -46,6 +46,59 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
   })
 
+  test('a deletion whose reply was lost is confirmed after another call has ended the session', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    const reasons: string[] = []
+    client.onAuthChange(({ reason }) => reasons.push(reason))
+    await client.register(LOGIN)
+    network.interceptor = { reply: () => Promise.reject(new TypeError('connection lost')) }
+    await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
+    network.interceptor = {}
+    await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(reasons).toEqual(['signed_in', 'account_deleted'])
+    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+    await client.register({ ...LOGIN, email: 'bob@example.com' })
+    await client.logout()
+    await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
+  })
+
+  test('a refused deletion of an ended session does not say that the account is deleted', async () => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const reasons: string[] = []
+    client.onAuthChange(({ reason }) => reasons.push(reason))
+    await client.register(LOGIN)
+    await app.endSessions()
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(reasons).toEqual(['signed_in', 'session_ended'])
+  })
+
+  test('a tab that missed a sign-in reports it, although the session was refreshed since', async () => {
+    await using app = await open()
+    const storage = createMemoryStorage()
+    const here = clientOf(app, { ...PLAIN, storage })
+    await here.client.register(LOGIN)
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
+    const suspended = {
+      ...storage,
+      getItem: (key: string) => woken.then(() => storage.getItem(key)),
+    }
+    const there = clientOf(app, { ...PLAIN, storage: suspended })
+    const heard: AuthChange[] = []
+    const stop = there.client.onAuthChange((change) => heard.push(change))
+    await here.client.logout()
+    const { user } = await here.client.register({ ...LOGIN, email: 'bob@example.com' })
+    app.clock.advance(16 * 60_000)
+    await here.client.readProfile()
+    await Bun.sleep(20)
+    wake()
+    await Bun.sleep(50)
+    expect(heard).toEqual([{ reason: 'signed_in', isSignedIn: true, userId: user._id }])
+    stop()
+  })
+
   test('a file name with a percent sign stays as it is', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)

@@ -113,6 +113,22 @@ describe('useSubscription', () => {
     await hook.unmount()
   })
 
+  test('keeps what it shows when the same user signs in again', async () => {
+    const { client, server, ann, signIn } = openWorld()
+    server.grantSubscription(ann)
+    await signIn(ann)
+    const session = await renderHook(useSession, { client })
+    const hook = await renderHook(useSubscription, { client })
+    await session.until(({ data }) => data?.user?.email === 'ann@example.com')
+    await hook.until(({ data }) => data?.entitlements[0]?.active === true)
+    hook.seen.length = 0
+    await act(() => signIn(ann))
+    await hook.until(({ isLoading }) => !isLoading)
+    expect(hook.seen.every(({ data }) => data?.entitlements[0]?.active === true)).toBe(true)
+    await hook.unmount()
+    await session.unmount()
+  })
+
   test('ignores a late reply for the user before', async () => {
     const { client, server, ann, bob, signIn } = openWorld()
     server.grantSubscription(ann)

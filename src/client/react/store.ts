@@ -83,8 +83,14 @@ function createStore(client: Client): Store {
   return { ...resources, followSession, followChanges }
 
   function followSession() {
-    const stop = client.onAuthChange(({ reason, isSignedIn }: AuthChange) => {
+    const stop = client.onAuthChange(({ reason, isSignedIn, userId }: AuthChange) => {
       if (reason === 'refreshed') return
+      const shown = resources.session.getSnapshot().data?.user?._id
+      if (isSignedIn && userId !== null && userId === shown) {
+        // The same user has signed in again, perhaps on the way to a protected action: what is shown stays.
+        for (const resource of Object.values(resources)) resource.invalidate()
+        return
+      }
       // The next user must not see the values of the last one. The settings hold nothing private.
       resources.session.reset({ isSignedIn, user: null })
       for (const resource of [resources.subscription, resources.usage])
