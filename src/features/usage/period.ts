@@ -33,7 +33,7 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
   const first = startOfDay(renewal.startedAt)
   const renewsAt = renewal.endsAt && startOfDay(renewal.endsAt)
   const boundary = (months: number) => {
-    if (months < 0) return monthsBefore(first, -months, renewal.firstStartedAt)
+    if (months < 0) return monthBefore(first, -months, renewal.firstStartedAt, now)
     return months === 0
       ? first
       : withRenewal(new Date(addMonths(first.getTime(), months)), renewsAt, renewal.renews)
@@ -44,14 +44,16 @@ export function periodAt(period: LimitPeriod, now: Date, renewal: Renewal | null
   return { startsAt: boundary(months), endsAt: boundary(months + 1) }
 }
 
-/** Before 28 February, the month may have begun on 31 January, if the purchase began on a 31st. */
-function monthsBefore(first: Date, months: number, firstStartedAt: Date): Date {
+/**
+ * Before 28 February, the month may have begun on 31 January, if the purchase began on a 31st. It begins at most as
+ * early as the purchase: the month of a trial goes on until its early renewal begins.
+ */
+function monthBefore(first: Date, months: number, firstStartedAt: Date, now: Date): Date {
   const start = startOfDay(firstStartedAt).getTime()
   const age = monthsBetween(firstStartedAt, first)
   const isOfSameDays = addMonths(start, age) === first.getTime()
-  return new Date(
-    isOfSameDays ? addMonths(start, age - months) : addMonths(first.getTime(), -months),
-  )
+  const month = isOfSameDays ? addMonths(start, age - months) : addMonths(first.getTime(), -months)
+  return new Date(start <= now.getTime() ? Math.max(month, start) : month)
 }
 
 /**

@@ -87,6 +87,16 @@ test('the last hours of a purchase that does not renew begin no other month', ()
   expect([startOf(true), startOf(false)]).toEqual([day('2026-02-15'), day('2026-01-15')])
 })
 
+test('an early renewal after a trial begins no other month before it takes effect', () => {
+  const firstStartedAt = new Date('2026-01-01T14:00:00Z')
+  const renewed = new Date('2026-01-08T14:00:00Z')
+  const endsAt = new Date('2026-02-08T14:00:00Z')
+  const renewal = { startedAt: renewed, endsAt, firstStartedAt, renews: true }
+  const startOf = (at: string) => periodAt('month', new Date(at), renewal).startsAt
+  expect(startOf('2026-01-07T18:00:00Z')).toEqual(day('2026-01-01'))
+  expect(startOf('2026-01-08T00:00:00Z')).toEqual(day('2026-01-08'))
+})
+
 test('without a purchase, months are calendar months', () => {
   const now = new Date('2026-12-06T14:00:00Z')
   expect(periodAt('month', now, null)).toEqual({
