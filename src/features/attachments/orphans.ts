@@ -43,8 +43,8 @@ export function createOrphans(deps: {
       }
       const isOld = now().getTime() - storedAt.getTime() > HOUR_MS
       if (row.value === original) {
-        foundKey = original
-        if (isOld && key !== original) foundVariants.push(key)
+        if (key === original) foundKey = original
+        else if (isOld) foundVariants.push(key)
       } else if (isOld && !keepsFiles) await removeOrphan(key)
       if (foundVariants.length >= VARIANTS_PER_QUERY) {
         await removeUnlistedVariants(foundVariants)

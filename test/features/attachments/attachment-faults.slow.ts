@@ -88,6 +88,8 @@ test('117: deletes files without a row after an hour, and logs rows without a fi
   app.clock.advance(61 * 60_000)
   await collect()
   expect(await filesOf(app)).toEqual([kept])
+  // A variant alone is not the file.
+  await Bun.write(join(app.dataDir, 'files', kept.slice(0, 1), `${kept}.w64.webp`), 'variant')
   await rm(join(app.dataDir, 'files', kept.slice(0, 1), kept))
   await collect()
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
