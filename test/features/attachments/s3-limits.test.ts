@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { createDiskSpace } from '../../../src/features/attachments/storage/disk-space.ts'
 import { causeOf, startStore } from '../../support/s3-store.ts'
 
@@ -27,4 +27,25 @@ test('fetches a file only if there is disk space for it', async () => {
     code: 'insufficient_storage',
   })
   expect(readdirSync(store.path('other'))).toEqual([])
+})
+
+test('drops cached files that are not in use when the disk is short of space', async () => {
+  await using store = await startStore()
+  const space = createDiskSpace(store.path(), Number.MAX_SAFE_INTEGER)
+  let now = Date.now()
+  const files = store.files({ space, now: () => now })
+  const old = await store.keep('old', files)
+  now += 3 * 60_000
+  const recent = await store.keep('recent', files)
+  await expect(space.check(1)).rejects.toMatchObject({ code: 'insufficient_storage' })
+  expect(readdirSync(store.path('cache'))).toEqual([recent.key])
+  expect(await store.s3.objects.has(`home/${old.key}`)).toBe(true)
+})
+
+test('creates the cache folder again if an operator has removed it', async () => {
+  await using store = await startStore()
+  const files = store.files()
+  const { key } = await store.keep('some text', files)
+  rmSync(store.path('cache'), { recursive: true })
+  expect(await (await files.open(key))?.file.text()).toBe('some text')
 })

@@ -10,12 +10,18 @@ export type DiskSpace = ReturnType<typeof createDiskSpace>
 export function createDiskSpace(folder: string, minFreeBytes: number) {
   /** Bytes reserved by current writes. */
   let reserved = 0
-  return { probe, check, reserve }
+  let makeRoom: (bytes: number) => void = () => {}
+  return { probe, check, reserve, onShortage }
+
+  /** Sets a function that is called with the missing bytes, and deletes what can be fetched again. */
+  function onShortage(work: typeof makeRoom) {
+    makeRoom = work
+  }
 
   /** Throws unless there is enough space and the disk is writable. Ignores reservations. */
   async function probe() {
     await makeFolder(folder)
-    if ((await freeBytes()) < minFreeBytes) throw noSpace()
+    await requireFree(0)
     const path = join(folder, 'probe')
     await writeFile(path, '')
     await rm(path)
@@ -24,7 +30,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
   /** Throws `insufficient_storage` if `bytes` more would leave less than `minFreeBytes`. */
   async function check(bytes: number) {
     await makeFolder(folder)
-    if ((await freeBytes()) - reserved - bytes < minFreeBytes) throw noSpace()
+    await requireFree(reserved + bytes)
   }
 
   /**
@@ -40,7 +46,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
       isHeld = false
     }
     try {
-      if ((await freeBytes()) - reserved < minFreeBytes) throw noSpace()
+      await requireFree(reserved)
     } catch (error) {
       release()
       throw error
@@ -48,8 +54,12 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
     return { [Symbol.dispose]: release }
   }
 
-  async function freeBytes(): Promise<number> {
-    return (await freeSpace(folder)).bytes
+  async function requireFree(bytes: number) {
+    const missing = async () => minFreeBytes + bytes - (await freeSpace(folder)).bytes
+    const before = await missing()
+    if (before <= 0) return
+    makeRoom(before)
+    if ((await missing()) > 0) throw noSpace()
   }
 }
 

@@ -14,7 +14,7 @@ type S3FilesDeps = {
   /** On the same disk as the staging folder. */
   cacheFolder: string
   cacheBytes: number
-  space: Pick<DiskSpace, 'reserve'>
+  space: Pick<DiskSpace, 'reserve' | 'onShortage'>
   now?: () => number
 }
 
@@ -33,6 +33,7 @@ const KEY_PATTERN = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 /** Stores files on S3, and reads them through a cache on the local disk. */
 export function createS3Files({ client, space, now = Date.now, ...cached }: S3FilesDeps): Files {
   const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
+  space.onShortage(cache.shrink)
   const downloads = new Map<string, Promise<void>>()
   const hidden = new Set<string>()
   let heldUntil = 0
@@ -132,13 +133,15 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   let bytes = 0
   let eviction: Timer | undefined
   load()
-  return { newPath, add, find, drop, sweep }
+  return { newPath, add, find, drop, sweep, shrink }
 
   function newPath(): string {
+    makeFolder()
     return join(folder, newKey() + PARTIAL_SUFFIX)
   }
 
   function add(path: string, key: string) {
+    makeFolder()
     renameSync(path, join(folder, key))
     find(key)
     evict()
@@ -187,16 +190,27 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   /** Files in use stay, even beyond the limit, and are checked again later. */
   function evict() {
     clearTimeout(eviction)
+    shrink(bytes - maxBytes)
+    if (bytes > maxBytes) eviction = setTimeout(evict, IN_USE_MS).unref()
+  }
+
+  /** Drops the least recently used files until `size` bytes are free, but none in use. */
+  function shrink(size: number) {
+    const limit = bytes - size
     for (const key of entries.keys()) {
-      if (bytes <= maxBytes || isInUse(key)) break
+      if (bytes <= limit || isInUse(key)) break
       drop(key)
     }
-    if (bytes > maxBytes) eviction = setTimeout(evict, IN_USE_MS).unref()
+  }
+
+  /** An operator may remove it to free space. */
+  function makeFolder() {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
 
   /** Recent partial files may belong to a process that is still serving. */
   function load() {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder()
     const found = readdirSync(folder)
       .flatMap((name) => {
         const stats = lstatSync(join(folder, name), { throwIfNoEntry: false })
