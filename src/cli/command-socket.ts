@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { sha256 } from '../lib/crypto.ts'
-import { MINUTE_MS } from '../lib/durations.ts'
 import { AppError, type ErrorDetail, type NonDenialCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { megabytes } from '../lib/megabytes.ts'
@@ -102,8 +101,9 @@ export async function askServer(
       method: 'POST',
       headers: { [USER]: encodeURIComponent(currentUser()) },
       body,
-      signal: AbortSignal.timeout(10 * MINUTE_MS),
-    })
+      // A rebuild, or a restart that migrates a large database, takes as long as it takes.
+      timeout: false,
+    } as BunFetchRequestInit)
   } catch (error) {
     if (isNotListening(error)) return null
     throw new AppError('unavailable', 'The server did not finish the command: see its log.')

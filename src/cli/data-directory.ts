@@ -9,18 +9,31 @@ import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { databasePath } from './open-sqlite.ts'
+import { readServiceRecord } from './service/service-record.ts'
 
 /** With less free space the database cannot even be opened. */
 const MIN_START_BYTES = 1024 * 1024
 
-/** Throws unless `DATA_DIR` holds data that this user may use: only `serve` and `init` create it. */
+/** Throws unless this user may use the data that the configuration names: only `serve` and `init` create it. */
 export async function requireData(config: Config) {
-  const { dataDir, databaseUrl } = config
-  if (databaseUrl !== null) {
-    // The database server has the data; the directory holds temporary files only.
-    await requireOwnDirectory(config)
-    return
-  }
+  // The database server has the data; the directory holds temporary files only.
+  if (config.databaseUrl !== null) return requireOwnDirectory(config)
+  refuseServiceDatabase(config)
+  await requireDatabaseFile(config)
+}
+
+/** Throws if the service keeps its data in a database server: a SQLite file here is an old one. */
+export function refuseServiceDatabase({ dataDir, databaseUrl }: Config) {
+  const place = readServiceRecord(dataDir)?.database ?? null
+  if (place === null || databaseUrl !== null) return
+  throw new CommandError(
+    `The service on ${dataDir} keeps its data in ${place}: set DATABASE_URL, or start the service, which then performs the command.`,
+  )
+}
+
+/** Throws unless `DATA_DIR` has a SQLite database that this user may use. */
+export async function requireDatabaseFile(config: Config) {
+  const { dataDir } = config
   const found = await stat(databasePath(config)).catch(async (error) => {
     if (codeOf(error) === 'ENOENT') return null
     throw await asCommandError(error, config)
@@ -92,7 +105,7 @@ function ownerOf(path: string): number | null {
 
 function explainOwner(dataDir: string, uid: number): string {
   const owner = userName(uid)
-  return `${dataDir} belongs to ${owner}: run this as ${owner}, for example with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`
+  return `${dataDir} belongs to ${owner}: run this as ${owner}, for example with "sudo -u ${owner} DATA_DIR=${dataDir} ${process.execPath} …".`
 }
 
 /** Needed because the database does not always report why it could not write. */

@@ -9,7 +9,7 @@ import { readPegs, seed } from '../server/seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../server/services.ts'
 import type { HostState } from '../usecases/monitoring/host-state.ts'
 import { createBackupState } from './backup/jobs.ts'
-import { finishRestore } from './backup/replace-data.ts'
+import { finishRestore, removeLeftovers } from './backup/replace-data.ts'
 import { asCommandError, lockData } from './data-directory.ts'
 import type { SchemaChange } from './engine.ts'
 import { DatabaseUnreachable, openPostgres } from './open-postgres.ts'
@@ -72,7 +72,7 @@ async function openLocked(
   // Only this user may read our files, whatever umask the terminal or service manager has set.
   process.umask(0o077)
   opening.use(await lockData(config))
-  if (config.databaseUrl === null) await finishRestore(config.dataDir)
+  await (config.databaseUrl === null ? finishRestore : removeLeftovers)(config.dataDir)
   const { dataDir, databaseUrl } = config
   const { certificate = null, ...serviceOverrides } = overrides
   const engine =

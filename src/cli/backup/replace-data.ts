@@ -89,7 +89,7 @@ export async function finishRestore(dataDir: string) {
 }
 
 /** Removes the leftovers of an interrupted backup, but not the files of a running one. */
-async function removeLeftovers(dataDir: string) {
+export async function removeLeftovers(dataDir: string) {
   const stale = backupFolders(dataDir).filter((path) => existsSync(path))
   if (stale.length === 0) return
   using lock = takeBackupLock(dataDir)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { megabytes } from '../../lib/megabytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { recordRestore } from '../../platform/db/sqlite/record-restore.ts'
 import type { LocalCommand } from '../command.ts'
-import { lockData } from '../data-directory.ts'
+import { lockData, refuseServiceDatabase } from '../data-directory.ts'
 import { installationKeys } from '../installation-keys.ts'
 import { databasePath, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
@@ -18,6 +18,7 @@ import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
+import { STOP_SIGNALS } from './write-backup.ts'
 
 type Outcome = ReadResult & {
   path: string
@@ -73,6 +74,12 @@ export const restore: LocalCommand = {
 
 async function verifyBackup(config: Config, path: string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
+  // The folder holds the data of all users, unencrypted.
+  const interrupt = () => {
+    rmSync(folder, { recursive: true, force: true })
+    process.exit(EXIT.failed)
+  }
+  for (const signal of STOP_SIGNALS) process.once(signal, interrupt)
   try {
     return {
       ...(await readWithProgress(config, path, folder, { checkOnly: true, isTrusted: true })),
@@ -80,6 +87,7 @@ async function verifyBackup(config: Config, path: string) {
       aside: null,
     }
   } finally {
+    for (const signal of STOP_SIGNALS) process.off(signal, interrupt)
     await rm(folder, { recursive: true, force: true })
   }
 }
@@ -96,6 +104,7 @@ async function replaceData(
   await finishRestore(dataDir)
   if (config.databaseUrl === null) {
     await refuseMoved(config)
+    refuseServiceDatabase(config)
     requireReplaceable(dataDir)
   }
   if ((await freeSpace(dataDir)).bytes < size) {

@@ -35,7 +35,7 @@ export type WriteResult = { bytes: number; files: number }
 const SYNC_BYTES = 2 * 1024 * 1024
 /** How often the copy of the database is synced. */
 const SYNC_INTERVAL_MS = 20
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Writes and verifies an archive of the data in a folder. Leaves nothing behind when it throws. */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {

@@ -7,7 +7,7 @@ import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { makeFolder, syncPath } from '../../lib/durable-file.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import type { LocalCommand } from '../command.ts'
-import { lockData, requireData } from '../data-directory.ts'
+import { lockData, requireDatabaseFile } from '../data-directory.ts'
 import {
   databasePath,
   markMoved,
@@ -15,6 +15,7 @@ import {
   movedTo,
   unfinishedCopyFolder,
 } from '../open-sqlite.ts'
+import { recordMoveToFile } from '../service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
 import { CopyMismatch, copyTables } from './copy-tables.ts'
 import {
@@ -82,7 +83,7 @@ function hasPassword(url: string): boolean {
 }
 
 async function copyToServer(config: Config, url: string) {
-  await requireData({ ...config, databaseUrl: null })
+  await requireDatabaseFile(config)
   const place = withoutPassword(url)
   const moved = await movedTo(config)
   const movedAway = moved === null || moved.isUnfinished ? null : moved.place
@@ -126,6 +127,7 @@ async function copyFromServer(config: Config, url: string, isConfirmed: boolean)
   await rename(join(unfinishedCopyFolder(dataDir), 'homeport.db'), path)
   await syncPath(dataDir)
   await rm(marker, { force: true })
+  await recordMoveToFile(dataDir)
   await rm(unfinishedCopyFolder(dataDir), { recursive: true, force: true })
   return { ...done, to: path }
 }

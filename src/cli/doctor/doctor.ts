@@ -16,9 +16,8 @@ export const doctor: LocalCommand = {
     'Check disk, database, secrets, mail, DNS and certificate, and suggest fixes; exit 1 on failure',
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
   run: async (loadConfig, { json }) => {
-    const localConfig = loadConfig()
-    await requireData(localConfig)
-    const config = await effectiveConfig(localConfig)
+    const config = await effectiveConfig(loadConfig())
+    await requireData(config)
     const findings: (Finding & { name: string })[] = []
     const state = await askServerState(config)
     for (const check of [...localChecks(config, state), ...networkChecks(config, state)]) {

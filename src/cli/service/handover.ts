@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts'
 import { dataCommand } from '../../lib/command.ts'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Services } from '../../server/services.ts'
 import { askServer } from '../command-socket.ts'
@@ -17,6 +18,8 @@ const AFTER_REPLY_MS = 50
 /** How often we ask whether the next process is serving yet. */
 const SUCCESSOR_POLL_MS = 50
 
+/** Migrating a large database takes a while. Less than the `TimeoutStartSec` of the systemd unit, which also limits a reload. */
+export const START_TIMEOUT_MS = 14 * MINUTE_MS
 /** The commands that the server answers over its socket. */
 const SERVER_PROCESS = { name: 'server process' }
 export const RESTART = { name: 'server restart' }
@@ -63,7 +66,9 @@ export function createHandover(config: Config) {
   async function restart() {
     const next = spawnNext()
     successor = next.pid
+    const tooLong = setTimeout(() => next.kill('SIGKILL'), START_TIMEOUT_MS)
     const outcome = await Promise.race([requested, next.exited])
+    clearTimeout(tooLong)
     next.unref()
     if (outcome === 'handover') return { pid: next.pid }
     throw new AppError(

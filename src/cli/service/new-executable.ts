@@ -18,7 +18,7 @@ export async function fetchExecutable(
   onProgress: (done: number, total: number) => void,
 ): Promise<string> {
   const url = urlOf(source)
-  const { content, size } = url ? await download(url) : await openFile(source)
+  const { content, size } = url ? await download(url) : await openFile(source, target)
   const hasher = new Bun.CryptoHasher('sha256')
   await rm(target, { force: true })
   await using file = await open(target, 'wx', 0o600)
@@ -67,9 +67,12 @@ export async function describeExecutable(path: string): Promise<ExecutableInfo> 
   )
 }
 
-async function openFile(path: string) {
+async function openFile(path: string, target: string) {
   const found = await stat(path).catch(() => null)
   if (!found?.isFile()) throw new UsageError(`${path} cannot be read, or is not a file.`)
+  const existing = await stat(target).catch(() => null)
+  if (existing?.ino === found.ino && existing.dev === found.dev)
+    throw new UsageError(`The upgrade itself uses the name ${target}: move your file elsewhere.`)
   return { content: Bun.file(path).stream(), size: found.size }
 }
 

@@ -5,10 +5,8 @@ import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { requireOwnDirectory } from '../data-directory.ts'
 import { writeOutcome } from '../terminal.ts'
-import { findServer, isAlive, RESTART } from './handover.ts'
+import { findServer, isAlive, RESTART, START_TIMEOUT_MS } from './handover.ts'
 
-/** Migrating a large database takes a while. Less than the `TimeoutStartSec` of the systemd unit, which also limits a reload. */
-const START_TIMEOUT_MS = 14 * MINUTE_MS
 /** A restart that takes longer prints a notice that points to the log. */
 const NOTICE_MS = 2 * MINUTE_MS
 const RETRY_MS = 50

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { writeDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
+import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { encryptionOf } from '../backup/encryption.ts'
 
 /** The settings of the service that commands need while it is not running. */
@@ -11,6 +12,8 @@ type ServiceRecord = {
   environmentFile: string | null
   /** How its backups are encrypted: an age recipient, `passphrase`, or null. */
   backups: string | null
+  /** The database server, without its password; null with SQLite. Not recorded by early versions. */
+  database?: string | null
 }
 
 /** Never taken from the service: the location of the data, which may be about to move, and the code to load. */
@@ -18,8 +21,19 @@ const EXCLUDED_VARIABLES = ['DATA_DIR', 'DATABASE_URL', 'NATIVE_DIR']
 const WRITABLE_BY_OTHERS = 0o022
 
 /** Records in the data directory how this server was started. */
-export async function recordService({ dataDir, environmentFile, backupKey }: Config) {
-  const record: ServiceRecord = { environmentFile, backups: await encryptionOf(backupKey) }
+export async function recordService(config: Config) {
+  const { dataDir, databaseUrl, environmentFile, backupKey } = config
+  const database = databaseUrl === null ? null : withoutPassword(databaseUrl)
+  await write(dataDir, { environmentFile, backups: await encryptionOf(backupKey), database })
+}
+
+/** Records that the data has moved into the SQLite file of the directory. */
+export async function recordMoveToFile(dataDir: string) {
+  const record = readServiceRecord(dataDir)
+  if (record !== null) await write(dataDir, { ...record, database: null })
+}
+
+async function write(dataDir: string, record: ServiceRecord) {
   const text = `${JSON.stringify(record)}\n`
   if (readTrusted(recordPath(dataDir)) !== text) await writeDurably(recordPath(dataDir), text)
 }

@@ -26,6 +26,7 @@ type Run = (...command: [string, ...string[]]) => Promise<void>
 const USER_EXISTS = 9
 
 export const SERVICE_UNIT = PATHS.unit
+export const SERVICE_ENVIRONMENT = PATHS.environment
 
 /** Connections in the queue of a closed socket migrate to the socket that replaces it. */
 const SYSCTL = 'net.ipv4.tcp_migrate_req = 1\n'
@@ -42,6 +43,10 @@ export const serviceInstall: LocalCommand = {
       writeOutput(unitOf({ user: NAME, ...PATHS }))
       return EXIT.done
     }
+    if (!Bun.isStandaloneExecutable)
+      throw new UsageError(
+        'Only an executable can be installed as a service: run "bun run build" first.',
+      )
     requireRoot()
     if (existsSync(PATHS.unit) && !yes) confirmRisk(`${PATHS.unit} exists and will be replaced.`)
     writeOutput(nextSteps(await installService(PATHS, run)))

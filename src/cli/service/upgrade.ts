@@ -1,21 +1,21 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { link, rename, rm, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { Config } from '../../config.ts'
+import { type Config, readVariable } from '../../config.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
+import { parseEnvironmentFile } from '../../lib/environment-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { BUILD } from '../../version.ts'
 import type { LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { schemaStatus } from '../migrate.ts'
-import { databasePath } from '../open-sqlite.ts'
 import { listSnapshots } from '../snapshots.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import { describeExecutable, fetchExecutable, olderOf, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
-import { SERVICE_UNIT } from './service.ts'
+import { SERVICE_ENVIRONMENT, SERVICE_UNIT } from './service.ts'
 import { dataDirOf } from './unit.ts'
 
 export const upgrade: LocalCommand = {
@@ -28,12 +28,15 @@ export const upgrade: LocalCommand = {
     ['--sha256 <sum>', 'also require this SHA-256'],
     ['--data-dir <path>', 'overrides DATA_DIR'],
   ],
-  run: async (loadConfig, { unsigned, allowDowngrade, sha256, json }, [source = '']) => {
+  run: async (loadConfig, { unsigned, allowDowngrade, sha256, dataDir, json }, [source = '']) => {
     if (!Bun.isStandaloneExecutable)
       throw new UsageError('Only an executable can be upgraded: pull the source code and restart.')
     if (unsigned && urlOf(source) !== null)
       throw new UsageError('A release from a URL must be signed: --unsigned is for local files.')
-    const config = configOf(loadConfig())
+    const config = configOf(
+      loadConfig(),
+      dataDir !== undefined || readVariable('DATA_DIR') !== null,
+    )
     const executable = process.execPath
     const incoming = `${executable}.new`
     try {
@@ -73,10 +76,15 @@ export const upgrade: LocalCommand = {
   },
 }
 
-/** Root upgrades the service, whose data directory is the one in its unit. */
-function configOf(loaded: Config): Config {
-  if (!isService() || existsSync(databasePath(loaded))) return loaded
-  return { ...loaded, dataDir: dataDirOf(readFileSync(SERVICE_UNIT, 'utf8')) ?? loaded.dataDir }
+/** Root upgrades the service, whose data directory its environment file or its unit names. */
+function configOf(loaded: Config, isDirectoryGiven: boolean): Config {
+  if (!isService() || isDirectoryGiven) return loaded
+  const environment = existsSync(SERVICE_ENVIRONMENT)
+    ? readFileSync(SERVICE_ENVIRONMENT, 'utf8')
+    : ''
+  const dataDir =
+    parseEnvironmentFile(environment)['DATA_DIR'] ?? dataDirOf(readFileSync(SERVICE_UNIT, 'utf8'))
+  return { ...loaded, dataDir: dataDir ?? loaded.dataDir }
 }
 
 function isService(): boolean {

@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test'
+import { exists, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { requireData } from '../../src/cli/data-directory.ts'
+import { fetchExecutable } from '../../src/cli/service/new-executable.ts'
+import { recordMoveToFile, recordService } from '../../src/cli/service/service-record.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { createTestApp } from '../support/app.ts'
+
+test('commands do not use the old SQLite file of a service that uses PostgreSQL', async () => {
+  await using folder = await temporaryFolder()
+  const onDisk = readConfig({ DATA_DIR: folder.path }, {})
+  const databaseUrl = 'postgres://app:s3cret@db.example.com/app'
+  await writeFile(join(folder.path, 'homeport.db'), '')
+  await recordService({ ...onDisk, databaseUrl } as Config)
+  const place = 'postgres://app@db.example.com/app'
+  await expect(requireData(onDisk)).rejects.toThrow(
+    `The service on ${folder.path} keeps its data in ${place}: set DATABASE_URL`,
+  )
+  await requireData({ ...onDisk, databaseUrl } as Config)
+  await recordMoveToFile(folder.path)
+  await requireData(onDisk)
+})
+
+test('a start removes what an interrupted backup has left', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(join(folder.path, 'backup.tmp', '1'), { recursive: true })
+  await writeFile(join(folder.path, 'backup.tmp', '1', 'homeport.db'), 'all users')
+  await using _app = await createTestApp({}, { dataDir: folder.path })
+  expect(await exists(join(folder.path, 'backup.tmp'))).toBe(false)
+})
+
+test('an upgrade from the file that it would overwrite is refused and keeps the file', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'homeport.new')
+  await writeFile(path, 'new version')
+  await expect(fetchExecutable(path, path, [], () => {})).rejects.toThrow('move your file')
+  expect(await Bun.file(path).text()).toBe('new version')
+})
+
+async function temporaryFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'homeport-data-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+}
