@@ -51,20 +51,25 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
-    const changed: { rule: Rule; row: Row; next: Row }[] = []
+    const changed: { rule: Rule; value: number | null; lastHere: Date | undefined }[] = []
     for (const rule of RULES) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
       const value = await measure(rule)
       if (value === undefined) continue
-      const next = stateAfter(rule, row, value)
-      if (!Bun.deepEquals(next, row)) changed.push({ rule, row, next })
+      const lastHere = breachedHere.get(rule.name)
+      if (isBreached(rule, row, value)) breachedHere.set(rule.name, now())
+      else breachedHere.delete(rule.name)
+      if (!Bun.deepEquals(stateAfter(rule, row, value, lastHere), row))
+        changed.push({ rule, value, lastHere })
     }
     if (changed.length === 0) return
     await db.write(async (tx) => {
-      for (const { rule, row, next } of changed) {
-        // Changed by an operator or another instance since it was read: the next run measures it again.
-        if (!Bun.deepEquals(await findRow(tx, rule), row)) continue
+      for (const { rule, value, lastHere } of changed) {
+        // An operator or another instance may have changed it since it was read.
+        const row = await findRow(tx, rule)
+        const next = stateAfter(rule, row, value, lastHere)
+        if (!row.isOn || Bun.deepEquals(next, row)) continue
         await store(tx, next)
         if ((row.firedAt === null) !== (next.firedAt === null)) await tell(tx, rule, next)
       }
@@ -79,20 +84,20 @@ export function createAlerts(deps: AlertsDeps) {
     })
   }
 
-  /** Each instance measures itself, and they share the state: a condition holds while it does at any of them. */
-  function stateAfter(rule: Rule, row: Row, value: number | null): Row {
+  /**
+   * Each instance measures itself, and they share the state: a condition holds while it does at any of them. `lastHere`:
+   * when this instance last measured that it holds.
+   */
+  function stateAfter(rule: Rule, row: Row, value: number | null, lastHere: Date | undefined): Row {
     const at = now()
     // A time in the future is from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
-    const threshold = row.threshold ?? rule.threshold
-    const isBreached = value !== null && (rule.isMinimum ? value < threshold : value > threshold)
-    const lastHere = breachedHere.get(rule.name)?.getTime() ?? 0
-    if (isBreached) breachedHere.set(rule.name, at)
-    else breachedHere.delete(rule.name)
-    const isElsewhere = isRecent(row.breachedAt, at) && Number(row.breachedAt) > lastHere
-    if (!isBreached && isElsewhere) return row
-    const breachedAt = isBreached ? at : null
-    const breachedSince = isBreached ? since(row.breachedSince) : null
+    const holds = isBreached(rule, row, value)
+    const isElsewhere =
+      isRecent(row.breachedAt, at) && Number(row.breachedAt) > Number(lastHere ?? 0)
+    if (!holds && isElsewhere) return row
+    const breachedAt = holds ? at : null
+    const breachedSince = holds ? since(row.breachedSince) : null
     if (row.firedAt === null) {
       const isDue =
         breachedSince !== null && at.getTime() - breachedSince.getTime() >= rule.minutes * MINUTE_MS
@@ -105,7 +110,7 @@ export function createAlerts(deps: AlertsDeps) {
         calmSince: null,
       }
     }
-    const calmSince = isBreached ? null : since(row.calmSince)
+    const calmSince = holds ? null : since(row.calmSince)
     const isOver = calmSince !== null && at.getTime() - calmSince.getTime() >= CALM_MS
     const next = { ...row, value, breachedAt, breachedSince }
     return isOver ? { ...next, firedAt: null, calmSince: null } : { ...next, calmSince }
@@ -220,4 +225,9 @@ function isRecent(breachedAt: Date | null, at: Date): boolean {
 /** At most one decimal. */
 export function formatValue(value: number): string {
   return String(Math.round(value * 10) / 10)
+}
+
+function isBreached(rule: Rule, row: { threshold: number | null }, value: number | null): boolean {
+  const threshold = row.threshold ?? rule.threshold
+  return value !== null && (rule.isMinimum ? value < threshold : value > threshold)
 }

@@ -49,50 +49,51 @@ function faultOfText(key: string, value: unknown): string | null {
 function checkSupportedVersion(platform: 'ios' | 'android', settings: Setting[]): ErrorDetail[] {
   const find = (name: string) =>
     settings.find(({ key }) => key === `${platform}.${name}`) as Setting
-  const versions = combinationsOf(find('supportedVersion'), find('latestVersion'), platform)
-  const comparisons = versions.map(({ path, values: [supported, latest] }) => {
-    return { path, difference: compareVersions(String(supported), String(latest)), latest }
-  })
-  const problems = comparisons
-    .filter(({ difference }) => difference > 0)
-    .map(({ path, latest }) => {
-      return {
-        path,
-        message: `must not be above latestVersion, which is ${latest} for these users`,
-      }
+  const versions = pairsOf(find('supportedVersion'), find('latestVersion'))
+    .filter((pair) => canMeet(pair, platform))
+    .map((pair) => {
+      const [supported, latest] = pair
+      return { pair, difference: compareVersions(String(supported.value), String(latest.value)) }
     })
-  if (problems.length > 0 || comparisons.every(({ difference }) => difference < 0)) return problems
-  const builds = find('latestBuildNumber')
-  return combinationsOf(find('supportedBuildNumber'), builds, platform)
-    .filter(({ values: [supported, latest] }) => Number(supported) > Number(latest))
-    .map(({ path, values: [, latest] }) => {
-      return {
-        path,
-        message: `must not be above latestBuildNumber, which is ${latest} for these users`,
-      }
-    })
+  const tooNew = versions.filter(({ difference }) => difference > 0).map(({ pair }) => pair)
+  if (tooNew.length > 0) return tooNew.map((pair) => aboveLatest(pair, 'latestVersion'))
+  // Build numbers may start again with each version, so they count only between apps of the same one.
+  const equal = versions.filter(({ difference }) => difference === 0)
+  return pairsOf(find('supportedBuildNumber'), find('latestBuildNumber'))
+    .filter(([supported, latest]) => Number(supported.value) > Number(latest.value))
+    .filter((builds) => equal.some(({ pair }) => canMeet([...pair, ...builds], platform)))
+    .map((builds) => aboveLatest(builds, 'latestBuildNumber'))
 }
 
-/** Each pair of values that an app on a platform may get, with the path of the first value. */
-function combinationsOf(one: Setting, other: Setting, platform: 'ios' | 'android') {
-  return choicesIn(one).flatMap((choice, at) =>
-    choicesIn(other).flatMap((otherChoice, otherAt) => {
-      const conditions = [{ platform }, choice.when, otherChoice.when]
-      const earlier = [...one.rules.slice(0, at), ...other.rules.slice(0, otherAt)]
-      const isPossible =
-        !conditions.some((when) => conditions.some((second) => areExclusive(when, second))) &&
-        !earlier.some(({ when }) => guarantee(conditions, when))
-      const path = at < one.rules.length ? `rules.${one.key}.${at}.value` : one.key
-      return isPossible
-        ? [{ path: `settings.${path}`, values: [choice.value, otherChoice.value] }]
-        : []
-    }),
+/** A value of a setting, its condition, and the rules that come before it. */
+type Choice = Rule & { path: string; earlier: Rule[] }
+
+/** The rules of a setting, and its default value as the last one. */
+function choicesIn({ key, rules, value }: Setting): Choice[] {
+  return [...rules, { when: {}, value }].map((rule, at) => {
+    const path = at < rules.length ? `rules.${key}.${at}.value` : key
+    return { ...rule, path: `settings.${path}`, earlier: rules.slice(0, at) }
+  })
+}
+
+function pairsOf(one: Setting, other: Setting): [Choice, Choice][] {
+  return choicesIn(one).flatMap((first) =>
+    choicesIn(other).map((second): [Choice, Choice] => [first, second]),
   )
 }
 
-/** The rules of a setting, and its default value as the last one. */
-function choicesIn({ rules, value }: Setting): Rule[] {
-  return [...rules, { when: {}, value }]
+/** Whether an app on a platform may get all these values. */
+function canMeet(choices: Choice[], platform: 'ios' | 'android'): boolean {
+  const conditions = [{ platform }, ...choices.map(({ when }) => when)]
+  const earlier = choices.flatMap((choice) => choice.earlier)
+  return (
+    !conditions.some((when) => conditions.some((second) => areExclusive(when, second))) &&
+    !earlier.some(({ when }) => guarantee(conditions, when))
+  )
+}
+
+function aboveLatest([{ path }, { value }]: [Choice, Choice], name: string): ErrorDetail {
+  return { path, message: `must not be above ${name}, which is ${value} for these users` }
 }
 
 /** All values of a setting must have the same type, because apps expect only one. */

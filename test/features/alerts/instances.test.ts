@@ -11,11 +11,14 @@ async function setUp() {
   const { db, log } = app.services
   const sent: string[] = []
   const free: (number | null)[] = [50e9, 50e9]
+  /** Called while an instance measures. */
+  const interrupt: (() => Promise<void>)[] = []
   const instances = free.map((_, at) =>
     createAlerts({
       db,
       async readMetric(name) {
         if (name !== DISK) return []
+        await interrupt[at]?.()
         const value = free[at]
         if (value == null) throw new Error('the disk does not respond')
         return [{ labels: {}, value }]
@@ -27,7 +30,7 @@ async function setUp() {
       log,
     }),
   )
-  return { app, free, pass, [Symbol.asyncDispose]: app[Symbol.asyncDispose] }
+  return { app, free, instances, interrupt, pass, [Symbol.asyncDispose]: app[Symbol.asyncDispose] }
 
   /** Both measure each minute, in changing order. Returns the subjects of what was sent. */
   async function pass(minutes: number) {
@@ -78,4 +81,20 @@ test('an alert goes on while its value cannot be measured', async () => {
   expect(await it.pass(12)).toHaveLength(1)
   it.free.fill(null)
   expect(await it.pass(30)).toEqual([])
+})
+
+test('an alert fires even if the other instance always stores its values first', async () => {
+  await using it = await setUp()
+  const { app, free, instances, interrupt } = it
+  free[1] = 0
+  interrupt[1] = async () => {
+    free[0] = (free[0] ?? 0) - 1
+    await instances[0]?.evaluate()
+  }
+  for (let minute = 0; minute < 12; minute++) {
+    app.clock.advance(MINUTE)
+    await instances[1]?.evaluate()
+  }
+  interrupt.length = 0
+  expect(await it.pass(0)).toEqual(['The disk is almost full (0 MB free)'])
 })

@@ -159,6 +159,21 @@ describe('publishing', () => {
     else expect(paths).toEqual([`settings.rules.ios.${refused}.value`])
   })
 
+  test.each<[string, object, string[]]>([
+    ['of another version', { percent: 20 }, []],
+    ['of the same version for some', { countries: ['DE'] }, ['settings.ios.supportedBuildNumber']],
+  ])('compares build numbers with those %s', async (_name, when, refused) => {
+    await using app = await createTestApp()
+    await app.services.settings.set({ 'ios.latestBuildNumber': 9, 'ios.supportedBuildNumber': 5 })
+    const rules = {
+      'ios.latestVersion': rule({ percent: 20 }, '3.2'),
+      'ios.latestBuildNumber': rule(when, 1),
+    }
+    const error = await publish(app, rules as Rules).catch((thrown) => thrown)
+    const paths = error?.details?.map((detail: { path: string }) => detail.path) ?? []
+    expect(paths).toEqual(refused)
+  })
+
   test('stores no empty rules, and removes those that are gone', async () => {
     await using app = await createTestApp()
     const { settings } = app.services
