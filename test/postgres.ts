@@ -38,6 +38,7 @@ for (const { paths, parallel } of passes) {
       'test',
       `--parallel=${parallel}`,
       // Three test processes and the server share two cores.
+      '--no-isolate',
       '--timeout=20000',
       ...flags,
       ...paths,

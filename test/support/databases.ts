@@ -71,7 +71,8 @@ async function makeTemplate(): Promise<string> {
 
 async function createDatabase(from: string): Promise<string> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-  await run(`CREATE DATABASE ${name} TEMPLATE ${from}`)
+  // Copying the files takes half as long as writing them to the log.
+  await run(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`)
   return name
 }
 

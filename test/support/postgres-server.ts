@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { SQL } from 'bun'
 import { freePort } from './executable.ts'
+import { memoryFolder } from './memory-folder.ts'
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 
@@ -14,7 +15,7 @@ const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null
  * `POSTGRES_BIN`. Committed data survives a crash of its processes, but not of the machine.
  */
 export async function startPostgres(settings: Record<string, string | number> = {}) {
-  const folder = await mkdtemp('/tmp/homeport-postgres-')
+  const folder = await mkdtemp(join(memoryFolder(), 'homeport-postgres-'))
   const bin = process.env['POSTGRES_BIN'] ?? (await unpack(folder))
   if (USER) await chown(folder, USER.uid, USER.gid)
   const port = freePort()
@@ -27,6 +28,7 @@ export async function startPostgres(settings: Record<string, string | number> = 
     max_connections: 400,
     fsync: 'off',
     full_page_writes: 'off',
+    max_wal_size: '256MB',
     ...settings,
   }
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])

@@ -1,18 +1,10 @@
 import { afterAll } from 'bun:test'
-import { existsSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { memoryFolder } from './memory-folder.ts'
 
-/**
- * Keeps the data directories of tests in memory if there is enough space: the tests do not depend on a disk,
- * and power cuts have separate tests.
- */
-const MEMORY = '/dev/shm'
-const MIN_FREE_MEMORY = 2 * 1024 ** 3
-
-if (process.env['TMPDIR'] === undefined && hasSpace()) {
-  process.env['TMPDIR'] = MEMORY
-}
+process.env['TMPDIR'] = memoryFolder()
 
 // Elysia requests a collection for each app. With the heap of all tests, that took a sixth of their time.
 const collect = Bun.gc
@@ -27,12 +19,3 @@ if (!existsSync(CONSOLE)) Bun.spawnSync([process.execPath, 'scripts/build-consol
 
 /** Removes the copy that `executable.ts` links to. */
 afterAll(() => rmSync(join(tmpdir(), `homeport-executable-${process.pid}`), { force: true }))
-
-function hasSpace(): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize > MIN_FREE_MEMORY
-  } catch {
-    return false
-  }
-}
