@@ -1,5 +1,5 @@
 import { desc, gt, lte } from 'drizzle-orm'
-import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { createCharts } from './charts.ts'
 import { addBuckets, addValue, bucketsOf, createHistogram, quantileOf } from './histogram.ts'
 import { mergeConsecutive, mergeInstances } from './sample.ts'
@@ -17,6 +17,9 @@ type RecorderDeps = {
   servingSince: Date | null
   now: () => Date
 }
+
+/** As long as samples of minutes are stored. */
+const MAX_MISSING_MS = 9 * DAY_MS
 
 /** `name` is the method and the route pattern, or the pattern only for unknown paths. */
 type ObservedRequest = { name: string; seconds: number; status: number; isEvent: boolean }
@@ -66,8 +69,19 @@ export function createRecorder(deps: RecorderDeps) {
     isStartStored = true
     await tallies.flush()
     const hour = startOf(now(), HOUR_MS) - HOUR_MS
-    if (hour > lastHour) await flushHour(hour)
+    if (hour > lastHour) {
+      for (let from = await firstMissingHour(hour); from <= hour; from += HOUR_MS)
+        await flushHour(from)
+    }
     lastHour = hour
+  }
+
+  /** The first hour without a sample up to `last`: the server or the database may have been down when one ended. */
+  async function firstMissingHour(last: number): Promise<number> {
+    if (lastHour === last - HOUR_MS) return last
+    const rows = await store.read('hour', last - MAX_MISSING_MS, last)
+    const newest = rows.findLast((row) => row.instance === instance)
+    return newest ? newest.at.getTime() + HOUR_MS : last
   }
 
   async function flushHour(from: number) {

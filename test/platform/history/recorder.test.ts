@@ -85,6 +85,20 @@ test('the quantiles of an hour are those of all its requests', async () => {
   expect(hour?.p99).toBeWithin(2_000, 2_000 * BUCKET_RATIO)
 })
 
+test('the hour in which a longer outage began is stored after it', async () => {
+  await using app = await startAt(NOON)
+  const before = startRecorder(app).recorder
+  for (let minute = 0; minute < 70; minute++) {
+    addRequests(before, 0.01)
+    await nextMinute(app, before)
+  }
+  app.clock.advance(2 * HOUR)
+  const after = startRecorder(app).recorder
+  await nextMinute(app, after)
+  const times = (await hoursOf(after)).map(({ at }) => at)
+  expect(times).toEqual([iso(NOON), iso(NOON + HOUR)])
+})
+
 test('an hour stored by an earlier version keeps its own quantiles', async () => {
   await using app = await startAt(NOON)
   const { recorder } = startRecorder(app)
