@@ -41,5 +41,5 @@ test('an upgrade from the file that it would overwrite is refused and keeps the 
 
 async function temporaryFolder() {
   const path = await mkdtemp(join(tmpdir(), 'homeport-data-'))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
