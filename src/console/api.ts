@@ -96,7 +96,7 @@ export function apiAddress(path: string): string {
 
 /** Downloads a file; asks for a proof first if the last one is old. A refusal does not replace the page. */
 export async function download(path: string) {
-  if (!(await ensureRecentProof())) return
+  if ((await recentProof()) === null) return
   const link = document.createElement('a')
   link.href = API + path
   link.download = ''
@@ -105,17 +105,20 @@ export async function download(path: string) {
 
 /** Opens a file in a new tab; asks for a proof first if the last one is old. */
 export async function openInTab(path: string) {
-  if (!(await ensureRecentProof())) return
+  const proof = await recentProof()
+  if (proof === null) return
   // A proof may take so long that the browser no longer counts the click and opens no tab.
-  if (!navigator.userActivation.isActive)
+  if (proof === 'new' && navigator.userActivation?.isActive === false)
     throw failure('Confirmed. Press the button again to open the file.')
   window.open(API + path, '_blank', 'noopener')
 }
 
-async function ensureRecentProof(): Promise<boolean> {
+/** Whether the last proof is recent, or a new one was asked for; null if the operator has cancelled it. */
+async function recentProof(): Promise<'recent' | 'new' | null> {
   const { provenAt, now } = await read<{ provenAt: string; now: string }>('me')
   const isFresh = Date.parse(now) - Date.parse(provenAt) < PROOF_MAX_AGE_MS
-  return isFresh || ((await askForProof.value?.()) ?? false)
+  if (isFresh) return 'recent'
+  return (await askForProof.value?.()) ? 'new' : null
 }
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {

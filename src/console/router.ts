@@ -58,8 +58,14 @@ export function confirmLeaving(ask: (() => boolean) | null) {
   mayLeave = ask
 }
 
+/** An address whose query is encoded as this app does it. */
+function normalize(href: string): string {
+  const { pathname, searchParams } = new URL(href, location.origin)
+  return `${pathname}?${searchParams}`
+}
+
 export function go(href: string) {
-  if (href === address.value) {
+  if (normalize(href) === normalize(address.value)) {
     repeats.value++
     return
   }

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
-import { waitUntilLoaded } from '../support/console-browser.ts'
+import { press, show, waitUntilLoaded } from '../support/console-browser.ts'
 
 const MAX_TABS = 60
 
@@ -133,6 +133,28 @@ independentTest('a dialog traps the focus and returns it', async () => {
   expect(await focused(page)).toMatch(/^BUTTON Delete .* account$/)
   await context.close()
 })
+
+independentTest(
+  'a search keeps the focus, and a form takes that of the button it replaces',
+  async () => {
+    const { page, context } = await world.open()
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.labels?.[0]?.textContent ?? ""')
+    await show(page, 'purchases')
+    await page.getByLabel('Receipt, e-mail or id').fill('bob@example.com')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/id=bob/)
+    expect(await focused()).toContain('Receipt, e-mail or id')
+    await show(page, 'alerts')
+    await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+  await press(page, 'Edit The disk is almost full')
+    expect(await focused()).toContain('Send this alert')
+    await show(page, 'people?platform=ios')
+    await press(page, 'Save view')
+    expect(await focused()).toContain('Name of the view')
+    await context.close()
+  },
+)
 
 independentTest('the focus is always visible', async () => {
   const { page, context } = await world.open()

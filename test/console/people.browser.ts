@@ -116,6 +116,6 @@ browserTest('searching again for the same user reads the list again', async () =
   await page.getByText('No matches.').waitFor()
   await register({ url: world.console.url }, 'late@example.com')
   await page.getByLabel('Find users').press('Enter')
-  await page.getByRole('heading', { name: 'late@example.com' }).waitFor()
+  await page.getByRole('cell', { name: 'late@example.com' }).waitFor()
   await context.close()
 })

@@ -57,14 +57,14 @@ export function holdDraft(key: string): () => void {
 /** The keys of the drafts whose editor is open, in any tab. */
 export async function openDrafts(): Promise<Set<string>> {
   const { held = [] } = await navigator.locks.query()
-  const keys = held.map(({ name = '' }) => name)
+  const keys = held.filter(({ mode }) => mode === 'exclusive').map(({ name = '' }) => name)
   return new Set(keys.filter((key) => !closedHere.has(key)))
 }
 
 /** Calls back once the editor of a draft is closed, in whichever tab it is, unless the signal is aborted first. */
 export function onceClosed(key: string, signal: AbortSignal, call: () => void) {
-  // After the request, because its own lock would count as an open editor.
-  navigator.locks.request(key, { signal }, () => {}).then(call, () => {})
+  // Shared, so that other tabs that wait do not take it for an open editor.
+  navigator.locks.request(key, { mode: 'shared', signal }, () => {}).then(call, () => {})
 }
 
 function deleteOldDrafts() {

@@ -44,7 +44,7 @@ type PublishingProps<T> = {
 /** Content that is edited as a whole, published as a version, and rolled back. */
 export function Publishing<T>(props: PublishingProps<T>) {
   const { kind, title, nameOf, preview, readable, findWarnings, children } = props
-  const edition = useRemote<Edition<T>>(kind)
+  const edition = useRemote<Edition<T>>(kind, undefined, false)
   const isHistory = parts.value[1] === 'history'
   const show = (data: Edition<T>) => {
     if (isHistory)

@@ -54,7 +54,10 @@ export function useDraft<T>({ screen, initial, isChanged, storable }: DraftOptio
       for (const other of drafts) {
         if (!other.isOpen || awaited.has(other.key)) continue
         awaited.add(other.key)
-        onceClosed(other.key, signal, () => void update())
+        onceClosed(other.key, signal, () => {
+          awaited.delete(other.key)
+          void update()
+        })
       }
       setOthers(drafts)
     }

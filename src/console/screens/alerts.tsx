@@ -3,7 +3,7 @@ import type { Alerts } from '../../features/alerts/service.ts'
 import { type ReplyOf, send } from '../api.ts'
 import { bytes, number, plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
-import { Checkbox, parseOptionalNumber, TextField } from '../ui/fields.tsx'
+import { Checkbox, parseOptionalNumber, TextField, useFirstFieldFocus } from '../ui/fields.tsx'
 import { Action, Badge, List, TimeAgo, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
@@ -123,6 +123,7 @@ function stateOf({ isOn, firedAt, breachedSince, value }: RuleState): [name: str
 
 function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<void> }) {
   const { name, unit } = rule
+  const form = useFirstFieldFocus<HTMLDivElement>()
   const [isOn, setOn] = useState(rule.isOn)
   const [threshold, setThreshold] = useState(rule.isDefault ? '' : String(rule.threshold))
   const save = async () => {
@@ -130,7 +131,7 @@ function RuleForm({ rule, onDone }: { rule: RuleState; onDone: () => Promise<voi
     await onDone()
   }
   return (
-    <div class="filters">
+    <div ref={form} class="filters">
       <Checkbox label="Send this alert" checked={isOn} onChange={setOn} />
       {unit !== '' && (
         <TextField

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { failure, read, sendWithProgress } from '../api.ts'
 import { money, number, plural, words } from '../format.ts'
@@ -199,6 +199,7 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
   const [progress, setProgress] = useState<ReplayProgress | null>(null)
   const stop = useRef(new AbortController())
   const query = new URLSearchParams(filter).toString()
+  useEffect(() => () => stop.current.abort(), [])
   const ask = async () => {
     const counted = await read<EventCount>(`event-count?${query}`)
     if (counted.count === 0) throw failure('No events match.')

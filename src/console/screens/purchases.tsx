@@ -1,7 +1,7 @@
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { claimName, endName, productName, sourceName } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
-import { Field, SelectField } from '../ui/fields.tsx'
+import { Field, FilterInput, SelectField } from '../ui/fields.tsx'
 import { Action, Badge, Day, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { type Column, ListBar, Table } from '../ui/table.tsx'
@@ -60,15 +60,13 @@ function Filters({ filter }: { filter: Filter }) {
   return (
     <form class="filters stacked" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
       <Field label="Receipt, e-mail or id">
-        <input
-          type="search"
-          key={id}
-          defaultValue={id}
+        <FilterInput
+          value={id}
           autocomplete="off"
           spellcheck={false}
           autocapitalize="none"
           maxLength={300}
-          onChange={(event) => go(linkTo('purchases', { id: event.currentTarget.value.trim() }))}
+          onSet={(text) => go(linkTo('purchases', { id: text }))}
         />
       </Field>
       <SelectField

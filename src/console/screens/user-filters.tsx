@@ -5,7 +5,7 @@ import { send } from '../api.ts'
 import { countOf, day as dayText } from '../format.ts'
 import { ACCESS } from '../purchase-words.ts'
 import { filtersIn, go, linkTo, query, searchOf } from '../router.ts'
-import { Field, FilterInput, SelectField, TextField } from '../ui/fields.tsx'
+import { Field, FilterInput, SelectField, TextField, useFirstFieldFocus } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { Action } from '../ui/parts.tsx'
 import { useRemote } from '../ui/remote.tsx'
@@ -194,22 +194,29 @@ function Views({ filter }: { filter: Record<string, string> }) {
         </button>
       )}
       {!current && search !== '' && name !== null && (
-        <>
-          <TextField label="Name of the view" maxLength={64} value={name} onChange={setName} />
-          <Action
-            kind="primary"
-            isSubmit
-            disabled={name.trim() === ''}
-            run={save}
-            done="View saved."
-          >
-            Save
-          </Action>
-          <button type="button" onClick={() => setName(null)}>
-            Cancel
-          </button>
-        </>
+        <ViewName name={name} setName={setName} save={save} />
       )}
     </form>
+  )
+}
+
+type ViewNameProps = {
+  name: string
+  setName: (name: string | null) => void
+  save: () => Promise<void>
+}
+
+function ViewName({ name, setName, save }: ViewNameProps) {
+  const form = useFirstFieldFocus<HTMLSpanElement>()
+  return (
+    <span ref={form} class="views">
+      <TextField label="Name of the view" maxLength={64} value={name} onChange={setName} />
+      <Action kind="primary" isSubmit disabled={name.trim() === ''} run={save} done="View saved.">
+        Save
+      </Action>
+      <button type="button" onClick={() => setName(null)}>
+        Cancel
+      </button>
+    </span>
   )
 }

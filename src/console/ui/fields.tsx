@@ -4,7 +4,7 @@ import {
   type PartialInputHTMLAttributes,
   type VNode,
 } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { directionControlsIn } from '../direction-controls.ts'
 import { problemsAt, useProblems } from './problems.tsx'
 
@@ -216,7 +216,7 @@ export function ChoiceField({ label, value, options, path, onChange }: ChoicePro
 
 type FilterInputProps = Pick<
   PartialInputHTMLAttributes<HTMLInputElement>,
-  'maxLength' | 'placeholder' | 'autocomplete'
+  'maxLength' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'autocapitalize'
 > & {
   /** The filter in the address. */
   value: string
@@ -235,4 +235,11 @@ export function FilterInput({ value, onSet, ...input }: FilterInputProps) {
       onChange={(event) => onSet(event.currentTarget.value.trim())}
     />
   )
+}
+
+/** Focuses the first field of a form that replaces the button which has opened it. */
+export function useFirstFieldFocus<T extends HTMLElement>() {
+  const form = useRef<T>(null)
+  useLayoutEffect(() => form.current?.querySelector('input')?.focus(), [])
+  return form
 }

@@ -15,8 +15,15 @@ export type Remote<T> = {
   reload: () => Promise<void>
 }
 
-/** Reads `path`, and again whenever it changes or the operator asks for the same screen again. Keeps the old data until the new data arrives. */
-export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(path)): Remote<T> {
+/**
+ * Reads `path`, and again whenever it changes, or if `isRepeatable` when the operator asks for the same screen again.
+ * Keeps the old data until the new data arrives.
+ */
+export function useRemote<T>(
+  path: string,
+  readData = (): Promise<T> => read<T>(path),
+  isRepeatable = true,
+): Remote<T> {
   const [state, setState] = useState<{ path: string; data: T | null; error: unknown }>({
     path,
     data: null,
@@ -41,7 +48,7 @@ export function useRemote<T>(path: string, readData = (): Promise<T> => read<T>(
   }
   useEffect(() => {
     void load()
-  }, [path, repeats.value])
+  }, [path, isRepeatable && repeats.value])
   return { ...state, isStale: state.path !== path, reload: load }
 }
 
@@ -108,7 +115,6 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
 ) {
   const remote = useRemote<Page<T>>(path)
   const [more, setMore] = useState<Longer<Row> | null>(null)
-  const readings = useRef(0)
   const kept = keptPages().get(path) as Kept<T, Row> | undefined
   const isLoaded = !remote.isStale && remote.data !== null
   const first = isLoaded || !kept ? remote : { ...remote, data: kept.first, isStale: false }
@@ -118,6 +124,9 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const rest = longer && rowsAfter(newest.at(-1), longer.rows)
   const hasRest = rest !== null && first.data?.next !== null
   const rows = hasRest ? [...newest, ...rest] : newest
+  /** A reload and "Load more" may overtake each other. */
+  const latestRows = useRef(rows)
+  latestRows.current = rows
   const end = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
   // The old list has no total and no more rows under another filter.
   const next = first.isStale ? null : end
@@ -128,9 +137,8 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const readAfter = (after: string) =>
     read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`)
   const loadMore = async () => {
-    readings.current++
     const page = await readAfter(next ?? '')
-    setMore({ path, rows: joinRows(rows, rowsOf(page)), next: page.next })
+    setMore({ path, rows: joinRows(latestRows.current, rowsOf(page)), next: page.next })
   }
   /** Reads all rows again that are loaded. */
   const reload = async () => {
@@ -138,15 +146,12 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   }
   const reloadLonger = async () => {
     if (longer === null) return
-    const reading = ++readings.current
     let page = await read<Page<T>>(path)
     let again = rowsOf(page)
-    while (again.length < rows.length && page.next !== null) {
+    while (again.length < latestRows.current.length && page.next !== null) {
       page = await readAfter(page.next)
       again = joinRows(again, rowsOf(page))
     }
-    // "Load more" has made the list longer in the meantime.
-    if (reading !== readings.current) return
     setMore({ path, rows: again, next: page.next })
   }
   useEffect(() => {
