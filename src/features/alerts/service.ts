@@ -39,6 +39,9 @@ export type Alerts = ReturnType<typeof createAlerts>
 /** How long a firing alert's condition must no longer hold before it is resolved. */
 const CALM_MS = 5 * MINUTE_MS
 
+/** `lastHere`: when this instance last measured, before `at`, that the condition holds. */
+type Measured = { value: number | null; at: Date; lastHere: Date | undefined }
+
 /** Tells operators once when something needs their attention, and once when it no longer does. */
 export function createAlerts(deps: AlertsDeps) {
   const { db, readMetric, alertOperators, announce, hasAddress, now, log } = deps
@@ -51,24 +54,24 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
-    const changed: { rule: Rule; value: number | null; lastHere: Date | undefined }[] = []
+    const at = now()
+    const changed: { rule: Rule; measured: Measured }[] = []
     for (const rule of RULES) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
       const value = await measure(rule)
       if (value === undefined) continue
-      const lastHere = breachedHere.get(rule.name)
-      if (isBreached(rule, row, value)) breachedHere.set(rule.name, now())
+      const measured = { value, at, lastHere: breachedHere.get(rule.name) }
+      if (isBreached(rule, row, value)) breachedHere.set(rule.name, at)
       else breachedHere.delete(rule.name)
-      if (!Bun.deepEquals(stateAfter(rule, row, value, lastHere), row))
-        changed.push({ rule, value, lastHere })
+      if (!Bun.deepEquals(stateAfter(rule, row, measured), row)) changed.push({ rule, measured })
     }
     if (changed.length === 0) return
     await db.write(async (tx) => {
-      for (const { rule, value, lastHere } of changed) {
+      for (const { rule, measured } of changed) {
         // An operator or another instance may have changed it since it was read.
         const row = await findRow(tx, rule)
-        const next = stateAfter(rule, row, value, lastHere)
+        const next = stateAfter(rule, row, measured)
         if (!row.isOn || Bun.deepEquals(next, row)) continue
         await store(tx, next)
         if ((row.firedAt === null) !== (next.firedAt === null)) await tell(tx, rule, next)
@@ -84,12 +87,8 @@ export function createAlerts(deps: AlertsDeps) {
     })
   }
 
-  /**
-   * Each instance measures itself, and they share the state: a condition holds while it does at any of them. `lastHere`:
-   * when this instance last measured that it holds.
-   */
-  function stateAfter(rule: Rule, row: Row, value: number | null, lastHere: Date | undefined): Row {
-    const at = now()
+  /** Each instance measures itself, and they share the state: a condition holds while it does at any of them. */
+  function stateAfter(rule: Rule, row: Row, { value, at, lastHere }: Measured): Row {
     // A time in the future is from a clock that was ahead.
     const since = (stored: Date | null) => (stored !== null && stored <= at ? stored : at)
     const holds = isBreached(rule, row, value)

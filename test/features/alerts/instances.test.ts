@@ -13,6 +13,7 @@ async function setUp() {
   const free: (number | null)[] = [50e9, 50e9]
   /** Called while an instance measures. */
   const interrupt: (() => Promise<void>)[] = []
+  let moments = 0
   const instances = free.map((_, at) =>
     createAlerts({
       db,
@@ -26,7 +27,8 @@ async function setUp() {
       alertOperators: async (_tx, subject) => void sent.push(subject),
       announce: async () => {},
       hasAddress: true,
-      now: () => app.clock.now,
+      // Each moment differs from the one before.
+      now: () => new Date(app.clock.now.getTime() + moments++),
       log,
     }),
   )
@@ -97,4 +99,12 @@ test('an alert fires even if the other instance always stores its values first',
   }
   interrupt.length = 0
   expect(await it.pass(0)).toEqual(['The disk is almost full (0 MB free)'])
+})
+
+test('a condition that holds only every other minute fires no alert', async () => {
+  await using it = await setUp()
+  for (let minute = 0; minute < 30; minute++) {
+    it.free[0] = minute % 2 === 0 ? 0 : 50e9
+    expect(await it.pass(1)).toEqual([])
+  }
 })
