@@ -148,9 +148,8 @@ export function createSessionKeeper(deps: SessionDeps) {
     await Promise.allSettled(signIns)
     return inTurn(async () => {
       if ((await read())?.accessToken !== refused) return
-      const isDeleted = refused === deletion.token
-      deletion.isConfirmed ||= isDeleted
-      await clear(isDeleted ? 'account_deleted' : 'session_ended')
+      deletion.isConfirmed ||= refused === deletion.token
+      await clear('session_ended')
     })
   }
 

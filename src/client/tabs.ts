@@ -77,12 +77,14 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
    * notified when another tab's session ends.
    */
   let wasSignedIn = false
+  /** The last message, until it is reported. */
   let latest: SessionState | null = null
   /** A message that was not reported has said more than that the session was refreshed. */
   let hasMissedSignIn = false
   return { announce, listen }
 
   function announce(state: SessionState) {
+    latest = null
     notify(state)
     open()?.postMessage(state)
   }
@@ -97,6 +99,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
 
   function notify({ reason, expiresAt, userId }: SessionState) {
     const isSignedIn = expiresAt !== null
+    hasMissedSignIn = false
     wasSignedIn = isSignedIn
     for (const listener of listeners) {
       // An error in the app's listener must not fail the call.
@@ -126,19 +129,18 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
    * receives all messages at once: if only the last of them is reported, it must not hide that the user has changed.
    */
   async function receive(incoming: SessionState) {
+    hasMissedSignIn ||= latest !== null && latest.reason !== 'refreshed'
     latest = incoming
     for (const delay of READ_DELAYS_MS) {
       if (delay > 0) await sleep(delay)
       const expiresAt = await readExpiry().catch(() => undefined)
-      if (latest !== incoming) {
-        hasMissedSignIn ||= incoming.reason !== 'refreshed'
-        return
-      }
+      if (latest !== incoming) return
       if (expiresAt !== incoming.expiresAt) continue
+      latest = null
       const reason = hasMissedSignIn && expiresAt !== null ? 'signed_in' : incoming.reason
-      hasMissedSignIn = false
       if (expiresAt !== null || wasSignedIn) notify({ ...incoming, reason })
       return
     }
+    if (latest === incoming) latest = null
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { AuthChange } from '../../src/client/client.ts'
 import { createMemoryStorage } from '../../src/client/storage.ts'
+import { createAuthChanges } from '../../src/client/tabs.ts'
 import { PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
 import { clientOf } from '../support/network.ts'
@@ -56,7 +57,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
     network.interceptor = {}
     await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
-    expect(reasons).toEqual(['signed_in', 'account_deleted'])
+    expect(reasons).toEqual(['signed_in', 'session_ended'])
     expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
     await client.register({ ...LOGIN, email: 'bob@example.com' })
     await client.logout()
@@ -73,30 +74,6 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     for (let attempt = 0; attempt < 2; attempt++)
       await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(reasons).toEqual(['signed_in', 'session_ended'])
-  })
-
-  test('a tab that missed a sign-in reports it, although the session was refreshed since', async () => {
-    await using app = await open()
-    const storage = createMemoryStorage()
-    const here = clientOf(app, { ...PLAIN, storage })
-    await here.client.register(LOGIN)
-    const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
-    const suspended = {
-      ...storage,
-      getItem: (key: string) => woken.then(() => storage.getItem(key)),
-    }
-    const there = clientOf(app, { ...PLAIN, storage: suspended })
-    const heard: AuthChange[] = []
-    const stop = there.client.onAuthChange((change) => heard.push(change))
-    await here.client.logout()
-    const { user } = await here.client.register({ ...LOGIN, email: 'bob@example.com' })
-    app.clock.advance(16 * 60_000)
-    await here.client.readProfile()
-    await Bun.sleep(20)
-    wake()
-    await Bun.sleep(50)
-    expect(heard).toEqual([{ reason: 'signed_in', isSignedIn: true, userId: user._id }])
-    stop()
   })
 
   test('a file name with a percent sign stays as it is', async () => {
@@ -208,4 +185,25 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     expect(next.user._id).not.toBe(first.user._id)
     expect((await client.readProfile())._id).toBe(next.user._id)
   })
+})
+
+test('a suspended tab that has missed a sign-in reports it, although the session was refreshed since', async () => {
+  const expiresAt = 2
+  const tab = createAuthChanges('suspended', async () => expiresAt)
+  const heard: AuthChange[] = []
+  const stop = tab.listen((change) => heard.push(change))
+  const other = new BroadcastChannel('suspended')
+  const bob = { userId: 'bob', expiresAt }
+  other.postMessage({ reason: 'signed_out', expiresAt: null, userId: null })
+  other.postMessage({ ...bob, reason: 'signed_in', expiresAt: 1 })
+  other.postMessage({ ...bob, reason: 'refreshed' })
+  await Bun.sleep(100)
+  other.postMessage({ ...bob, reason: 'refreshed' })
+  await Bun.sleep(100)
+  expect(heard.map(({ reason, userId }) => [reason, userId])).toEqual([
+    ['signed_in', 'bob'],
+    ['refreshed', 'bob'],
+  ])
+  stop()
+  other.close()
 })
