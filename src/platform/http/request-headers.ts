@@ -127,8 +127,8 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
 const matched = new Set<string>()
 
 /**
- * The language, script and region of a tag. After too many different ones, only the language and script, and those only
- * if something is available in them: there are few.
+ * The language, script and region of a tag. After too many different ones, only the language and script if something is
+ * available in them, or else a language of two letters: there are few.
  */
 function matchable(tag: string, available: string[]): string[] {
   const locale = new Intl.Locale(tag)
@@ -136,7 +136,8 @@ function matchable(tag: string, available: string[]): string[] {
   if (matched.size < MAX_MATCHED_TAGS) matched.add(short)
   if (matched.has(short)) return [short]
   const wanted = languageAndScript(tag)
-  return available.some((one) => languageAndScript(one) === wanted) ? [wanted] : []
+  if (available.some((one) => languageAndScript(one) === wanted)) return [wanted]
+  return locale.language.length === 2 ? [locale.language] : []
 }
 
 /** Such as `zh-Hant` for `zh-TW`. */

@@ -98,9 +98,11 @@ const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.(1\.[1236]|1\.10|2\.1)\b/
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, response = '', responseCode = 0, command } = error
   const text = maskPersonalData(message, recipient)
-  const isPermanent = ENHANCED.test(response)
+  const isOfRecipient = command === 'RCPT TO' || (command === 'DATA' && ENHANCED.test(response))
+  const hasNoMailbox = ENHANCED.test(response)
     ? NO_SUCH_MAILBOX.test(response)
-    : [550, 551, 553].includes(responseCode) && command === 'RCPT TO'
+    : [550, 551, 553].includes(responseCode)
+  const isPermanent = isOfRecipient && hasNoMailbox
   return isPermanent ? new PermanentRefusal(text) : new Error(text)
 }
 

@@ -101,6 +101,7 @@ test('drops a permanently rejected e-mail and logs it once, without the address'
 test.each([
   ['a recipient temporarily', 'ann', 451, ''],
   ['our sender permanently', 'no-reply', 550, ''],
+  ['our sender as malformed', 'no-reply', 553, '5.1.3 '],
   ['our sender at the recipient', 'ann', 554, '5.7.1 '],
   ['everything above its limit of a day', 'ann', 550, '5.4.5 '],
 ])('retries an e-mail when the server refuses %s', async (_what, mailbox, code, status) => {

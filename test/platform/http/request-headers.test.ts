@@ -17,6 +17,7 @@ test('matches languages across regions after any number of tags', () => {
   expect(matchLanguage(['pt-PT'], ['en', 'pt-BR'], 'en')).toBe('pt-BR')
   expect(matchLanguage(['de-CH'], ['en', 'de'], 'en')).toBe('de')
   expect(matchLanguage(['zh-TW'], ['en', 'zh-Hans', 'zh-Hant'], 'en')).toBe('zh-Hant')
+  expect(matchLanguage(['nb-NO'], ['en', 'no'], 'en')).toBe('no')
   expect(matchLanguage(['fil-PH'], ['en', 'fil'], 'en')).toBe('fil')
 })
 
