@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { sha256 } from '../lib/crypto.ts'
+import { MINUTE_MS } from '../lib/durations.ts'
 import { AppError, type ErrorDetail, type NonDenialCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { megabytes } from '../lib/megabytes.ts'
@@ -73,15 +74,20 @@ export async function isServing(config: Config): Promise<boolean> {
   )
 }
 
+/** For commands that only read the server's state: a server that hangs must not hold up what asks about it. */
+export const STATE_TIMEOUT_MS = MINUTE_MS
+
 /**
  * Asks the server that uses the data to execute a command, or to describe the command's risk.
- * Returns null when no server answers.
+ * Returns null when no server answers. `timeout` in ms; without one, a rebuild, or a restart that migrates a large
+ * database, takes as long as it takes.
  */
 export async function askServer(
   config: Config,
   command: Pick<ServiceCommand, 'name'>,
   input: unknown,
   part: 'risk' | 'work',
+  timeout: number | null = null,
 ): Promise<{ outcome: unknown } | null> {
   if (!existsSync(config.dataDir)) return null
   using socket = openSocketPath(config, NAME)
@@ -101,7 +107,7 @@ export async function askServer(
       method: 'POST',
       headers: { [USER]: encodeURIComponent(currentUser()) },
       body,
-      // A rebuild, or a restart that migrates a large database, takes as long as it takes.
+      ...(timeout === null ? {} : { signal: AbortSignal.timeout(timeout) }),
       timeout: false,
     } as BunFetchRequestInit)
   } catch (error) {

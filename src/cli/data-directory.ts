@@ -27,7 +27,7 @@ export function refuseServiceDatabase({ dataDir, databaseUrl }: Config) {
   const place = readServiceRecord(dataDir)?.database ?? null
   if (place === null || databaseUrl !== null) return
   throw new CommandError(
-    `The service on ${dataDir} keeps its data in ${place}: set DATABASE_URL, or start the service, which then performs the command.`,
+    `The service on ${dataDir} keeps its data in ${place}: set DATABASE_URL for this command. To use SQLite here instead, first start the server once without DATABASE_URL.`,
   )
 }
 

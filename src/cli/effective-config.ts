@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { dataCommand } from '../lib/command.ts'
 import type { Services } from '../server/services.ts'
-import { askServer } from './command-socket.ts'
+import { askServer, STATE_TIMEOUT_MS } from './command-socket.ts'
 
 /** The server's configuration. Only the user that runs the server can read it. */
 export const configCommand = dataCommand({
@@ -16,7 +16,7 @@ export const configCommand = dataCommand({
  * folder and key set for this process override those of the server.
  */
 export async function effectiveConfig(localConfig: Config): Promise<Config> {
-  const answer = await askServer(localConfig, configCommand, null, 'work')
+  const answer = await askServer(localConfig, configCommand, null, 'work', STATE_TIMEOUT_MS)
   if (!answer) return localConfig
   const serverConfig = answer.outcome as Config
   return {

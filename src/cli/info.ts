@@ -6,7 +6,7 @@ import type { Services } from '../server/services.ts'
 import type { Status } from '../usecases/monitoring/status.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import type { LocalCommand } from './command.ts'
-import { askServer } from './command-socket.ts'
+import { askServer, STATE_TIMEOUT_MS } from './command-socket.ts'
 import { requireOwnDirectory } from './data-directory.ts'
 import { effectiveConfig } from './effective-config.ts'
 import { writeOutcome, writeOutput } from './terminal.ts'
@@ -71,7 +71,7 @@ export const health: LocalCommand = {
   name: 'health',
   summary: 'Check whether the server of DATA_DIR is ready, like /ready: exit 0 or 1',
   run: async (loadConfig, { json }) => {
-    const answer = await askServer(loadConfig(), readinessCommand, null, 'work')
+    const answer = await askServer(loadConfig(), readinessCommand, null, 'work', STATE_TIMEOUT_MS)
     if (answer === null) {
       await requireOwnDirectory(loadConfig())
       if (json) writeOutput(JSON.stringify({ server: 'not running' }))

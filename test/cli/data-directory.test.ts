@@ -3,7 +3,7 @@ import { exists, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requireData } from '../../src/cli/data-directory.ts'
-import { fetchExecutable } from '../../src/cli/service/new-executable.ts'
+import { refuseTarget } from '../../src/cli/service/new-executable.ts'
 import { recordMoveToFile, recordService } from '../../src/cli/service/service-record.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createTestApp } from '../support/app.ts'
@@ -16,7 +16,7 @@ test('commands do not use the old SQLite file of a service that uses PostgreSQL'
   await recordService({ ...onDisk, databaseUrl } as Config)
   const place = 'postgres://app@db.example.com/app'
   await expect(requireData(onDisk)).rejects.toThrow(
-    `The service on ${folder.path} keeps its data in ${place}: set DATABASE_URL`,
+    `The service on ${folder.path} keeps its data in ${place}: set DATABASE_URL for this command.`,
   )
   await requireData({ ...onDisk, databaseUrl } as Config)
   await recordMoveToFile(folder.path)
@@ -31,12 +31,12 @@ test('a start removes what an interrupted backup has left', async () => {
   expect(await exists(join(folder.path, 'backup.tmp'))).toBe(false)
 })
 
-test('an upgrade from the file that it would overwrite is refused and keeps the file', async () => {
+test('an upgrade from the file that it would overwrite is refused', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'homeport.new')
   await writeFile(path, 'new version')
-  await expect(fetchExecutable(path, path, [], () => {})).rejects.toThrow('move your file')
-  expect(await Bun.file(path).text()).toBe('new version')
+  await expect(refuseTarget(path, path)).rejects.toThrow('move your file')
+  await refuseTarget(path, join(folder.path, 'other.new'))
 })
 
 async function temporaryFolder() {

@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import { dataCommand } from '../../lib/command.ts'
 import type { Services } from '../../server/services.ts'
-import { askServer } from '../command-socket.ts'
+import { askServer, STATE_TIMEOUT_MS } from '../command-socket.ts'
 
 export const serverStateCommand = dataCommand({
   name: 'server state',
@@ -14,6 +14,8 @@ export type ServerState = Awaited<ReturnType<Services['serverState']>>
 
 /** The state that the server reports; null when none is running or its version cannot report it. */
 export async function askServerState(config: Config): Promise<ServerState | null> {
-  const answer = await askServer(config, serverStateCommand, null, 'work').catch(() => null)
+  const answer = await askServer(config, serverStateCommand, null, 'work', STATE_TIMEOUT_MS).catch(
+    () => null,
+  )
   return (answer?.outcome as ServerState | undefined) ?? null
 }

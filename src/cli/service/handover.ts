@@ -3,7 +3,7 @@ import { dataCommand } from '../../lib/command.ts'
 import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Services } from '../../server/services.ts'
-import { askServer } from '../command-socket.ts'
+import { askServer, STATE_TIMEOUT_MS } from '../command-socket.ts'
 import { takeDataLock } from '../data-directory.ts'
 import { refuseSchema } from '../engine.ts'
 import { schemaStatus } from '../migrate.ts'
@@ -66,14 +66,18 @@ export function createHandover(config: Config) {
   async function restart() {
     const next = spawnNext()
     successor = next.pid
-    const tooLong = setTimeout(() => next.kill('SIGKILL'), START_TIMEOUT_MS)
+    let end = 'exited'
+    const tooLong = setTimeout(() => {
+      end = `was ended, because it was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes, and exited`
+      next.kill('SIGKILL')
+    }, START_TIMEOUT_MS)
     const outcome = await Promise.race([requested, next.exited])
     clearTimeout(tooLong)
     next.unref()
     if (outcome === 'handover') return { pid: next.pid }
     throw new AppError(
       'unavailable',
-      `The new process exited with code ${outcome}: the log says why. The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
+      `The new process ${end} with code ${outcome}: the log says why. The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
     )
   }
 
@@ -98,7 +102,9 @@ export function createHandover(config: Config) {
 
 /** The server that uses the data; null when none answers. */
 export async function findServer(config: Config): Promise<ServerProcess | null> {
-  const answer = await askServer(config, SERVER_PROCESS, null, 'work').catch(() => null)
+  const answer = await askServer(config, SERVER_PROCESS, null, 'work', STATE_TIMEOUT_MS).catch(
+    () => null,
+  )
   return (answer?.outcome as ServerProcess | undefined) ?? null
 }
 
@@ -111,7 +117,7 @@ export async function requireOpenable(config: Config) {
 
 /** The next process's part: returns once the data is free. Does nothing if no server is running. */
 export async function takeOver(config: Config) {
-  const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work')
+  const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work', STATE_TIMEOUT_MS)
   if (answer === null) return
   for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_RETRY_MS) {
     using lock = takeDataLock(config.dataDir)

@@ -18,7 +18,7 @@ export async function fetchExecutable(
   onProgress: (done: number, total: number) => void,
 ): Promise<string> {
   const url = urlOf(source)
-  const { content, size } = url ? await download(url) : await openFile(source, target)
+  const { content, size } = url ? await download(url) : await openFile(source)
   const hasher = new Bun.CryptoHasher('sha256')
   await rm(target, { force: true })
   await using file = await open(target, 'wx', 0o600)
@@ -40,6 +40,15 @@ export async function fetchExecutable(
   }
   await chmod(target, 0o755)
   return found
+}
+
+/** Throws `UsageError` if `source` is the file that an upgrade overwrites and deletes. */
+export async function refuseTarget(source: string, target: string) {
+  const [given, existing] = await Promise.all(
+    [source, target].map((path) => stat(path).catch(() => null)),
+  )
+  if (given && existing && given.ino === existing.ino && given.dev === existing.dev)
+    throw new UsageError(`The upgrade itself uses the name ${target}: move your file elsewhere.`)
 }
 
 /** Where the previous version is kept. */
@@ -67,12 +76,9 @@ export async function describeExecutable(path: string): Promise<ExecutableInfo> 
   )
 }
 
-async function openFile(path: string, target: string) {
+async function openFile(path: string) {
   const found = await stat(path).catch(() => null)
   if (!found?.isFile()) throw new UsageError(`${path} cannot be read, or is not a file.`)
-  const existing = await stat(target).catch(() => null)
-  if (existing?.ino === found.ino && existing.dev === found.dev)
-    throw new UsageError(`The upgrade itself uses the name ${target}: move your file elsewhere.`)
   return { content: Bun.file(path).stream(), size: found.size }
 }
 

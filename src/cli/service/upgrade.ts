@@ -12,7 +12,13 @@ import { isServing } from '../command-socket.ts'
 import { schemaStatus } from '../migrate.ts'
 import { listSnapshots } from '../snapshots.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
-import { describeExecutable, fetchExecutable, olderOf, previousOf } from './new-executable.ts'
+import {
+  describeExecutable,
+  fetchExecutable,
+  olderOf,
+  previousOf,
+  refuseTarget,
+} from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_ENVIRONMENT, SERVICE_UNIT } from './service.ts'
@@ -39,6 +45,7 @@ export const upgrade: LocalCommand = {
     )
     const executable = process.execPath
     const incoming = `${executable}.new`
+    await refuseTarget(source, incoming)
     try {
       const signed = unsigned ? null : await readSignedFile(source)
       if (signed && !allowDowngrade) refuseOlder(signed)
