@@ -169,13 +169,14 @@ export function createAuth(deps: AuthDeps) {
     const { deletion } = session
     const before = await session.read()
     const earlier = deletion.token
-    if (before === null && deletion.isConfirmed) return { message: DELETED }
+    if (before === null && earlier === true) return { message: DELETED }
     try {
       const envelope = await runCall(options, (deadline) =>
         withToken((token) => {
           deletion.token = token
           return call('delete', PROFILE, token, { deadline }).catch((error) => {
-            if (!isUnanswered(error)) deletion.token = earlier
+            // A proxy answers 502 or 504 without knowing what became of the request.
+            if (![0, 502, 504].includes(error.status)) deletion.token = earlier
             throw error
           })
         }),
@@ -183,16 +184,10 @@ export function createAuth(deps: AuthDeps) {
       if ((await session.read())?.userId === before?.userId) await session.forget('account_deleted')
       return dataOf<'delete', typeof PROFILE>(envelope)
     } catch (error) {
-      const isRepeated = earlier !== null && before?.accessToken === earlier
-      if (isRepeated && isSessionEnded(error)) return { message: DELETED }
+      if (before?.accessToken === earlier && isSessionEnded(error)) return { message: DELETED }
       throw error
     }
   }
-}
-
-/** Whether it is unknown what became of a request. A proxy answers 502 or 504 without knowing it either. */
-function isUnanswered({ code, status }: ApiError): boolean {
-  return /^(network_error|timeout|aborted)$/.test(code) || status === 502 || status === 504
 }
 
 /** Shared by all callers: no caller's signal or timeout cancels it. */

@@ -49,8 +49,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   let refreshing: Promise<StoredSession> | null = null
   let lastChange: Promise<unknown> = Promise.resolve()
   const signIns = new Set<Promise<unknown>>()
-  /** The access token of a deletion that got no reply, and whether the server has refused it since. */
-  const deletion = { token: null as string | null, isConfirmed: false }
+  /** The access token of a deletion that got no reply; true once the server has refused that token. */
+  const deletion = { token: null as string | true | null }
   return {
     deletion,
     keep,
@@ -79,7 +79,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   function keep(session: Session, isFirst: boolean): Promise<StoredSession> {
     return inTurn(async () => {
       if (isFirst && (await read())) throw alreadySignedIn()
-      deletion.isConfirmed = false
+      deletion.token = null
       return store(session, 'signed_in')
     })
   }
@@ -148,7 +148,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     await Promise.allSettled(signIns)
     return inTurn(async () => {
       if ((await read())?.accessToken !== refused) return
-      deletion.isConfirmed ||= refused === deletion.token
+      if (refused === deletion.token) deletion.token = true
       await clear('session_ended')
     })
   }

@@ -79,8 +79,6 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   let wasSignedIn = false
   /** The last message, until it is reported. */
   let latest: SessionState | null = null
-  /** A message that was not reported has said more than that the session was refreshed. */
-  let hasMissedSignIn = false
   return { announce, listen }
 
   function announce(state: SessionState) {
@@ -99,7 +97,6 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
 
   function notify({ reason, expiresAt, userId }: SessionState) {
     const isSignedIn = expiresAt !== null
-    hasMissedSignIn = false
     wasSignedIn = isSignedIn
     for (const listener of listeners) {
       // An error in the app's listener must not fail the call.
@@ -129,7 +126,8 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
    * receives all messages at once: if only the last of them is reported, it must not hide that the user has changed.
    */
   async function receive(incoming: SessionState) {
-    hasMissedSignIn ||= latest !== null && latest.reason !== 'refreshed'
+    // A refresh takes over the sign-in before it.
+    if (latest && incoming.reason === 'refreshed') incoming.reason = latest.reason
     latest = incoming
     for (const delay of READ_DELAYS_MS) {
       if (delay > 0) await sleep(delay)
@@ -137,8 +135,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
       if (latest !== incoming) return
       if (expiresAt !== incoming.expiresAt) continue
       latest = null
-      const reason = hasMissedSignIn && expiresAt !== null ? 'signed_in' : incoming.reason
-      if (expiresAt !== null || wasSignedIn) notify({ ...incoming, reason })
+      if (expiresAt !== null || wasSignedIn) notify(incoming)
       return
     }
     if (latest === incoming) latest = null
