@@ -68,9 +68,11 @@ export async function isServing(config: Config): Promise<boolean> {
   if (!existsSync(config.dataDir)) return false
   using socket = openSocketPath(config, NAME)
   if (!isOurSocket(socket.path)) return false
-  return await fetch('http://localhost/', { unix: socket.path }).then(
+  const signal = AbortSignal.timeout(STATE_TIMEOUT_MS)
+  return await fetch('http://localhost/', { unix: socket.path, signal }).then(
     () => true,
-    () => false,
+    // One that hangs still uses the data.
+    (error) => !isNotListening(error),
   )
 }
 
@@ -112,7 +114,13 @@ export async function askServer(
     } as BunFetchRequestInit)
   } catch (error) {
     if (isNotListening(error)) return null
-    throw new AppError('unavailable', 'The server did not finish the command: see its log.')
+    const isHanging = (error as Error).name === 'TimeoutError'
+    throw new AppError(
+      'unavailable',
+      isHanging
+        ? 'The server did not reply within a minute: see its log, or restart it.'
+        : 'The server did not finish the command: see its log.',
+    )
   }
   const answer = (await response.json()) as Answer
   if ('outcome' in answer) return answer

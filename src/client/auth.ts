@@ -169,7 +169,7 @@ export function createAuth(deps: AuthDeps) {
     const { deletion } = session
     const before = await session.read()
     const earlier = deletion.token
-    if (before === null && earlier === true) return { message: DELETED }
+    if (!before && earlier === true) return { message: DELETED }
     try {
       const envelope = await runCall(options, (deadline) =>
         withToken((token) => {

@@ -127,7 +127,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
    */
   async function receive(incoming: SessionState) {
     // A refresh takes over the sign-in before it.
-    if (latest && incoming.reason === 'refreshed') incoming.reason = latest.reason
+    if (latest?.expiresAt && incoming.reason === 'refreshed') incoming.reason = latest.reason
     latest = incoming
     for (const delay of READ_DELAYS_MS) {
       if (delay > 0) await sleep(delay)

@@ -198,6 +198,8 @@ test('a suspended tab that has missed a sign-in reports it, although the session
   other.postMessage({ ...bob, reason: 'signed_in', expiresAt: 1 })
   other.postMessage({ ...bob, reason: 'refreshed' })
   await Bun.sleep(100)
+  // The first is from a tab with another storage.
+  other.postMessage({ reason: 'session_ended', expiresAt: null, userId: null })
   other.postMessage({ ...bob, reason: 'refreshed' })
   await Bun.sleep(100)
   expect(heard.map(({ reason, userId }) => [reason, userId])).toEqual([

@@ -147,7 +147,7 @@ independentTest(
     expect(await focused()).toContain('Receipt, e-mail or id')
     await show(page, 'alerts')
     await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
-  await press(page, 'Edit The disk is almost full')
+    await press(page, 'Edit The disk is almost full')
     expect(await focused()).toContain('Send this alert')
     await show(page, 'people?platform=ios')
     await press(page, 'Save view')

@@ -66,18 +66,21 @@ export function createHandover(config: Config) {
   async function restart() {
     const next = spawnNext()
     successor = next.pid
-    let end = 'exited'
+    let isTooLate = false
     const tooLong = setTimeout(() => {
-      end = `was ended, because it was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes, and exited`
+      isTooLate = true
       next.kill('SIGKILL')
     }, START_TIMEOUT_MS)
     const outcome = await Promise.race([requested, next.exited])
     clearTimeout(tooLong)
     next.unref()
     if (outcome === 'handover') return { pid: next.pid }
+    const end = isTooLate
+      ? `was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes and was ended: see the log.`
+      : `exited with code ${outcome}: the log says why.`
     throw new AppError(
       'unavailable',
-      `The new process ${end} with code ${outcome}: the log says why. The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
+      `The new process ${end} The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
     )
   }
 

@@ -41,13 +41,20 @@ export async function restartServer(
   }
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
-  for (let waited = 0; waited < endAfter + FALLBACK_MS && isWaiting(); waited += RETRY_MS) {
+  const startedAt = performance.now()
+  let isNoticed = false
+  for (;;) {
+    const waited = performance.now() - startedAt
+    if (waited > endAfter + FALLBACK_MS || !isWaiting()) break
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
       if (!isAlive(pid)) throw new CommandError(describeFallback(pid, serving.pid))
     }
-    if (waited === NOTICE_MS) console.error(`Process ${pid} is not serving yet: see its log.`)
+    if (waited > NOTICE_MS && !isNoticed) {
+      console.error(`Process ${pid} is not serving yet: see its log.`)
+      isNoticed = true
+    }
     if (waited >= endAfter) end(pid)
     await Bun.sleep(RETRY_MS)
   }

@@ -45,6 +45,7 @@ export const upgrade: LocalCommand = {
     )
     const executable = process.execPath
     const incoming = `${executable}.new`
+    // Before the try: its end removes the file.
     await refuseTarget(source, incoming)
     try {
       const signed = unsigned ? null : await readSignedFile(source)

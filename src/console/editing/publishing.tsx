@@ -44,8 +44,9 @@ type PublishingProps<T> = {
 /** Content that is edited as a whole, published as a version, and rolled back. */
 export function Publishing<T>(props: PublishingProps<T>) {
   const { kind, title, nameOf, preview, readable, findWarnings, children } = props
-  const edition = useRemote<Edition<T>>(kind, undefined, false)
   const isHistory = parts.value[1] === 'history'
+  // An editor is not replaced while it is open.
+  const edition = useRemote<Edition<T>>(kind, undefined, isHistory)
   const show = (data: Edition<T>) => {
     if (isHistory)
       return <HistoryList kind={kind} version={data.version} onChange={edition.reload} />

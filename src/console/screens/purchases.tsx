@@ -61,6 +61,7 @@ function Filters({ filter }: { filter: Filter }) {
     <form class="filters stacked" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
       <Field label="Receipt, e-mail or id">
         <FilterInput
+          type="search"
           value={id}
           autocomplete="off"
           spellcheck={false}

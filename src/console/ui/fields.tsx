@@ -218,6 +218,7 @@ type FilterInputProps = Pick<
   PartialInputHTMLAttributes<HTMLInputElement>,
   'maxLength' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'autocapitalize'
 > & {
+  type?: 'search'
   /** The filter in the address. */
   value: string
   onSet: (text: string) => void
@@ -229,7 +230,7 @@ export function FilterInput({ value, onSet, ...input }: FilterInputProps) {
   useEffect(() => setText(value), [value])
   return (
     <input
-      {...input}
+      {...(input as InputHTMLAttributes<HTMLInputElement>)}
       value={text}
       onInput={(event) => setText(event.currentTarget.value)}
       onChange={(event) => onSet(event.currentTarget.value.trim())}

@@ -125,8 +125,8 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const hasRest = rest !== null && first.data?.next !== null
   const rows = hasRest ? [...newest, ...rest] : newest
   /** A reload and "Load more" may overtake each other. */
-  const latestRows = useRef(rows)
-  latestRows.current = rows
+  const latest = useRef({ path, rows })
+  latest.current = { path, rows }
   const end = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
   // The old list has no total and no more rows under another filter.
   const next = first.isStale ? null : end
@@ -138,7 +138,10 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
     read<Page<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`)
   const loadMore = async () => {
     const page = await readAfter(next ?? '')
-    setMore({ path, rows: joinRows(latestRows.current, rowsOf(page)), next: page.next })
+    const shown = latest.current.path === path ? latest.current.rows : rows
+    // New rows may have pushed others off the first page.
+    const pushedOff = rowsAfter(shown.at(-1), rows) ?? []
+    setMore({ path, rows: joinRows([...shown, ...pushedOff], rowsOf(page)), next: page.next })
   }
   /** Reads all rows again that are loaded. */
   const reload = async () => {
@@ -148,7 +151,7 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
     if (longer === null) return
     let page = await read<Page<T>>(path)
     let again = rowsOf(page)
-    while (again.length < latestRows.current.length && page.next !== null) {
+    while (again.length < latest.current.rows.length && page.next !== null) {
       page = await readAfter(page.next)
       again = joinRows(again, rowsOf(page))
     }

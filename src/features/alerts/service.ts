@@ -54,24 +54,26 @@ export function createAlerts(deps: AlertsDeps) {
   /** Measures every rule that is on, and tells operators what has changed. */
   async function evaluate() {
     const rows = await readRows()
-    const at = now()
     const changed: { rule: Rule; measured: Measured }[] = []
     for (const rule of RULES) {
       const row = rows.get(rule.name) ?? defaultRow(rule)
       if (!row.isOn) continue
       const value = await measure(rule)
       if (value === undefined) continue
-      const measured = { value, at, lastHere: breachedHere.get(rule.name) }
-      if (isBreached(rule, row, value)) breachedHere.set(rule.name, at)
+      const measured = { value, at: now(), lastHere: breachedHere.get(rule.name) }
+      if (isBreached(rule, row, value)) breachedHere.set(rule.name, measured.at)
       else breachedHere.delete(rule.name)
       if (!Bun.deepEquals(stateAfter(rule, row, measured), row)) changed.push({ rule, measured })
     }
     if (changed.length === 0) return
     await db.write(async (tx) => {
+      // All dates are those of the write: two instances may write in another order than they have measured.
+      const at = now()
       for (const { rule, measured } of changed) {
+        if (breachedHere.has(rule.name)) breachedHere.set(rule.name, at)
         // An operator or another instance may have changed it since it was read.
         const row = await findRow(tx, rule)
-        const next = stateAfter(rule, row, measured)
+        const next = stateAfter(rule, row, { ...measured, at })
         if (!row.isOn || Bun.deepEquals(next, row)) continue
         await store(tx, next)
         if ((row.firedAt === null) !== (next.firedAt === null)) await tell(tx, rule, next)
