@@ -34,7 +34,7 @@ const REFRESH = '/api/auth/refresh/v1'
 const LOGOUT = '/api/auth/logout/v1'
 const PROFILE = '/api/user/profile/v1'
 const SIGNED_OUT = 'Signed out on this device.'
-const DELETED = 'The account is deleted.'
+const DELETED = { message: 'The account is deleted.' }
 
 /** Starts and ends sessions. A guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
@@ -169,7 +169,7 @@ export function createAuth(deps: AuthDeps) {
     const { deletion } = session
     const before = await session.read()
     const earlier = deletion.token
-    if (!before && earlier === true) return { message: DELETED }
+    if (before === null && earlier === true) return DELETED
     try {
       const envelope = await runCall(options, (deadline) =>
         withToken((token) => {
@@ -184,7 +184,7 @@ export function createAuth(deps: AuthDeps) {
       if ((await session.read())?.userId === before?.userId) await session.forget('account_deleted')
       return dataOf<'delete', typeof PROFILE>(envelope)
     } catch (error) {
-      if (before?.accessToken === earlier && isSessionEnded(error)) return { message: DELETED }
+      if (before?.accessToken === earlier && isSessionEnded(error)) return DELETED
       throw error
     }
   }

@@ -85,17 +85,15 @@ function createStore(client: Client): Store {
   function followSession() {
     const stop = client.onAuthChange(({ reason, isSignedIn, userId }: AuthChange) => {
       if (reason === 'refreshed') return
-      const shown = resources.session.getSnapshot().data?.user?._id
-      if (isSignedIn && userId !== null && userId === shown) {
-        // The same user has signed in again, perhaps on the way to a protected action: what is shown stays.
-        for (const resource of Object.values(resources)) resource.invalidate()
-        return
-      }
+      const { session, settings, subscription, usage } = resources
+      const { data } = session.getSnapshot()
+      // The same user may have signed in again on the way to a protected action: what is shown stays.
+      const isSame = data?.user && data.user._id === userId
       // The next user must not see the values of the last one. The settings hold nothing private.
-      resources.session.reset({ isSignedIn, user: null })
-      for (const resource of [resources.subscription, resources.usage])
-        resource.reset(isSignedIn ? undefined : null)
-      resources.settings.reset(resources.settings.getSnapshot().data)
+      session.reset(isSame ? data : { isSignedIn, user: null })
+      for (const one of [subscription, usage])
+        one.reset((isSame ? one.getSnapshot().data : isSignedIn ? undefined : null) as never)
+      settings.reset(settings.getSnapshot().data)
     })
     followers++
     return () => {
