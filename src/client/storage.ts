@@ -29,7 +29,7 @@ export function createSlot(storage: Storage, key: string) {
     try {
       return await work()
     } catch (cause) {
-      const message = 'The session cannot be read from or written to the storage of this device.'
+      const message = 'The storage of this device cannot be used.'
       throw new ApiError({ status: 0, code: 'storage_failed', message, cause })
     }
   }

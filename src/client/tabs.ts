@@ -82,7 +82,6 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   return { announce, listen }
 
   function announce(state: SessionState) {
-    latest = null
     notify(state)
     open()?.postMessage(state)
   }
@@ -138,6 +137,5 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
       if (expiresAt !== null || wasSignedIn) notify(incoming)
       return
     }
-    if (latest === incoming) latest = null
   }
 }
