@@ -69,8 +69,12 @@ test('status exits 1 if there is no space for files', async () => {
   await server.stop()
   const noSpace = { MIN_FREE_BYTES: String(2 ** 52) }
   const starting = homeport.start(noSpace).catch(() => null)
-  await Bun.sleep(500)
-  const status = await homeport.run(['status', '--json'])
+  let status = await homeport.run(['status', '--json'])
+  // Until the server has started, or holds the lock of the data without answering yet.
+  for (let tries = 0; tries < 50 && !status.stdout.includes('"failing"'); tries++) {
+    await Bun.sleep(200)
+    status = await homeport.run(['status', '--json'])
+  }
   expect([status.exitCode, JSON.parse(status.stdout).isReady]).toEqual([1, false])
   expect(JSON.parse(status.stdout).ready.storage).toBe('failing')
   void starting
