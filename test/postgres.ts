@@ -37,7 +37,7 @@ for (const { paths, parallel } of passes) {
       process.execPath,
       'test',
       `--parallel=${parallel}`,
-      // Loading the modules anew for each file takes a quarter of the time.
+      // Isolated files would load every module again, which takes a quarter of the time.
       '--no-isolate',
       // Three test processes and the server share two cores.
       '--timeout=20000',

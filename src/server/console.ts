@@ -34,7 +34,7 @@ function createAdmin(services: Services) {
   const { config, operators, ipOf, now } = services
   const checkSession = operators.sessions.check
   const { guard, protect } = consoleGuard({
-    checkSession: (token) => checkSession(token),
+    checkSession,
     baseUrl: config.consolePort === null ? config.baseUrl : null,
     ipOf,
     now,

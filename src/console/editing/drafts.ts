@@ -61,7 +61,7 @@ export async function openDrafts(): Promise<Set<string>> {
   return new Set(keys.filter((key) => !closedHere.has(key)))
 }
 
-/** Calls back once the editor of a draft is closed, in whichever tab it is, unless the signal is aborted first. */
+/** Runs `call` when the editor of a draft closes, in any tab, unless the signal is aborted first. */
 export function onceClosed(key: string, signal: AbortSignal, call: () => void) {
   // Shared, so that other tabs that wait do not take it for an open editor.
   navigator.locks.request(key, { mode: 'shared', signal }, () => {}).then(call, () => {})

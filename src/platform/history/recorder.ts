@@ -1,10 +1,10 @@
 import { desc, gt, lte } from 'drizzle-orm'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { createCharts } from './charts.ts'
 import { addBuckets, addValue, bucketsOf, createHistogram, quantileOf } from './histogram.ts'
 import { mergeConsecutive, mergeInstances } from './sample.ts'
 import type { HistoryDb, Sample } from './schema.ts'
-import { createHistoryStore } from './store.ts'
+import { createHistoryStore, RETENTION_MS } from './store.ts'
 import { createTallies } from './tallies.ts'
 
 type RecorderDeps = {
@@ -17,9 +17,6 @@ type RecorderDeps = {
   servingSince: Date | null
   now: () => Date
 }
-
-/** As long as samples of minutes are stored. */
-const MAX_MISSING_MS = 9 * DAY_MS
 
 /** `name` is the method and the route pattern, or the pattern only for unknown paths. */
 type ObservedRequest = { name: string; seconds: number; status: number; isEvent: boolean }
@@ -79,7 +76,7 @@ export function createRecorder(deps: RecorderDeps) {
   /** The first hour without a sample up to `last`: the server or the database may have been down when one ended. */
   async function firstMissingHour(last: number): Promise<number> {
     if (lastHour === last - HOUR_MS) return last
-    const rows = await store.read('hour', last - MAX_MISSING_MS, last)
+    const rows = await store.read('hour', last - RETENTION_MS.minute, last)
     const newest = rows.findLast((row) => row.instance === instance)
     return newest ? newest.at.getTime() + HOUR_MS : last
   }

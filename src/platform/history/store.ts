@@ -5,7 +5,7 @@ import type { Tx } from '../db/db.ts'
 import type { HistoryDb, Span, ValuesOf } from './schema.ts'
 
 /** Long enough to compare the longest chart of each span with the week before. */
-const RETENTION_MS: Record<Span, number> = {
+export const RETENTION_MS: Record<Span, number> = {
   minute: 9 * DAY_MS,
   hour: 38 * DAY_MS,
   'tallies 5m': 9 * DAY_MS,

@@ -98,11 +98,9 @@ const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.(1\.[1236]|1\.10|2\.1)\b/
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, response = '', responseCode = 0, command } = error
   const text = maskPersonalData(message, recipient)
-  const isOfRecipient = command === 'RCPT TO' || (command === 'DATA' && ENHANCED.test(response))
-  const hasNoMailbox = ENHANCED.test(response)
-    ? NO_SUCH_MAILBOX.test(response)
-    : [550, 551, 553].includes(responseCode)
-  const isPermanent = isOfRecipient && hasNoMailbox
+  const isPermanent = ENHANCED.test(response)
+    ? NO_SUCH_MAILBOX.test(response) && (command === 'RCPT TO' || command === 'DATA')
+    : [550, 551, 553].includes(responseCode) && command === 'RCPT TO'
   return isPermanent ? new PermanentRefusal(text) : new Error(text)
 }
 

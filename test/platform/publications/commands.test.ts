@@ -67,7 +67,9 @@ test('imports plans with a note, archives them, and rolls back', async () => {
   const imported = await typeCommand(app, 'plans import', [file], { note: 'Fewer' })
   expect(imported.printed).toBe('Imported 2, archived 1: pro_year.')
   await typeCommand(app, 'plans archive', ['pro_month'])
-  expect(typeCommand(app, 'plans archive', ['pro_month'])).rejects.toThrow('No plan pro_month is')
+  await expect(typeCommand(app, 'plans archive', ['pro_month'])).rejects.toThrow(
+    'No plan pro_month is',
+  )
   const { printed } = await typeCommand(app, 'plans list', [], { history: true })
   const lines = printed.split('\n').filter((line) => !line.startsWith('\t'))
   expect(lines.map((line) => line.split('\t')[3] ?? '')).toEqual([
