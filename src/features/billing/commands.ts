@@ -136,10 +136,13 @@ const eventsReconcile = dataCommand({
       ? reconcile.reconcileOverdue(signal)
       : reconcile.reconcileUser(user, signal)
   },
-  print: ({ customers, corrected, failed }) =>
+  print: ({ customers, corrected, failed, isIncomplete }) =>
     [
       `Checked ${customers} customers: ${corrected.length} purchases corrected, ${failed.length} customers failed.`,
       ...corrected,
+      ...(isIncomplete
+        ? ['Not all customers are checked yet: repeat the command to continue.']
+        : []),
     ].join('\n'),
   changes: ({ customers, corrected }) => ({ customers, corrected }),
 })

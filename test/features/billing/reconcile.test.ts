@@ -72,6 +72,24 @@ test('99: checks overdue customers in turn, even if the provider reports no diff
   expect(asked).toEqual([...customers.slice(10), ...customers.slice(0, 10)])
 })
 
+test('reports whether it stopped before all customers were checked', async () => {
+  const stop = new AbortController()
+  using provider = serveProvider(() => {
+    stop.abort()
+    return Response.json({ request_date_ms: ms(40), subscriber: {} })
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 2)
+  app.clock.now = new Date(ms(40))
+  const { reconcile } = app.services
+  const first = await reconcile?.reconcileOverdue(stop.signal)
+  expect(first).toMatchObject({ customers: 1, isIncomplete: true })
+  const second = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(second).toMatchObject({ customers: 2, isIncomplete: false })
+})
+
 test('a purchase that has moved to another user here is not recorded again for its former owner', async () => {
   using provider = serveProvider(() => Response.json(reportOf(10, 0, 30)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })

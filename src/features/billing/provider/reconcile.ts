@@ -28,7 +28,13 @@ type ReconcileDeps = {
 export type Reconcile = ReturnType<typeof createReconcile>
 type Row = BillingDb['tables']['subscriptions']['$inferSelect']
 type Customer = { customerId: string; appUserId: string }
-type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
+type ReconcileReport = {
+  customers: number
+  corrected: string[]
+  failed: string[]
+  /** Whether some customers were not reached: the next call continues there. */
+  isIncomplete: boolean
+}
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
 /** All production keys are between these two. */
@@ -75,12 +81,13 @@ export function createReconcile(deps: ReconcileDeps) {
         checked.add(customerId)
         await reconcile({ customerId, appUserId: customerId }, report, signal)
       }
-      if (signal.aborted || (rows.length === 0 && after === FIRST_KEY)) break
-      left -= rows.length
+      if (signal.aborted) break
+      const isEmpty = rows.length === 0 && after === FIRST_KEY
+      left = isEmpty ? 0 : left - rows.length
       after = rows.at(-1)?.purchaseKey ?? FIRST_KEY
     }
     await storeCursor(after)
-    return report
+    return { ...report, isIncomplete: left > 0 }
   }
 
   function isAfter(key: string) {
@@ -163,7 +170,7 @@ export function createReconcile(deps: ReconcileDeps) {
 }
 
 function emptyReport(): ReconcileReport {
-  return { customers: 0, corrected: [], failed: [] }
+  return { customers: 0, corrected: [], failed: [], isIncomplete: false }
 }
 
 function isOverdue(purchase: Purchase, now: number): boolean {
