@@ -24,7 +24,7 @@ USER 10001:10001
 ENV DATA_DIR=/data PORT=3000
 VOLUME /data
 EXPOSE 3000
-# OCI image builders drop this: docs/deployment.md passes the same check to `docker run`.
+# OCI image builders drop this: docs/deployment.md says what to pass to `podman run` instead.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["homeport", "health"]
 ENTRYPOINT ["/usr/local/bin/homeport"]
 CMD ["serve"]
