@@ -26,7 +26,7 @@ function pageOf(program: Commander): string {
     '.SH DESCRIPTION',
     'A running server executes commands itself.',
     'The configuration is read from environment variables',
-    'and from the file .env in the working directory. Every command accepts \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
+    'and from the file .env in the working directory. Commands accept \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
     '.SH COMMANDS',
     ...sectionsOf(program, ''),
     '.SH EXIT STATUS',

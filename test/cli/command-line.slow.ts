@@ -89,7 +89,7 @@ test('help for a command shows its usage', async () => {
 
 test('help lists the options that every command accepts', async () => {
   const { stdout } = await homeport.run(['help'])
-  expect(stdout).toContain('Every command accepts --json')
+  expect(stdout).toContain('Commands accept --json')
 })
 
 test('health prints JSON with --json when no server is running', async () => {
