@@ -32,7 +32,6 @@ const FOR_DEVELOPERS = [
   'The Host header is not valid.',
   'The body contains a value that cannot be stored.',
   'The form has no file.',
-  'There are no currency rates yet.',
   'There are no rates for ….',
   'This page does not exist.',
   'There is no purchase ….',

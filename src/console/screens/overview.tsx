@@ -115,7 +115,7 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
   // Otherwise the checklist names what is missing.
   const isSetUp = !setup.isOpen(overview)
   const { unacknowledgedSince, hasStoreError } = setup
-  const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
+  const areRatesOld = Date.now() - Date.parse(rates.updatedAt ?? '') > 4 * DAY_MS
   const failed = upTo1000(events.failed)
   const warnings: [applies: boolean, ...Problem][] = [
     [
@@ -145,6 +145,7 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
     [!backup.latest && (isSetUp || backup.schedule !== null), 'No backup yet', linkTo('backups')],
     [isSetUp && !mails.isConfigured, 'E-mails are not sent', linkTo('live')],
     [areRatesOld, 'Currency rates are out of date', linkTo('rates')],
+    [rates.updatedAt === null, 'There are no currency rates', linkTo('rates')],
     [jobs.some(({ error }) => error !== null), 'A scheduled job failed', '#jobs'],
   ]
   return warnings.flatMap(([applies, ...problem]) => (applies ? [problem] : []))

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Rates as RatesService } from '../../features/rates/service.ts'
+import type { describeRates } from '../../features/rates/admin.ts'
 import { failure, type ReplyOf, send } from '../api.ts'
 import { currencyName, rate } from '../format.ts'
 import { canEdit } from '../operator.ts'
@@ -9,7 +9,7 @@ import { Action, Card, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { ListBar, Table } from '../ui/table.tsx'
 
-type Rates = ReplyOf<RatesService['read']> & ReplyOf<RatesService['describeFeed']>
+type Rates = ReplyOf<typeof describeRates>
 type Outcome = { outcome: string; reason?: string; date?: string }
 
 const SOURCES: Record<string, string> = {
@@ -40,9 +40,11 @@ export function RatesScreen() {
                   ['Source', sourceName(data.provider)],
                   [
                     'Published',
-                    <span key="published">
-                      <TimeAgo at={data.updatedAt} />, <Time at={data.updatedAt} />
-                    </span>,
+                    data.updatedAt && (
+                      <span key="published">
+                        <TimeAgo at={data.updatedAt} />, <Time at={data.updatedAt} />
+                      </span>
+                    ),
                   ],
                   ['Last successful refresh', <TimeAgo key="refreshed" at={data.succeededAt} />],
                   [
@@ -58,7 +60,13 @@ export function RatesScreen() {
                   ['Base currency', data.baseCode],
                 ]}
               />
-              {data.last && 'reason' in data.last && (
+              {data.updatedAt === null && (
+                <p class="warn">
+                  There are no rates for {data.baseCode}, so apps get none. Set another{' '}
+                  <code>RATES_BASE</code>, or a <code>RATES_PROVIDER</code> that has it.
+                </p>
+              )}
+              {data.updatedAt && data.last && 'reason' in data.last && (
                 <p class="warn">
                   Apps keep these rates until a refresh succeeds. Homeport tries again after each
                   publication and every morning. Check that the server reaches the source. If you

@@ -10,12 +10,9 @@ type RatesAdminDeps = { rates: Rates } & Pick<ConsoleContext, 'record' | 'export
 
 /** Shows and refreshes the currency rates. */
 export function ratesAdmin({ rates, record, exportCsv }: RatesAdminDeps) {
+  const describe = () => describeRates(rates)
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
-    .get(
-      '',
-      async () => data({ ...(await rates.read()), ...(await rates.describeFeed()) }),
-      allow('reader'),
-    )
+    .get('', async () => data(await describe()), allow('reader'))
     .get(
       '/export.csv',
       (context) => {
@@ -36,6 +33,12 @@ export function ratesAdmin({ rates, record, exportCsv }: RatesAdminDeps) {
       },
       allow('operator'),
     )
+}
+
+/** The served rates and their source. Without rates for the base currency, `last` says why. */
+export async function describeRates(rates: Rates) {
+  const none = { baseCode: rates.baseCode, updatedAt: null, rates: {} }
+  return { ...((await rates.readIfServed()) ?? none), ...(await rates.describeFeed()) }
 }
 
 type ExportedRate = Pick<Awaited<ReturnType<Rates['read']>>, 'baseCode' | 'updatedAt'> & {

@@ -67,7 +67,7 @@ export function checkRateSet(
 }
 
 function rebase(set: RateSet, baseCode: string): RateSet {
-  const { [baseCode]: _one, ...rates } = ratesFor(baseCode, set, [])
+  const { [baseCode]: _one, ...rates } = ratesFor(baseCode, set, []) ?? {}
   return { ...set, baseCode, rates }
 }
 

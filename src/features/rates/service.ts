@@ -47,16 +47,17 @@ const PUBLISHED_BY_UTC_HOUR = 15
 export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
   const served = db.cached('rates', loadServed)
-  /** The served rates; the same object until they change. */
-  const { read } = served
   let warnedOn: string | null = null
   let lastAttempt: (RefreshOutcome & { at: string }) | null = null
   const isRefreshed = feed !== null
   /** Stored rates by set and version. */
   const pastRates = new Map<string, Record<string, number>>()
   return {
+    baseCode,
     isRefreshed,
     read,
+    /** Like `read`, but null if there are none. */
+    readIfServed: served.read,
     readDays,
     isStale,
     isDue,
@@ -66,9 +67,18 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     seed,
   }
 
+  /** The served rates; the same object until they change. Throws `unavailable` if there are none for the base currency. */
+  async function read(): Promise<CurrencyRates> {
+    const found = await served.read()
+    if (found !== null) return found
+    throw new AppError('unavailable', `There are no rates for ${baseCode}.`, {
+      retryAfterSeconds: 3600,
+    })
+  }
+
   async function isStale(): Promise<boolean> {
-    const { updatedAt } = await read()
-    return now().getTime() - Date.parse(updatedAt) > STALE_AFTER_MS
+    const found = await served.read()
+    return found === null || now().getTime() - Date.parse(found.updatedAt) > STALE_AFTER_MS
   }
 
   /**
@@ -223,19 +233,16 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return state
   }
 
-  async function loadServed(from: Reader): Promise<CurrencyRates> {
+  async function loadServed(from: Reader): Promise<CurrencyRates | null> {
     const pointer = await feedState(from, 'current')
     const [row] = await from
       .select()
       .from(rateSets)
       .where(eq(rateSets.id, pointer?.setId ?? ''))
-    if (!row) throw new AppError('unavailable', 'There are no currency rates yet.')
+    if (!row) return null
     const set = { ...row, rates: await ratesOf(from, row.id) }
-    return {
-      baseCode,
-      rates: ratesFor(baseCode, set, pegs),
-      updatedAt: row.publishedAt.toISOString(),
-    }
+    const table = ratesFor(baseCode, set, pegs)
+    return table && { baseCode, rates: table, updatedAt: row.publishedAt.toISOString() }
   }
 
   async function loadSet(from: Reader, provider: string): Promise<RateSet | null> {

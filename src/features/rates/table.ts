@@ -1,4 +1,3 @@
-import { AppError } from '../../lib/errors.ts'
 import type { RateSet } from './model.ts'
 
 /** A currency with a fixed rate: one `base` is `rate` units of `quote`. */
@@ -6,15 +5,11 @@ export type Peg = { quote: string; base: string; rate: number; authority: string
 
 const SIGNIFICANT_DIGITS = 12
 
-/** The rates for one unit of `base`, including pegs, rounded to 12 digits. */
-export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string, number> {
+/** The rates for one unit of `base`, including pegs, rounded to 12 digits; null if the set does not include it. */
+export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string, number> | null {
   const published = addPegs(set, pegs)
   const unit = published[base]
-  if (unit === undefined) {
-    throw new AppError('unavailable', `There are no rates for ${base}.`, {
-      retryAfterSeconds: 3600,
-    })
-  }
+  if (unit === undefined) return null
   const codes = Object.keys(published).toSorted()
   return Object.fromEntries(codes.map((code) => [code, roundRate((published[code] ?? 0) / unit)]))
 }

@@ -21,7 +21,7 @@ type HealthAdminDeps = {
   eventSearch: EventSearch
   /** Paid products that belong to no plan, as far as events or users have named them since the start. */
   reportedUnmatched: () => Promise<string[]>
-  rates: { read: () => Promise<{ updatedAt: string }>; isRefreshed: boolean }
+  rates: { readIfServed: () => Promise<{ updatedAt: string } | null>; isRefreshed: boolean }
   outbox: { count: () => Promise<number> }
   webhooks: { health: { countFailed: () => Promise<number> } }
   recorder: Recorder
@@ -59,7 +59,7 @@ async function overview(deps: HealthAdminDeps) {
   const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
   const { bytes: freeBytes } = await freeSpace(config.dataDir)
   const [newest] = (await deps.backups?.list())?.backups ?? []
-  const { updatedAt } = await rates.read()
+  const served = await rates.readIfServed()
   return {
     version,
     instance: config.instance,
@@ -72,7 +72,7 @@ async function overview(deps: HealthAdminDeps) {
       isConfigured: config.webhookTokens.length > 0,
       unmatchedProducts: await deps.reportedUnmatched(),
     },
-    rates: { updatedAt, isRefreshed: rates.isRefreshed },
+    rates: { updatedAt: served?.updatedAt ?? null, isRefreshed: rates.isRefreshed },
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },
     mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },

@@ -38,7 +38,7 @@ export type MonitoringDeps = {
   }
   /** `updatedAt`: when the rates in use were published; `isStale` is null when they are not refreshed. */
   rates: {
-    read: () => Promise<{ updatedAt: string }>
+    readIfServed: () => Promise<{ updatedAt: string } | null>
     isStale: (() => Promise<boolean>) | null
   }
   /** Throws an error that gives the reason when nothing can be stored. */

@@ -131,7 +131,10 @@ export function createReadings(
     {
       name: 'homeport_rates_age_seconds',
       help: 'Age of the currency rates in use',
-      read: async () => rates.isStale && secondsSince(Date.parse((await rates.read()).updatedAt)),
+      read: async () => {
+        const served = rates.isStale && (await rates.readIfServed())
+        return served && secondsSince(Date.parse(served.updatedAt))
+      },
     },
     {
       name: 'homeport_backup_age_seconds',

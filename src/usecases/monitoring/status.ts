@@ -29,7 +29,7 @@ export function createStatus(
         orNull(deps.eventSearch.countStored()),
         orNull(deps.outbox.count()),
         orNull(db.size()),
-        orNull(deps.rates.read()),
+        orNull(deps.rates.readIfServed()),
         deps.host.backup(),
         orNull(deps.endpoints(1)),
       ])

@@ -3,6 +3,7 @@ import firstRates from '../../../data/seed/rates.json' with { type: 'json' }
 import { berlinTime, createFeed } from '../../../src/features/rates/providers.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { ecbXml, startFeed } from '../../support/feed.ts'
+import { signInOperator } from '../../support/operator.ts'
 
 const NEXT = '2026-07-07'
 const { rates: seeded } = firstRates
@@ -63,6 +64,19 @@ test('RATES_BASE sets the base currency, even if it is that of the provider', as
     expect([baseCode, rates[base]]).toEqual([base, 1])
     expect(rates['USD']).toBeGreaterThan(0)
   }
+})
+
+test('without rates for RATES_BASE, the console says so and shows everything else', async () => {
+  await using app = await createTestApp({
+    ...ECB,
+    RATES_BASE: 'ARS',
+    RATES_URL: 'http://127.0.0.1:1/',
+  })
+  expect((await app.ask('GET', '/api/user/currency_rates/v1')).status).toBe(503)
+  const ann = await signInOperator(app)
+  expect(await ann.read('rates')).toMatchObject({ baseCode: 'ARS', updatedAt: null, rates: {} })
+  expect((await ann.read('overview')).rates).toEqual({ updatedAt: null, isRefreshed: true })
+  expect((await app.ask('GET', '/ready')).json.rates).toBe('stale')
 })
 
 describe('135 to 139: keeps the last valid rates when the provider', () => {
