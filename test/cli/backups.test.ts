@@ -2,9 +2,25 @@ import { expect, test } from 'bun:test'
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { removeUnfinished } from '../../src/cli/backup/backups.ts'
+import { createConsoleBackups } from '../../src/cli/backup/console-backups.ts'
+import { readConfig } from '../../src/config.ts'
 
 const HOUR = 60 * 60_000
+
+test('a server that only knows the recipient of its backups does not report them as damaged', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-backups-'))
+  const name = 'homeport-20261127T020000Z.tar.age'
+  await Bun.write(join(folder, name), 'sealed')
+  const recipient = await identityToRecipient(await generateIdentity())
+  const backups = createConsoleBackups(readConfig({ BACKUP_DIR: folder, BACKUP_KEY: recipient }))
+  expect((await backups.list()).canVerify).toBe(false)
+  const verification = backups.verify(name, AbortSignal.timeout(5_000))
+  await expect(verification).rejects.toThrow('Only the secret key can decrypt the backup.')
+  expect((await backups.list()).backups).toMatchObject([{ name, problem: null }])
+  await rm(folder, { recursive: true })
+})
 
 test('of the unfinished backups in a shared folder, only old ones are removed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-backups-'))

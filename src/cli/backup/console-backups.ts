@@ -5,6 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import type { Backups } from '../../usecases/admin/backups.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
+import { isRecipient } from './encryption.ts'
 
 /** How often the console gets a progress update. */
 const PROGRESS_INTERVAL_MS = 300
@@ -13,6 +14,8 @@ const PROGRESS_INTERVAL_MS = 300
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
   const folder = backupDirOf(config)
+  /** A recipient encrypts, but does not decrypt. */
+  const canVerify = backupKey === null || !isRecipient(backupKey)
   /** The results since the start. Every backup is also verified when it is written. */
   const verified = new Map<string, { verifiedAt: Date | null; problem: string | null }>()
   return { list, make, verify, open }
@@ -24,7 +27,7 @@ export function createConsoleBackups(config: Config): Backups {
     })
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
-    return { backups, next, isEncrypted: backupKey !== null, folder }
+    return { backups, next, isEncrypted: backupKey !== null, canVerify, folder }
   }
 
   async function make(onSize: (bytes: number) => void) {
@@ -40,6 +43,7 @@ export function createConsoleBackups(config: Config): Backups {
   async function verify(name: string, signal: AbortSignal) {
     const file = await pathOf(name)
     if (file === null) throw new AppError('not_found', `There is no backup ${name}.`)
+    if (!canVerify) throw new AppError('conflict', 'Only the secret key can decrypt the backup.')
     try {
       await run(['restore', file, '--verify', '--json', '--data-dir', dataDir], signal)
       verified.set(name, { verifiedAt: new Date(), problem: null })

@@ -60,6 +60,11 @@ export function BackupsScreen() {
                 'Set BACKUP_SCHEDULE for automatic backups.'
               )}{' '}
               {data.isEncrypted ? 'Backups are encrypted.' : 'Set BACKUP_KEY to encrypt backups.'}{' '}
+              {!data.canVerify && (
+                <>
+                  Verify one where its secret key is, with <code>homeport restore --verify</code>.{' '}
+                </>
+              )}
               They are files on this server, in <code>{data.folder ?? 'BACKUP_DIR'}</code>: keep
               copies on another machine. To restore one, stop the server and run{' '}
               <code>homeport restore</code>.
@@ -104,7 +109,7 @@ export function BackupsScreen() {
                   kind: 'actions',
                   cell: ({ name }) => (
                     <>
-                      <Action run={() => verify(name)}>Verify</Action>
+                      {data.canVerify && <Action run={() => verify(name)}>Verify</Action>}
                       {me.value?.role === 'owner' && (
                         <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
                           Download

@@ -30,6 +30,8 @@ export type Backups = {
     backups: Backup[]
     next: Date | null
     isEncrypted: boolean
+    /** False if this server's key only encrypts. */
+    canVerify: boolean
     /** Null for operators who are not owners. */
     folder: string | null
   }>
