@@ -168,6 +168,7 @@ onPostgres(
     // Apps read everything again.
     await using sql = new SQL({ url: elsewhere.environment['DATABASE_URL'] ?? '', max: 1 })
     expect(await sql`SELECT kind FROM user_changes WHERE user_id IS NULL`).toHaveLength(4)
+    expect(await sql`SELECT name FROM content_versions WHERE version > 1000`).toHaveLength(2)
   },
   30_000,
 )

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
+import type { ContentVersions } from '../../src/client/app-data.ts'
 import { createClient } from '../../src/client/client.ts'
 import { PASSWORD } from '../support/app.ts'
 import { onSqlite } from '../support/databases.ts'
@@ -66,12 +67,16 @@ onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
     await stream.next('ready')
     await change(server.url, accessToken)
     await stream.next('data')
+    const known = await contentVersions(server.url)
     await server.stop()
     expect((await homeport.run(['restore', 'backup.tar', '--yes'])).exitCode).toBe(0)
     const restored = await homeport.start()
     const again = await open(restored.url, stream.lastId())
     await again.next('ready')
     expect(again.names()).toEqual(['subscription', 'profile', 'data', 'settings', 'ready'])
+    const restoredVersions = await contentVersions(restored.url)
+    expect(restoredVersions.appSetting).toBeGreaterThan(known.appSetting + 100)
+    expect(restoredVersions.faqs).toBeGreaterThan(known.faqs + 100)
     await restored.stop()
   },
   30_000,
@@ -102,6 +107,11 @@ test('a stream that is asked for over an old connection after a restart is refus
   expect(received).toMatch(/^connection: close/im)
   process.kill(pid, 'SIGTERM')
 }, 40_000)
+
+async function contentVersions(url: string) {
+  const reply = await fetch(`${url}/api/user/content_version/v1`)
+  return ((await reply.json()) as { response: ContentVersions }).response
+}
 
 function change(url: string, token: string) {
   return fetch(`${url}/api/user/data/v1`, {

@@ -1,11 +1,13 @@
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
 import type { Config } from '../../config.ts'
 import { createConfiguredFiles } from '../../features/attachments/storage/file-settings.ts'
 import { createFiles, type Files } from '../../features/attachments/storage/files.ts'
 import { KINDS } from '../../features/changes/streams.ts'
 import { CommandError, type OnProgress } from '../../lib/command.ts'
 import { newId } from '../../lib/ids.ts'
+import { VERSIONS_AHEAD } from '../../platform/db/sqlite/record-restore.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles, SOURCE } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
@@ -94,8 +96,10 @@ export async function scatterData(config: Config, folder: string, onProgress: On
 
   /** Makes apps read everything again, because they may know later content than the backup. */
   async function recordRestore({ db }: Side) {
-    const { userChanges } = db.tables
+    const { userChanges, contentVersions } = db.tables
     await db.write(async (tx) => {
+      const version = sql`${contentVersions.version} + ${VERSIONS_AHEAD}`
+      await tx.update(contentVersions).set({ version })
       for (const kind of KINDS) {
         const changeId = newId()
         await tx
