@@ -8,12 +8,14 @@ export type Connection = {
   release(isBroken: boolean): void
 }
 
-type PoolOptions = {
-  url: string
-  max: number
+export type PoolTimes = {
   /** How long a statement may take, in ms. */
-  deadline: number
+  deadline?: number | undefined
+  /** After how many seconds a connection is closed, even within a transaction; 0 for never. */
+  maxLifetime?: number | undefined
 }
+
+type PoolOptions = PoolTimes & { url: string; max: number; deadline: number }
 
 export type Pool = ReturnType<typeof createPool>
 
@@ -25,7 +27,12 @@ const RETRY_DELAYS_MS = [10, 50, 200, 500]
  * Connections to the server. The driver has no deadlines; if the server stops responding, the
  * connections are replaced.
  */
-export function createPool({ url, max, deadline }: PoolOptions) {
+export function createPool({
+  url,
+  max,
+  deadline,
+  maxLifetime = MAX_LIFETIME_SECONDS,
+}: PoolOptions) {
   let sql = connect()
   let answeredAt = performance.now()
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
@@ -104,7 +111,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     return new Bun.SQL({
       url,
       max,
-      maxLifetime: MAX_LIFETIME_SECONDS,
+      maxLifetime,
       connectionTimeout: Math.ceil(deadline / 1000),
     })
   }
