@@ -22,13 +22,18 @@ export type Files = {
    * deletes all of them.
    */
   sweepCopies: (filterStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
-  /** Records that a backup is restored, in an object store: its database lacks files that were stored later. */
+  /**
+   * Records that a backup is restored into a database server: the files that were stored later have no row in it, but
+   * the former database may have one. With SQLite, files on the local disk are moved aside together with it.
+   */
   recordRestore: () => Promise<void>
   restoredAt: () => Promise<Date | null>
   /** Throws `unavailable` unless files can be read and stored. */
   probe: () => Promise<void>
 }
 
+/** Marks when a backup was restored: a file beside the folders of files, or an object. */
+export const RESTORED = 'restored'
 /** In the folder of the files: copies of those that are in an object store. */
 export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
@@ -51,9 +56,8 @@ export function createFiles(folder: string): Files {
     list,
     sweepCopies,
     probe: nothing,
-    // Files on the local disk are moved aside with their database.
-    recordRestore: nothing,
-    restoredAt: async () => null,
+    recordRestore,
+    restoredAt,
   }
 
   async function keep(temporaryPath: string, key: string) {
@@ -113,6 +117,16 @@ export function createFiles(folder: string): Files {
         if (stats) yield { key, storedAt: stats.mtime }
       }
     }
+  }
+
+  async function recordRestore() {
+    await makeFolder(folder)
+    await Bun.write(join(folder, RESTORED), '')
+  }
+
+  async function restoredAt() {
+    const stats = await stat(join(folder, RESTORED)).catch(() => null)
+    return stats?.mtime ?? null
   }
 
   /** Deletes the cache of an object store that was used before. */

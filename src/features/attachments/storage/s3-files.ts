@@ -6,7 +6,7 @@ import { syncPath } from '../../../lib/durable-file.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
 import type { DiskSpace } from './disk-space.ts'
-import type { Files } from './files.ts'
+import { type Files, RESTORED } from './files.ts'
 import type { S3Client } from './s3-client.ts'
 
 type S3FilesDeps = {
@@ -25,8 +25,6 @@ type S3FilesDeps = {
 const IN_USE_MS = 2 * MINUTE_MS
 const SWEEP_BATCH_SIZE = 500
 const PARTIAL_SUFFIX = '.part'
-/** The key of an object that records by its time when a backup was restored. */
-const RESTORED = 'restored'
 /** Originals and variants. Other objects in the bucket are not ours. */
 const KEY_PATTERN = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 
