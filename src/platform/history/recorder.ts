@@ -81,12 +81,21 @@ export function createRecorder(deps: RecorderDeps) {
     return newest ? newest.at.getTime() + HOUR_MS : last
   }
 
+  /** Sums the hour that began at `from`: its own, and those of instances that were replaced before it ended. */
   async function flushHour(from: number) {
-    const rows = await store.read('minute', from, from + HOUR_MS)
-    const own = rows.filter((row) => row.instance === instance).map(({ values }) => values)
-    if (own.length === 0) return
+    const stored = await store.read('hour', from, from + HOUR_MS)
+    const isMissing = (of: string) => of === instance || stored.every((row) => row.instance !== of)
+    const minutes = await store.read('minute', from, from + HOUR_MS)
+    const missing = Map.groupBy(
+      minutes.filter((row) => isMissing(row.instance)),
+      (row) => row.instance,
+    )
+    if (missing.size === 0) return
     await db.write(async (tx) => {
-      await store.put(tx, 'hour', { at: new Date(from), instance, values: mergeConsecutive(own) })
+      for (const [of, rows] of missing) {
+        const values = mergeConsecutive(rows.map((row) => row.values))
+        await store.put(tx, 'hour', { at: new Date(from), instance: of, values })
+      }
       await store.deleteOld(tx, now().getTime())
     })
   }

@@ -99,6 +99,20 @@ test('the hour in which a longer outage began is stored after it', async () => {
   expect(times).toEqual([iso(NOON), iso(NOON + HOUR)])
 })
 
+test('the hour in which an instance was replaced includes its requests', async () => {
+  await using app = await startAt(NOON)
+  const former = startRecorder(app, 'former').recorder
+  addRequests(former, 0.01)
+  await nextMinute(app, former)
+  const next = startRecorder(app, 'next').recorder
+  app.clock.now = new Date(NOON + HOUR - MINUTE)
+  addRequests(next, 0.01)
+  await nextMinute(app, next)
+  const rows = await app.services.db.read.select().from(app.services.db.tables.samples)
+  const hours = rows.filter(({ span }) => span === 'hour')
+  expect(hours.map(({ instance }) => instance).toSorted()).toEqual(['former', 'next'])
+})
+
 test('an hour stored by an earlier version keeps its own quantiles', async () => {
   await using app = await startAt(NOON)
   const { recorder } = startRecorder(app)
