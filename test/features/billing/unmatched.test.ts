@@ -2,8 +2,22 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { deliver, ms, purchase } from '../../support/billing.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { publishPlans } from '../../support/plans.ts'
 
 const PATH = '/api/user/subscription/v1'
+
+test('a plan with the base plan of a product goes before one with the product alone', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { accessToken, user } = await app.register()
+  await publishPlans(app, [
+    { code: 'month', paymentProductId: 'pro', otherProductIds: ['pro:monthly'] },
+    { code: 'year', paymentProductId: 'pro_year', otherProductIds: ['pro:yearly'] },
+  ])
+  await deliver(app, purchase(user._id, { product_id: 'pro:yearly', store: 'PLAY_STORE' }))
+  const { plan } = (await app.ask('GET', PATH, { token: accessToken })).json.response
+  expect(plan.code).toBe('year')
+})
 
 test('warns once about a product without a plan, and lists it until one includes it', async () => {
   await using app = await createTestApp()

@@ -48,19 +48,22 @@ export function planOf<Plan extends PurchasablePlan>(
 }
 
 /**
- * Finds a plan by price, else by product (Google's also without the base plan), else by an
- * entitlement whose id is the plan's code.
+ * Finds a plan by price, else by product, else by Google's product without the base plan, else by an entitlement whose
+ * id is the plan's code.
  */
 function planAmong<Plan extends PurchasablePlan>(
   plans: Plan[],
   { priceId, productId, entitlementIds, grant }: Offer,
 ): Plan | undefined {
-  const products = [productId, productId?.split(':')[0]]
-  const sellsProduct = ({ paymentProductId, otherProductIds = [] }: Plan) =>
-    [paymentProductId, ...otherProductIds].some((id) => id !== '' && products.includes(id))
+  const findSeller = (product: string | undefined) =>
+    plans.find(
+      ({ paymentProductId, otherProductIds = [] }) =>
+        product && [paymentProductId, ...otherProductIds].includes(product),
+    )
   return (
     plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
-    plans.find(sellsProduct) ??
+    findSeller(productId ?? undefined) ??
+    findSeller(productId?.split(':')[0]) ??
     plans.find(({ code }) => entitlementIds.includes(code)) ??
     (grant === null ? undefined : smallestPlanWith(entitlementIds, plans))
   )

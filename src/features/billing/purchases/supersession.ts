@@ -3,7 +3,7 @@ import type { Purchase } from './purchase.ts'
 
 /**
  * Ends each purchase that another purchase of the same customer and environment replaces. A product change on the
- * Play Store starts a new purchase, and any purchase replaces a temporary grant.
+ * Play Store starts a new subscription, and any purchase that gives access replaces a temporary grant.
  */
 export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   const replaced = findReplacements(purchases)
@@ -22,8 +22,12 @@ export function findReplacements<T extends Purchase>(purchases: T[]): Map<T, T> 
   if (!purchases.some(isReplaceable)) return new Map()
   const replacements = purchases
     .filter(({ isTemporary, grant }) => !isTemporary && grant === null)
+    // Coins replace nothing.
+    .filter(({ expiresAt, entitlementIds }) => expiresAt !== null || entitlementIds.length > 0)
     .toSorted((a, b) => a.startedAt - b.startedAt)
-  const onPlayStore = replacements.filter(({ store }) => store === 'PLAY_STORE')
+  const onPlayStore = replacements.filter(
+    ({ store, expiresAt }) => store === 'PLAY_STORE' && expiresAt !== null,
+  )
   const byProduct = new Map<string, T[]>()
   for (const purchase of onPlayStore) {
     for (const name of productIdsOf(purchase)) {

@@ -144,6 +144,18 @@ test.each<[string, Purchase, Purchase, number | null]>([
     null,
   ],
   [
+    'coins do not replace the changed purchase',
+    changed(),
+    onPlay({ productId: 'coins', startedAt: ms(5), expiresAt: null, entitlementIds: [] }),
+    null,
+  ],
+  [
+    'coins do not replace a grant',
+    bought({ isTemporary: true }),
+    bought({ productId: 'coins', startedAt: ms(0.5), expiresAt: null, entitlementIds: [] }),
+    null,
+  ],
+  [
     'a purchase that began with the current period does not replace the changed purchase',
     changed({ changedAt: ms(0.5) }),
     onPlay({ startedAt: ms(0) }),
