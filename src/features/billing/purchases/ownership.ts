@@ -1,3 +1,4 @@
+import { isId } from '../../../lib/ids.ts'
 import { compareEvents, type EventOrder, type OrderedEvent } from './event-order.ts'
 
 /** An event that names a different app user id than the previous one, so the owner may have changed. */
@@ -91,9 +92,12 @@ function newOwner(
   { environment, store, isGrant }: PurchaseTraits,
   customerOf: CustomerOf,
 ): string | null {
-  // All ids are of one customer, but an anonymous one is seldom known to be.
+  // All ids are of one customer, but those of an earlier backend or anonymous ones are seldom known to be.
   const { transferredTo } = transfer
-  const destination = transferredTo.find((id) => !id.startsWith(ANONYMOUS)) ?? transferredTo[0]
+  const destination =
+    transferredTo.find(isId) ??
+    transferredTo.find((id) => !id.startsWith(ANONYMOUS)) ??
+    transferredTo[0]
   if (isGrant || owner == null || destination === undefined) return null
   if (transfer.hasEnvironment && transfer.environment !== environment) return null
   if (transfer.store !== null && store !== null && transfer.store !== store) return null

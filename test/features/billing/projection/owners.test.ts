@@ -7,6 +7,7 @@ import { ANN, BOB, initial, renewal } from '../../../support/flows/events.ts'
 const transfer = (at: number, from: string, to: string): EventFixture => {
   return { type: 'TRANSFER', at, transferred_from: [from], transferred_to: [to] }
 }
+const USER_ID = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
 /** An event that does not mention the owner. */
 const withoutOwner = (at: number) =>
   lifecycle(ANN, 'UNCANCELLATION', at, { app_user_id: undefined })
@@ -25,6 +26,19 @@ test.each<[string, EventFixture[], string]>([
       },
     ],
     BOB,
+  ],
+  [
+    'a transfer to an id of an earlier backend and a user id moves it to the user',
+    [
+      initial(),
+      {
+        type: 'TRANSFER',
+        at: 10,
+        transferred_from: [ANN],
+        transferred_to: ['legacy-123', USER_ID],
+      },
+    ],
+    USER_ID,
   ],
   [
     'an event with the old id after a transfer moves it back',
