@@ -116,16 +116,22 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   }
 }
 
-/** The provider's reply describes the whole purchase, so it replaces what the events said. */
+/**
+ * The provider's reply describes the whole purchase, so it replaces what the events said. It names one product per
+ * entitlement, so without entitlements it may only mean that another purchase gives them too.
+ */
 function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase {
-  const { unsubscribedAt, billingIssueAt, refundedAt } = event
+  const { unsubscribedAt, billingIssueAt, refundedAt, entitlementIds, productId } = event
+  const areUnknown = entitlementIds.length === 0 && productId === purchase.productId
+  const canRenew = !PERIODS_WITHOUT_RENEWAL.has(event.periodType ?? '')
   return {
     ...purchaseFromFirstEvent(event),
+    entitlementIds: areUnknown ? purchase.entitlementIds : entitlementIds,
     price: purchase.price,
     priceId: purchase.priceId,
     startedAt: purchase.startedAt,
     graceExpiresAt: event.graceExpiresAt,
-    willRenew: unsubscribedAt === null && billingIssueAt === null,
+    willRenew: canRenew && unsubscribedAt === null && billingIssueAt === null,
     unsubscribeDetectedAt: unsubscribedAt,
     billingIssueDetectedAt: billingIssueAt,
     refundedAt,

@@ -249,6 +249,21 @@ test.each<Case>([
     },
   ],
   [
+    'a reconciliation without entitlements keeps those of the same product',
+    [initial(), reconciled({ entitlement_ids: [] })],
+    { entitlementIds: ['pro'] },
+  ],
+  [
+    'a reconciliation with another product replaces the entitlements',
+    [initial(), reconciled({ product_id: 'other', entitlement_ids: [] })],
+    { entitlementIds: [] },
+  ],
+  [
+    'a reconciled prepaid purchase does not renew',
+    [initial(), reconciled({ period_type: 'PREPAID' })],
+    { willRenew: false },
+  ],
+  [
     'a reconciled refund ends the purchase',
     [initial(), reconciled({ refunded_at_ms: ms(15) })],
     { refundedAt: ms(15), endedAt: ms(15) },
