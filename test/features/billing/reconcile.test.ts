@@ -72,6 +72,29 @@ test('99: checks overdue customers in turn, even if the provider reports no diff
   expect(asked).toEqual([...customers.slice(10), ...customers.slice(0, 10)])
 })
 
+test('asks about the same customers again after the provider refused requests', async () => {
+  const asked: string[] = []
+  let isRefusing = true
+  using provider = serveProvider((request) => {
+    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
+    return isRefusing
+      ? new Response('', { status: 429 })
+      : Response.json({ request_date_ms: ms(40), subscriber: {} })
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 12)
+  app.clock.now = new Date(ms(40))
+  const { reconcile } = app.services
+  const first = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000), 0.5)
+  expect([first?.isIncomplete, asked.length]).toEqual([true, 5])
+  isRefusing = false
+  asked.length = 0
+  await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000), 0.5)
+  expect(asked).toEqual(Array.from({ length: 6 }, (_, at) => customerAt(at)))
+})
+
 test('reports whether it stopped before all customers were checked', async () => {
   const stop = new AbortController()
   using provider = serveProvider(() => {

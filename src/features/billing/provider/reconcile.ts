@@ -37,6 +37,8 @@ type ReconcileReport = {
 }
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
+/** The provider then refuses requests, or is down: the next run asks about the same customers. */
+const MAX_FAILED_IN_A_ROW = 5
 /** All production keys are between these two. */
 const CURSOR = 'overdue'
 const FIRST_KEY = 'PRODUCTION|'
@@ -71,17 +73,21 @@ export function createReconcile(deps: ReconcileDeps) {
   async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
     const report = emptyReport()
     const checked = new Set<string>()
+    let failedInARow = 0
+    const isStopped = () => signal.aborted || failedInARow === MAX_FAILED_IN_A_ROW
     let after = await readCursor()
     let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
     while (left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state } of rows) {
+        if (isStopped()) break
         if (checked.has(customerId)) continue
         if (!isOverdue(purchaseIn(state), now().getTime())) continue
         checked.add(customerId)
-        await reconcile({ customerId, appUserId: customerId }, report, signal)
+        const isRead = await reconcile({ customerId, appUserId: customerId }, report, signal)
+        failedInARow = isRead ? 0 : failedInARow + 1
       }
-      if (signal.aborted) break
+      if (isStopped()) break
       const isEmpty = rows.length === 0 && after === FIRST_KEY
       left = isEmpty ? 0 : left - rows.length
       after = rows.at(-1)?.purchaseKey ?? FIRST_KEY
@@ -111,18 +117,19 @@ export function createReconcile(deps: ReconcileDeps) {
     await db.write((tx) => cursor.store(tx, afterPurchase))
   }
 
+  /** Returns whether the provider's reply could be read. */
   async function reconcile(
     { customerId, appUserId }: Customer,
     report: ReconcileReport,
     signal: AbortSignal,
-  ) {
-    if (signal.aborted || isPseudonym(appUserId)) return
+  ): Promise<boolean> {
+    if (isPseudonym(appUserId)) return true
     report.customers++
     const answer = await readSubscriber(appUserId, signal)
     if ('failed' in answer) {
       log.warn({ reason: answer.failed }, 'a customer could not be reconciled')
       report.failed.push(appUserId)
-      return
+      return false
     }
     const rows = await db.read
       .select()
@@ -148,6 +155,7 @@ export function createReconcile(deps: ReconcileDeps) {
       await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
       report.corrected.push(`${appUserId} ${reported.productId}`)
     }
+    return true
   }
 
   async function findOfAnother(customerId: string, keys: string[]): Promise<Row | undefined> {
