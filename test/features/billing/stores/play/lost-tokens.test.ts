@@ -37,6 +37,26 @@ test('a notification brings back the token of a purchase whose stored one was lo
   expect(await db.read.$count(playPurchases)).toBe(1)
 })
 
+test('a notification that arrives while Google reports its purchase as unknown for the last time is asked about', async () => {
+  await using world = await createPlayWorld()
+  const { app, api, store } = world
+  const bought = store.buy({ userId: world.userId })
+  const unknown = { status: 404, reason: 'purchaseTokenNotFound' }
+  api.faults.push(unknown, unknown, unknown)
+  await report(world, bought.notification)
+  for (let time = 0; time < 2; time++) {
+    app.clock.advance(9 * MINUTE)
+    api.delayMs = time * 100
+    const asked = api.asked.length
+    const draining = drain(world)
+    while (api.asked.length === asked) await Bun.sleep(5)
+    if (time === 1) await world.push(bought.cancel())
+    await draining
+  }
+  await drain(world)
+  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
+})
+
 async function buy(world: World) {
   const bought = world.store.buy({ userId: world.userId })
   await report(world, bought.notification)

@@ -180,7 +180,6 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
     { tokenHash, mark: knownMark }: Pick<Row, 'tokenHash' | 'mark'>,
     changes: Partial<Row>,
   ) {
-    const { dueAt: _due, urgency: _urgency, attempts: _attempts, ...known } = changes
     const isSame = eq(playPurchases.tokenHash, tokenHash)
     const finished = await tx
       .update(playPurchases)
@@ -188,6 +187,14 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
       .where(and(isSame, eq(playPurchases.mark, knownMark)))
       .returning({ tokenHash: playPurchases.tokenHash })
     if (finished.length > 0) return
+    const {
+      dueAt: _due,
+      urgency: _urgency,
+      attempts: _attempts,
+      misses: _misses,
+      ...rest
+    } = changes
+    const { sealedToken: _token, goneAt: _gone, ...known } = rest
     await tx
       .update(playPurchases)
       .set({ leasedUntil: FREE, ...known })
