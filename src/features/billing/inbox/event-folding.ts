@@ -63,18 +63,21 @@ export function createEventFolding({
     let succeeded = 0
     for (const { id } of failed) {
       if (signal.aborted) break
-      if (await replayRow(id)) succeeded++
+      if (await replayRow(id, false)) succeeded++
     }
     return succeeded
   }
 
-  /** Folds an event of the log again. False if that fails, null if there is no such event. */
+  /**
+   * Folds an event of the log again. False if that fails, null if there is no such event. A message that could not be
+   * read no longer counts as failed then.
+   */
   async function replay(eventId: string): Promise<boolean | null> {
     const [row] = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
       .where(hasEventId(billingEvents, eventId))
-    return row ? replayRow(row.id) : null
+    return row ? replayRow(row.id, true) : null
   }
 
   /** How many events `replayMatching` concerns. `isComplete` is false if more may match. */
@@ -92,7 +95,7 @@ export function createEventFolding({
     return { count: Math.min(found, MAX_REPLAYED), isComplete: false }
   }
 
-  /** Folds every matching event of the log again, one by one, newest first; at most 10,000 events. */
+  /** Replays every matching event of the log, one by one, newest first; at most 10,000 events. */
   async function replayMatching(
     filter: EventFilter,
     onProgress: OnReplayProgress,
@@ -104,7 +107,7 @@ export function createEventFolding({
       const page = await eventSearch.find({ ...filter, after })
       for (const { id } of page.events) {
         if (signal.aborted) return { done, failed, isStopped: true }
-        if (!(await replayRow(id))) failed++
+        if (!(await replayRow(id, true))) failed++
         done++
         onProgress({ done, failed })
       }
@@ -114,11 +117,14 @@ export function createEventFolding({
   }
 
   /** Returns whether the event is not marked as failed afterwards. */
-  function replayRow(id: string): Promise<boolean> {
+  function replayRow(id: string, dismissesUnreadable: boolean): Promise<boolean> {
     return db.write(async (tx) => {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
       const event = row && eventWithEffect(row)
-      if (!event || !canAffectAccess(event)) return row?.outcome !== 'failed'
+      if (!event || !canAffectAccess(event)) {
+        if (row?.outcome === 'failed' && dismissesUnreadable) await dismiss(tx, id)
+        return row?.outcome !== 'failed' || dismissesUnreadable
+      }
       const failure = await tx.attempt(() => apply(tx, event, id, false))
       if (failure !== null) await markFailed(tx, id, failure)
       else {
@@ -127,6 +133,11 @@ export function createEventFolding({
       }
       return failure === null
     })
+  }
+
+  async function dismiss(tx: Tx, id: string) {
+    const dismissed = { outcome: 'ignored', error: null }
+    await tx.update(billingEvents).set(dismissed).where(eq(billingEvents.id, id))
   }
 
   async function apply(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {

@@ -61,6 +61,11 @@ test.each([
   const { outcome } = await typeCommand(app, 'events list', [], { failed: true })
   expect(outcome).toMatchObject([{ type: 'PLAY_UNREADABLE', outcome: 'failed' }])
   expect((await listEvents(world))[0]?.error).toContain('JSON')
+  await app.services.eventFolding.retryFailed(AbortSignal.timeout(5_000))
+  const countFailed = async () => (await app.services.eventSearch.countMarked()).failed
+  expect(await countFailed()).toBe(1)
+  const { printed } = await typeCommand(app, 'events retry', [], { failed: true })
+  expect([printed, await countFailed()]).toEqual([expect.stringContaining('1'), 0])
 })
 
 test('a notification of two kinds, or of none, is recorded as failed and asks about nothing', async () => {
