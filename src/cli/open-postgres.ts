@@ -18,7 +18,6 @@ import {
   openPools,
   withoutPassword,
 } from '../platform/db/postgres/open.ts'
-import type { PoolTimes } from '../platform/db/postgres/pool.ts'
 import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
 import { loadSecrets } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
@@ -30,9 +29,11 @@ export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
 /** The database server cannot be reached, perhaps only temporarily. */
 export class DatabaseUnreachable extends CommandError {}
 
-type ConnectOptions = PoolTimes & {
+type ConnectOptions = {
   connections: number
   schema: SchemaChange
+  /** How long a statement may take, in ms. */
+  deadline?: number
   setting?: UrlSetting
   /** Only read, which is allowed even after the data was moved elsewhere. */
   readOnly?: boolean
@@ -87,9 +88,9 @@ export async function openPostgres(
  * `CommandError` when that fails.
  */
 export async function connectPostgres(url: string, { secretKey }: Config, options: ConnectOptions) {
-  const { connections, schema, onWait, patience } = options
+  const { connections, schema, deadline, onWait, patience } = options
   const { setting = 'DATABASE_URL', readOnly = false } = options
-  const pools = openPools(url, connections, options)
+  const pools = openPools(url, connections, deadline)
   try {
     if (!readOnly) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')

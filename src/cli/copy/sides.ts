@@ -27,8 +27,8 @@ export type Side = {
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
 } & AsyncDisposable
 
-/** The statements of a copy are slow, and one transaction reads everything; the deadline is in ms. */
-const COPY_OPTIONS = { connections: 3, deadline: 120_000, maxLifetime: 0 }
+/** The statements of a copy are slow; the deadline is in ms. */
+const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
 /** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
 export async function openSqliteSide(

@@ -4,7 +4,7 @@ import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError } from './errors.ts'
 import { movedTo } from './moved.ts'
-import { createPool, type Pool, type PoolTimes } from './pool.ts'
+import { createPool, type Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
 
@@ -37,16 +37,11 @@ const BEGIN_COPY =
 const END_COPY = "DELETE FROM shared_versions WHERE name = 'copy'"
 
 /** Creates pools of `connections` in total to the server at `url`; they connect on first use. */
-export function openPools(
-  url: string,
-  connections: number,
-  { deadline = DEADLINE_MS, maxLifetime }: PoolTimes = {},
-): Pools {
+export function openPools(url: string, connections: number, deadline = DEADLINE_MS): Pools {
   const { reads, changes } = sizesOf(connections)
-  const times = { deadline, maxLifetime }
   return {
-    reads: createPool({ url, max: reads, ...times }),
-    changes: createPool({ url, max: changes + 2, ...times }),
+    reads: createPool({ url, max: reads, deadline }),
+    changes: createPool({ url, max: changes + 2, deadline }),
   }
 }
 

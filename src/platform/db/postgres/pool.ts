@@ -8,14 +8,12 @@ export type Connection = {
   release(isBroken: boolean): void
 }
 
-export type PoolTimes = {
+type PoolOptions = {
+  url: string
+  max: number
   /** How long a statement may take, in ms. */
-  deadline?: number | undefined
-  /** After how many seconds a connection is closed, even within a transaction; 0 for never. */
-  maxLifetime?: number | undefined
+  deadline: number
 }
-
-type PoolOptions = PoolTimes & { url: string; max: number; deadline: number }
 
 export type Pool = ReturnType<typeof createPool>
 
@@ -27,12 +25,7 @@ const RETRY_DELAYS_MS = [10, 50, 200, 500]
  * Connections to the server. The driver has no deadlines; if the server stops responding, the
  * connections are replaced.
  */
-export function createPool({
-  url,
-  max,
-  deadline,
-  maxLifetime = MAX_LIFETIME_SECONDS,
-}: PoolOptions) {
+export function createPool({ url, max, deadline }: PoolOptions) {
   let sql = connect()
   let answeredAt = performance.now()
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
@@ -111,7 +104,7 @@ export function createPool({
     return new Bun.SQL({
       url,
       max,
-      maxLifetime,
+      maxLifetime: MAX_LIFETIME_SECONDS,
       connectionTimeout: Math.ceil(deadline / 1000),
     })
   }
