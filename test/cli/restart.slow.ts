@@ -39,6 +39,19 @@ test('a restart under load refuses no request and loses none', async () => {
   expect(await server.process.exited).toBe(0)
 }, 60_000)
 
+test('a restart during another one is refused, and the first one succeeds', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const results = await Promise.all([1, 2].map(() => homeport.run(['restart', '--json'])))
+  const [done, refused] = results.toSorted((a, b) => a.exitCode - b.exitCode)
+  expect([done?.exitCode, refused?.exitCode]).toEqual([0, 1])
+  expect(refused?.stderr).toContain('A restart is in progress')
+  const { pid } = JSON.parse(done?.stdout ?? '')
+  expect((await deliver(server, 'E1')).status).toBe(200)
+  process.kill(pid, 'SIGTERM')
+  expect(await server.process.exited).toBe(0)
+}, 30_000)
+
 test('a restart under load loses no request of a client with keep-alive connections', async () => {
   await using _ = await migrateSockets()
   await using homeport = await installExecutable()

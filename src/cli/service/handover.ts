@@ -62,8 +62,10 @@ export function createHandover(config: Config) {
     isServing = true
   }
 
-  /** Starts the next process. Returns its id once it takes over. */
+  /** Starts the next process. Returns its id once it takes over. Two at once would both wait for the data. */
   async function restart() {
+    if (successor !== null && isAlive(successor))
+      throw new AppError('conflict', `A restart is in progress: process ${successor} is starting.`)
     const next = spawnNext()
     successor = next.pid
     let isTooLate = false
