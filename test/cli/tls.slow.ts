@@ -153,25 +153,32 @@ test('a console port that is in use is reported at the start, also with certific
 })
 
 test('an authority with an endless reply is retried after a deadline', async () => {
-  await using authority = await startEndlessAuthority(300)
+  await using authority = await startAuthority(endlessReply, 300)
   while (authority.tries() < 2) await Bun.sleep(20)
   expect(authority.renewal.isFailing()).toBe(true)
 })
 
+test('an authority that limits requests for hours is asked again at our own pace', async () => {
+  const limited = () => new Response('', { status: 429, headers: { 'retry-after': '7200' } })
+  await using authority = await startAuthority(limited, 60_000)
+  for (let tries = 0; tries < 100 && authority.tries() < 2; tries++) await Bun.sleep(20)
+  expect(authority.tries()).toBeGreaterThan(1)
+})
+
 test('the server stops at once while it waits for an authority', async () => {
-  await using authority = await startEndlessAuthority(60_000)
+  await using authority = await startAuthority(endlessReply, 60_000)
   while (authority.tries() < 1) await Bun.sleep(20)
   await authority.renewal.stop()
 })
 
-/** An authority whose replies never end, and a renewal that gives up after `deadline` ms. */
-async function startEndlessAuthority(deadline: number) {
+/** An authority with one reply to everything, and a renewal that gives up after `deadline` ms. */
+async function startAuthority(reply: () => Response, deadline: number) {
   let tries = 0
   const authority = Bun.serve({
     port: 0,
     fetch: () => {
       tries++
-      return new Response(endlessBody())
+      return reply()
     },
   })
   const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
@@ -197,12 +204,12 @@ async function startEndlessAuthority(deadline: number) {
   }
 }
 
-async function* endlessBody() {
-  for (;;) {
-    yield ' '
-    await Bun.sleep(20)
-  }
-}
+const endlessReply = () =>
+  new Response(
+    (async function* () {
+      for (;;) yield Bun.sleep(20).then(() => ' ')
+    })(),
+  )
 
 test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a request', async () => {
   await using migration = await migrateSockets()

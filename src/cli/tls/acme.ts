@@ -14,8 +14,15 @@ type AcmeDeps = {
   challenges: Map<string, string>
 }
 
-/** `maxContentLength` in bytes, `timeout` in ms. */
-const REPLY_LIMITS = { maxContentLength: 256 * 1024, timeout: 30_000 }
+/**
+ * `maxContentLength` in bytes, `timeout` in ms. Without acme-client's own retries, which sleep for hours if the
+ * authority limits requests, and hide why.
+ */
+const REQUEST_LIMITS = {
+  maxContentLength: 256 * 1024,
+  timeout: 30_000,
+  acmeSettings: { retryMaxAttempts: 0 },
+}
 
 export type Acme = ReturnType<typeof createAcme>
 
@@ -48,7 +55,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   async function obtain(): Promise<Certificate> {
     // Loaded lazily: most of the time it is not needed.
     const { Client, crypto, axios } = await import('acme-client')
-    Object.assign(axios.defaults, REPLY_LIMITS)
+    Object.assign(axios.defaults, REQUEST_LIMITS)
     await makeFolder(folder)
     const client = new Client({
       directoryUrl,
