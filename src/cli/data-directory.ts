@@ -88,8 +88,14 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
     return new CommandError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
   }
   const owner = ownerOf(dataDir)
-  if (owner !== null && owner !== process.getuid?.())
-    return new CommandError(explainOwner(dataDir, owner))
+  const self = process.getuid?.()
+  if (owner === 0 && self) {
+    const user = userName(self)
+    return new CommandError(
+      `${dataDir} belongs to root: run "chown -R ${self} ${dataDir}" as root if the server runs as ${user}, else run this as root.`,
+    )
+  }
+  if (owner !== null && owner !== self) return new CommandError(explainOwner(dataDir, owner))
   return new CommandError(`${dataDir} is not writable (${fault.code}): check its owner and mode`)
 }
 

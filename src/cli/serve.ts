@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { EXIT } from '../lib/command.ts'
 import { createLiveLines } from '../lib/live-lines.ts'
@@ -50,16 +51,30 @@ function reasonOf(thrown: unknown): string {
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
-/** The signals to stop. With a log file, SIGHUP is not one: it reopens the file instead. */
+/**
+ * The signals to stop. SIGHUP is not one with a log file, which it reopens instead, nor under `nohup`, which keeps a
+ * server running when its terminal is closed.
+ */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()
   let count = 0
-  const stopping = ['SIGTERM', 'SIGINT', ...(logFile === null ? ['SIGHUP'] : [])]
+  const stopsOnHangUp = logFile === null && !ignoresHangUp()
+  const stopping = ['SIGTERM', 'SIGINT', ...(stopsOnHangUp ? ['SIGHUP'] : [])]
   for (const signal of stopping) {
     process.on(signal, () => (count++ === 0 ? first : second).resolve(signal))
   }
   return { first: first.promise, second: second.promise, isStopping: () => count > 0 }
+}
+
+/** Whether this process was started with SIGHUP ignored: the lowest bit of a hexadecimal mask. Only Linux tells. */
+function ignoresHangUp(): boolean {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8')
+    return /^SigIgn:.*[13579bdf]$/m.test(status)
+  } catch {
+    return false
+  }
 }
 
 /** An unhandled rejection is only logged. After an uncaught exception the state is unknown: stop. */

@@ -103,7 +103,7 @@ asRoot(
       const command = spawnAsNobody(homeport, args)
       expect([await command.exited, await command.stderr.text()]).toEqual([
         1,
-        expect.stringContaining('sudo -u root'),
+        expect.stringContaining('belongs to root'),
       ])
     }
   },
@@ -163,6 +163,15 @@ test('an import that empties a catalogue needs confirmation, and the log says wh
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log).toContain('"command":"settings set","changed":{"ios.latestVersion":"2.4.0"}')
 }, 30_000)
+
+test('a server under nohup outlives its terminal', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({}, ['sh', '-c', 'trap "" HUP; exec "$0" "$@"'])
+  server.process.kill('SIGHUP')
+  await Bun.sleep(200)
+  expect((await fetch(`${server.url}/ready`)).status).toBe(200)
+  expect(await server.stop()).toBe(0)
+}, 20_000)
 
 test('the server opens a new log file when the current one is moved, and SIGHUP does not stop it', async () => {
   await using homeport = await installExecutable()
