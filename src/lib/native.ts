@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import { sha256 } from './crypto.ts'
 
@@ -46,6 +54,8 @@ function unpack({ embedded, hash }: NativePart, path: string) {
   const file = join(folder, basename(path))
   if (existsSync(file) && sha256(readFileSync(file), 'hex') === hash) return
   const temporary = `${file}.${process.pid}`
+  // An interrupted process with the same id, as in a container, may have left one that cannot be written to.
+  rmSync(temporary, { force: true })
   writeFileSync(temporary, Bun.zstdDecompressSync(readFileSync(embedded)), { mode: 0o500 })
   renameSync(temporary, file)
 }
