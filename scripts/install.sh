@@ -41,6 +41,8 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+# dash runs the line above only if a signal is trapped too.
+trap 'exit 130' HUP INT TERM
 fetch SHA256SUMS
 fetch SHA256SUMS.sig
 printf -- '-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n' "$key" >"$folder/key.pem"
@@ -62,5 +64,6 @@ new="$prefix/.homeport.$$"
 trap 'rm -rf "$folder" "$new"' EXIT
 cp "$folder/$file" "$new"
 chmod 755 "$new"
+version=$("$new" version) || refuse "$file does not run on this machine."
 mv "$new" "$prefix/homeport"
-"$prefix/homeport" version
+echo "$version"
