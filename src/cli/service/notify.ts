@@ -1,6 +1,9 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
 
+/** The machine may be short of memory or processes for a moment. */
+const ATTEMPTS = 3
+const RETRY_DELAY_MS = 500
 /** Ping the watchdog twice per period. */
 const WATCHDOG_SHARE = 0.5
 
@@ -31,11 +34,19 @@ export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
 
   async function notify(...words: string[]) {
     if (notifySocket === null) return
-    try {
-      const child = Bun.spawn(['systemd-notify', ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
-      if ((await child.exited) !== 0) throw new Error((await child.stderr.text()).trim())
-    } catch (err) {
-      log.warn({ err }, 'systemd could not be notified of the state of the service')
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await send(words)
+      } catch (err) {
+        // systemd ends a service whose main process it does not know.
+        if (attempt < ATTEMPTS) await Bun.sleep(RETRY_DELAY_MS)
+        else return log.warn({ err }, 'systemd could not be notified of the state of the service')
+      }
     }
   }
+}
+
+async function send(words: string[]) {
+  const child = Bun.spawn(['systemd-notify', ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
+  if ((await child.exited) !== 0) throw new Error((await child.stderr.text()).trim())
 }
