@@ -6,6 +6,7 @@ import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
+import { userName } from '../../lib/user-name.ts'
 import { BUILD } from '../../version.ts'
 import type { LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
@@ -75,7 +76,7 @@ export const upgrade: LocalCommand = {
       writeOutcome(
         json,
         outcome,
-        `Version ${next.version} is installed; the previous one is ${outcome.previous}.`,
+        `Version ${next.version} is installed; the previous one is ${outcome.previous}.${describeOther(config)}`,
       )
       return EXIT.done
     } finally {
@@ -84,15 +85,19 @@ export const upgrade: LocalCommand = {
   },
 }
 
-/** Root upgrades the service, whose data directory its environment file or its unit names. */
+/** Root upgrades the service, whose data its environment file or its unit names. */
 function configOf(loaded: Config, isDirectoryGiven: boolean): Config {
   if (!isService() || isDirectoryGiven) return loaded
-  const environment = existsSync(SERVICE_ENVIRONMENT)
-    ? readFileSync(SERVICE_ENVIRONMENT, 'utf8')
-    : ''
-  const dataDir =
-    parseEnvironmentFile(environment)['DATA_DIR'] ?? dataDirOf(readFileSync(SERVICE_UNIT, 'utf8'))
-  return { ...loaded, dataDir: dataDir ?? loaded.dataDir }
+  const { DATA_DIR, DATABASE_URL, SECRET_KEY } = existsSync(SERVICE_ENVIRONMENT)
+    ? parseEnvironmentFile(readFileSync(SERVICE_ENVIRONMENT, 'utf8'))
+    : {}
+  const dataDir = DATA_DIR ?? dataDirOf(readFileSync(SERVICE_UNIT, 'utf8'))
+  return {
+    ...loaded,
+    dataDir: dataDir ?? loaded.dataDir,
+    databaseUrl: DATABASE_URL || loaded.databaseUrl,
+    secretKey: SECRET_KEY || loaded.secretKey,
+  }
 }
 
 function isService(): boolean {
@@ -130,6 +135,13 @@ async function restartIfRunning(config: Config): Promise<string | null> {
   )
 }
 
+/** Root cannot ask the server of another user. Empty if this user runs it, or systemd does. */
+function describeOther({ dataDir }: Config): string {
+  if (isService() || !existsSync(dataDir)) return ''
+  const { uid } = statSync(dataDir)
+  return uid === process.getuid?.() ? '' : ` Restart the server that ${userName(uid)} runs.`
+}
+
 /** Runs a command for the service. Returns the failure, or null. */
 function systemctl(command: string): string | null {
   const { exitCode, stderr } = Bun.spawnSync(['systemctl', command, 'homeport'])
@@ -143,7 +155,7 @@ async function rollBack(config: Config, executable: string, since: number, failu
   const report = `The new version failed to start: ${failure} The previous one is installed again`
   // Only the service's own user can ask it, and this is root.
   const keepsServing = isService() ? systemctl('is-active') === null : await isServing(config)
-  if (keepsServing) return `${report} and keeps serving.`
+  if (keepsServing) return `${report} and keeps serving.${await describeMigrated(config)}`
   // systemd may just be starting it again.
   if (isService()) systemctl('stop')
   const data = await undoMigration(config, executable, since).catch(
@@ -153,6 +165,15 @@ async function rollBack(config: Config, executable: string, since: number, failu
   const restartFailure = systemctl('restart')
   if (restartFailure === null) return `${report} and was restarted.${data}`
   return `${report}, but does not start either: ${restartFailure}${data}`
+}
+
+/** A warning if the new version has migrated the database server: only its end shows that this one cannot start again. */
+async function describeMigrated(config: Config): Promise<string> {
+  if (config.databaseUrl === null) return ''
+  const schema = await schemaStatus(config).catch(() => null)
+  return schema !== null && schema.applied > schema.known.length
+    ? ' It cannot start again on the migrated database: install a corrected version before it is restarted.'
+    : ''
 }
 
 /**
