@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia'
 import type { ConsoleContext } from '../../platform/feature.ts'
 import { json } from '../../platform/http/body.ts'
+import { disableIdleTimeout } from '../../platform/http/connection-time.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { slicesOf } from '../../platform/http/csv.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
@@ -98,7 +99,8 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
     )
     .post(
       '/webhooks/:id/remove',
-      async ({ request, params: { id } }) => {
+      async ({ request, server, params: { id } }) => {
+        disableIdleTimeout(request, server)
         const endpoint = await endpoints.remove(id)
         const before = auditedEndpoint(endpoint)
         await record(request, { action: 'webhooks.remove', target: id, before })

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { json } from '../../../platform/http/body.ts'
+import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
 import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
 import { type RecordByKey, type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
 import { auditedEndpoint } from '../endpoints.ts'
@@ -75,7 +76,8 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
     )
     .delete(
       `${PATH}/:id`,
-      async ({ request, params: { id } }) => {
+      async ({ request, server, params: { id } }) => {
+        disableIdleTimeout(request, server)
         const before = auditedEndpoint(await endpoints.remove(id))
         await recordByKey(request, { action: 'webhooks.remove', target: id, before })
         return message('The endpoint has been removed.')
