@@ -5,6 +5,7 @@ import { batchesOf } from '../../../lib/batches-of.ts'
 import { syncPath } from '../../../lib/durable-file.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
+import { createSemaphore } from '../../../lib/semaphore.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { type Files, RESTORED } from './files.ts'
 import type { S3Client } from './s3-client.ts'
@@ -24,6 +25,8 @@ type S3FilesDeps = {
  */
 const IN_USE_MS = 2 * MINUTE_MS
 const SWEEP_BATCH_SIZE = 500
+/** An account can have thousands of files, and Bun sends 256 requests at once, of whatever kind. */
+const MAX_REMOVALS = 32
 const PARTIAL_SUFFIX = '.part'
 /** Originals and variants. Other objects in the bucket are not ours. */
 const KEY_PATTERN = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
@@ -33,6 +36,11 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
   space.onShortage(cache.shrink)
   const downloads = new Map<string, Promise<void>>()
+  const limitRemovals = createSemaphore({
+    limit: MAX_REMOVALS,
+    queueLimit: Number.POSITIVE_INFINITY,
+    onFull: () => new Error('never full'),
+  })
   const hidden = new Set<string>()
   let heldUntil = 0
   const restoredAt = async () => (await client.head(RESTORED))?.lastModified ?? null
@@ -84,7 +92,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   /** Waits for a running download, which would put the file back into the cache. */
   async function removeNow(key: string) {
     try {
-      await client.remove(key)
+      await limitRemovals(() => client.remove(key))
     } finally {
       await downloads.get(key)?.catch(() => {})
       cache.drop(key)
