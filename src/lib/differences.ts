@@ -123,7 +123,7 @@ function emptyRulesLike(value: unknown): unknown {
   const members = Object.values(value)
   if (members.length === 0) return undefined
   if (Array.isArray(value)) return members.every(isRule) ? [] : undefined
-  return members.every((one) => Array.isArray(emptyRulesLike(one))) ? {} : undefined
+  return members.every((one) => Array.isArray(one) && one.every(isRule)) ? {} : undefined
 }
 
 function ownValue(tree: Record<string, unknown>, name: string): unknown {

@@ -111,6 +111,7 @@ describe('publishing', () => {
     [{ 'ios.latestBuildNumber': rule({}, '2') }, 'ios.latestBuildNumber.0.value'],
     [{ underMaintenance: rule({}, 'yes') }, 'underMaintenance.0.value'],
     [{ termsUrl: rule({}, 'javascript:alert(1)') }, 'termsUrl.0.value'],
+    [{ termsUrl: rule({}, 'javascript:alert(1)'), privacyUrl: [] }, 'termsUrl.0.value'],
     [{ supportEmail: rule({}, 'nowhere') }, 'supportEmail.0.value'],
     [{ hardPaywall: rule({ countries: ['Germany'] }, true) }, 'hardPaywall.0.when.countries.0'],
     [{ hardPaywall: rule({ percent: 101 }, true) }, 'hardPaywall.0.when.percent'],
