@@ -171,3 +171,25 @@ test('a month that is shorter by the change of clocks is not a week', () => {
   const { startsAt } = periodAt('month', new Date(purchasedAt), renewalOf(purchase as Purchase))
   expect(startsAt).toEqual(day('2026-02-15'))
 })
+
+test.each([
+  ['a monthly one', '2026-09-06', '2026-08-09', '2026-08-06'],
+  ['a yearly one', '2027-08-06', '2026-08-20', '2026-08-06'],
+  ['one whose months differ in length', '2026-09-30', '2026-09-04', '2026-08-30'],
+  ['one that was renewed in time', '2026-09-06', '2026-08-06', '2026-08-06'],
+  ['one that began again a month later', '2026-10-06', '2026-09-06', '2026-09-06'],
+])(
+  'a payment recovered in the grace period starts no new month: %s',
+  (_name, ends, paid, start) => {
+    const at = (text: string) => Date.parse(`${text}T14:00:00Z`)
+    const purchase = {
+      store: 'APP_STORE',
+      startedAt: at('2026-01-06'),
+      purchasedAt: at(paid),
+      expiresAt: at(ends),
+      willRenew: true,
+    } as Purchase
+    const { startsAt } = periodAt('month', new Date(at(paid)), renewalOf(purchase))
+    expect(startsAt).toEqual(day(start))
+  },
+)

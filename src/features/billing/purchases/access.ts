@@ -1,9 +1,13 @@
-import { DAY_MS } from '../../../lib/durations.ts'
+import { addMonths, DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Purchase } from './purchase.ts'
 import { endSuperseded } from './supersession.ts'
 
 /** A month may be shorter than 28 days: by the change of clocks, or because a payment was recovered late. */
 const SHORTEST_MONTH_MS = 20 * DAY_MS
+/** How long after the end of a period the App Store may collect its payment and keep the billing day. */
+const MAX_RECOVERY_MS = 16 * DAY_MS
+/** Months differ in length, so only an earlier day shows that a payment was recovered. */
+const LAST_COMMON_DAY = 27
 
 type Status =
   | 'trialing'
@@ -52,18 +56,29 @@ export function assessPurchases<T extends Purchase>(
 
 /**
  * When the current period of a purchase began, and when it ends. Of a purchase with periods shorter than a month, when
- * the first one began.
+ * the first one began. A payment that was recovered in the grace period belongs to the month that began with the grace.
  */
 export function renewalOf(purchase: Purchase) {
   const { purchasedAt, startedAt, expiresAt, willRenew, billingIssueDetectedAt } = purchase
   const from = purchasedAt ?? startedAt
   const isShort = expiresAt !== null && expiresAt - from < SHORTEST_MONTH_MS
   return {
-    startedAt: new Date(isShort ? startedAt : from),
+    startedAt: new Date(isShort ? startedAt : (billingDayBefore(purchase, from) ?? from)),
     endsAt: isShort || expiresAt === null ? null : new Date(expiresAt),
     firstStartedAt: new Date(startedAt),
     renews: willRenew || billingIssueDetectedAt !== null,
   }
+}
+
+/** When the period of a recovered payment began; null if it began with the payment. */
+function billingDayBefore(purchase: Purchase, from: number): number | null {
+  const { store, expiresAt, startedAt } = purchase
+  if (expiresAt === null || from <= startedAt || !store?.endsWith('APP_STORE')) return null
+  let day = addMonths(expiresAt, -1)
+  for (let months = 2; day > from; months++) day = addMonths(expiresAt, -months)
+  const delay = from - day
+  const isClear = new Date(expiresAt).getUTCDate() <= LAST_COMMON_DAY || delay > 3 * DAY_MS
+  return isClear && delay > 2 * HOUR_MS && delay <= MAX_RECOVERY_MS ? day : null
 }
 
 /** Each entitlement once, with the purchase that gives it for longest; granted access comes after those. */
