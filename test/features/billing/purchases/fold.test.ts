@@ -249,19 +249,9 @@ test.each<Case>([
     },
   ],
   [
-    'a reconciliation without entitlements keeps those of the same product',
-    [initial(), reconciled({ entitlement_ids: [] })],
-    { entitlementIds: ['pro'] },
-  ],
-  [
-    'a reconciliation with another product replaces the entitlements',
-    [initial(), reconciled({ product_id: 'other', entitlement_ids: [] })],
-    { entitlementIds: [] },
-  ],
-  [
-    'a reconciled prepaid purchase does not renew',
-    [initial(), reconciled({ period_type: 'PREPAID' })],
-    { willRenew: false },
+    'a reconciled prepaid purchase keeps the entitlements of its product and does not renew',
+    [initial(), reconciled({ entitlement_ids: [], period_type: 'PREPAID' })],
+    { entitlementIds: ['pro'], willRenew: false },
   ],
   [
     'a reconciled refund ends the purchase',

@@ -287,11 +287,7 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
   }
 
   function toKnownPurchase({ kind, sealedToken, ...row }: Row): KnownPurchase {
-    return {
-      ...row,
-      kind: kind as PurchaseKind | null,
-      purchaseToken: tokenIn(sealedToken),
-    }
+    return { ...row, kind: kind as PurchaseKind | null, purchaseToken: tokenIn(sealedToken) }
   }
 }
 

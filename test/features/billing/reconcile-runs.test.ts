@@ -1,0 +1,93 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { deliver, ms, purchase } from '../../support/billing.ts'
+import { serveProvider } from '../../support/subscriber-api.ts'
+
+test('99: checks overdue customers in turn, even if the provider reports no difference', async () => {
+  const asked: string[] = []
+  using provider = serveProvider((request) => {
+    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
+    return Response.json({ request_date_ms: ms(40), subscriber: {} })
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 12)
+  app.clock.now = new Date(ms(40))
+  const { reconcile } = app.services
+  const customers = Array.from({ length: 12 }, (_, at) => customerAt(at))
+  const signal = AbortSignal.timeout(5_000)
+  for (const [from, to] of [
+    [0, 5],
+    [5, 10],
+  ]) {
+    asked.length = 0
+    await reconcile?.reconcileOverdue(signal, 0.4)
+    expect(asked).toEqual(customers.slice(from, to))
+  }
+  // The last two, then the others from the start.
+  asked.length = 0
+  await reconcile?.reconcileOverdue(signal)
+  expect(asked).toEqual([...customers.slice(10), ...customers.slice(0, 10)])
+})
+
+test('asks about the same customers again after the provider refused requests', async () => {
+  const asked: string[] = []
+  let isRefusing = true
+  using provider = serveProvider((request) => {
+    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
+    return isRefusing
+      ? new Response('', { status: 429 })
+      : Response.json({ request_date_ms: ms(40), subscriber: {} })
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 12)
+  app.clock.now = new Date(ms(40))
+  const { reconcile } = app.services
+  const first = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000), 0.5)
+  expect([first?.isIncomplete, asked.length]).toEqual([true, 5])
+  isRefusing = false
+  asked.length = 0
+  await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000), 0.5)
+  expect(asked).toEqual(Array.from({ length: 6 }, (_, at) => customerAt(at)))
+})
+
+test('reports whether it stopped before all customers were checked', async () => {
+  const stop = new AbortController()
+  using provider = serveProvider(() => {
+    stop.abort()
+    return Response.json({ request_date_ms: ms(40), subscriber: {} })
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 2)
+  app.clock.now = new Date(ms(40))
+  const { reconcile } = app.services
+  const first = await reconcile?.reconcileOverdue(stop.signal)
+  expect(first).toMatchObject({ customers: 1, isIncomplete: true })
+  const second = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(second).toMatchObject({ customers: 2, isIncomplete: false })
+})
+
+function customerAt(at: number): string {
+  return `user-${String(at).padStart(4, '0')}`
+}
+
+/** Copies the stored purchase to other customers, so that `count` customers have one. */
+async function copyPurchase({ services: { db } }: TestApp, count: number) {
+  const { subscriptions } = db.tables
+  const [first] = await db.read.select().from(subscriptions)
+  if (!first) throw new Error('there is no purchase yet')
+  const rows = Array.from({ length: count - 1 }, (_, at) => {
+    const customerId = customerAt(at + 1)
+    return { ...first, customerId, purchaseKey: `PRODUCTION|${customerId}` }
+  })
+  await db.write(async (tx) => {
+    for (let at = 0; at < rows.length; at += 500) {
+      await tx.insert(subscriptions).values(rows.slice(at, at + 500))
+    }
+  })
+}
