@@ -96,7 +96,7 @@ const eventsReplay = dataCommand({
 
 const eventsRetry = dataCommand({
   name: 'events retry',
-  summary: 'Process all matching events again, for example with --failed',
+  summary: 'Process all matching events again, for example with --failed; dismiss unreadable ones',
   options: FILTER_OPTIONS,
   input: (_args, options) => readFilter(options),
   work: ({ eventFolding }: Needs, filter: EventFilter) =>

@@ -156,6 +156,20 @@ test('a payment that succeeds after its subscription has ended is found', async 
   expect(report?.corrected).toEqual(['ann prod_example_pro'])
 })
 
+test('a prepaid purchase without its expiration is corrected once', async () => {
+  const report = reportOf(40, 1, 31)
+  for (const subscription of Object.values(report.subscriber.subscriptions))
+    Object.assign(subscription, { period_type: 'prepaid' })
+  using provider = serveProvider(() => Response.json(report))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(40))
+  await deliver(app, purchase('ann'))
+  const corrected = async () =>
+    (await app.services.reconcile?.reconcileUser('ann', AbortSignal.timeout(5_000)))?.corrected
+  expect(await corrected()).toHaveLength(1)
+  expect(await corrected()).toEqual([])
+})
+
 test('a report in whole seconds is not a difference', async () => {
   using provider = serveProvider(() => Response.json(reportOf(40, 1, 31)))
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })

@@ -7,7 +7,7 @@ import { isPseudonym } from '../inbox/erasure.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
 import type { Transactions } from '../inbox/transactions.ts'
 import { purchaseIn } from '../projection/fold-state.ts'
-import { isDistinctEarlierPeriod } from '../purchases/periods.ts'
+import { canRenew, isDistinctEarlierPeriod } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Claims } from '../stores/purchases/claims.ts'
@@ -79,13 +79,14 @@ export function createReconcile(deps: ReconcileDeps) {
     let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
     while (left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
-      for (const { customerId, state } of rows) {
+      for (const { customerId, state, purchaseKey } of rows) {
         if (isStopped()) break
-        if (checked.has(customerId)) continue
-        if (!isOverdue(purchaseIn(state), now().getTime())) continue
-        checked.add(customerId)
-        const isRead = await reconcile({ customerId, appUserId: customerId }, report, signal)
-        failedInARow = isRead ? 0 : failedInARow + 1
+        if (!checked.has(customerId) && isOverdue(purchaseIn(state), now().getTime())) {
+          checked.add(customerId)
+          const isRead = await reconcile({ customerId, appUserId: customerId }, report, signal)
+          failedInARow = isRead ? 0 : failedInARow + 1
+        }
+        if (failedInARow === 0) after = purchaseKey
       }
       if (isStopped()) break
       const isEmpty = rows.length === 0 && after === FIRST_KEY
@@ -208,7 +209,9 @@ function matchesReport(purchase: Purchase, reported: ReportedSubscription): bool
     (purchase.refundedAt !== null) === (reported.refundedAt !== null) &&
     (isOver ||
       purchase.willRenew ===
-        (reported.unsubscribedAt === null && reported.billingIssueAt === null)) &&
+        (canRenew(reported) &&
+          reported.unsubscribedAt === null &&
+          reported.billingIssueAt === null)) &&
     (isOver || (purchase.billingIssueDetectedAt !== null) === (reported.billingIssueAt !== null))
   )
 }

@@ -5,7 +5,9 @@ import { endSuperseded } from './supersession.ts'
 /** A month may be shorter than 28 days: by the change of clocks, or because a payment was recovered late. */
 const SHORTEST_MONTH_MS = 20 * DAY_MS
 /** How long after the end of a period the App Store may collect its payment and keep the billing day. */
-const MAX_RECOVERY_MS = 16 * DAY_MS
+const MAX_RECOVERY_MS = 28 * DAY_MS
+/** The months of its periods. An extended month may last two, and so does not count. */
+const MONTHS_OF_PERIODS = [1, 3, 6, 12]
 /** Months differ in length, so only an earlier day shows that a payment was recovered. */
 const LAST_COMMON_DAY = 27
 
@@ -74,8 +76,11 @@ export function renewalOf(purchase: Purchase) {
 function billingDayBefore(purchase: Purchase, from: number): number | null {
   const { store, expiresAt, startedAt } = purchase
   if (expiresAt === null || from <= startedAt || !store?.endsWith('APP_STORE')) return null
-  let day = addMonths(expiresAt, -1)
-  for (let months = 2; day > from; months++) day = addMonths(expiresAt, -months)
+  const months = Array.from({ length: 12 }, (_, at) => at + 1).find(
+    (count) => addMonths(expiresAt, -count) <= from,
+  )
+  if (months === undefined || !MONTHS_OF_PERIODS.includes(months)) return null
+  const day = addMonths(expiresAt, -months)
   const delay = from - day
   const isClear = new Date(expiresAt).getUTCDate() <= LAST_COMMON_DAY || delay > 3 * DAY_MS
   return isClear && delay > 2 * HOUR_MS && delay <= MAX_RECOVERY_MS ? day : null

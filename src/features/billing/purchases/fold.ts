@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../lib/durations.ts'
 import { ACCESS_GRANTED, ACCESS_REVOKED, compareEvents, type OrderedEvent } from './event-order.ts'
 import {
+  canRenew,
   isDistinctEarlierPeriod,
   isForEarlierPeriod,
   PERIOD_STARTS,
@@ -12,7 +13,6 @@ import { applyStatement, applyToStatedPeriod } from './statement.ts'
 
 /** Once the user is deleted. */
 const UNKNOWN_SUPPORT = { by: '', reason: '' }
-const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
 /** Folds all events of a purchase, in any order. Null without events. */
 export function foldPurchase(events: OrderedEvent[]): Purchase | null {
@@ -109,7 +109,7 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
   return {
     ...purchaseFromFirstEvent(event),
     startedAt: purchase.startedAt,
-    willRenew: !PERIODS_WITHOUT_RENEWAL.has(event.periodType ?? ''),
+    willRenew: canRenew(event),
     changedAt: purchase.changedAt,
     changedTo: purchase.changedTo,
     refundedOrders: purchase.refundedOrders,
@@ -123,7 +123,6 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
 function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase {
   const { unsubscribedAt, billingIssueAt, refundedAt, entitlementIds, productId } = event
   const areUnknown = entitlementIds.length === 0 && productId === purchase.productId
-  const canRenew = !PERIODS_WITHOUT_RENEWAL.has(event.periodType ?? '')
   return {
     ...purchaseFromFirstEvent(event),
     entitlementIds: areUnknown ? purchase.entitlementIds : entitlementIds,
@@ -131,7 +130,7 @@ function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase 
     priceId: purchase.priceId,
     startedAt: purchase.startedAt,
     graceExpiresAt: event.graceExpiresAt,
-    willRenew: canRenew && unsubscribedAt === null && billingIssueAt === null,
+    willRenew: canRenew(event) && unsubscribedAt === null && billingIssueAt === null,
     unsubscribeDetectedAt: unsubscribedAt,
     billingIssueDetectedAt: billingIssueAt,
     refundedAt,

@@ -8,6 +8,13 @@ export const PERIOD_TOLERANCE_MS = HOUR_MS
 /** These events start a period: they keep only the purchase's start and latest product change from before. */
 export const PERIOD_STARTS = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
 
+const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
+
+/** Whether a period can renew at all. */
+export function canRenew({ periodType }: Pick<OrderedEvent, 'periodType'>): boolean {
+  return !PERIODS_WITHOUT_RENEWAL.has(periodType ?? '')
+}
+
 /** Whether the billing provider knows of a later period than the store does: the store's event may be missing. */
 export function startsLaterPeriod(purchase: Purchase, event: OrderedEvent): boolean {
   const isStart = PERIOD_STARTS.has(event.type) || event.type === 'HOMEPORT_RECONCILED'

@@ -150,14 +150,8 @@ export function createAttempt(deps: AttemptDeps): Attempt {
 /** Resolving a name cannot be aborted, so its late result is ignored. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    // The signal may live as long as the process.
-    signal.removeEventListener('abort', onAbort)
-  }
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return await Promise.race([work, promise])
 }
 
 function judge(status: number): [outcome: Outcome, fault: string | null] {
