@@ -7,7 +7,7 @@ import { createFiles, type Files } from '../../features/attachments/storage/file
 import { KINDS } from '../../features/changes/streams.ts'
 import { CommandError, type OnProgress } from '../../lib/command.ts'
 import { newId } from '../../lib/ids.ts'
-import { VERSIONS_AHEAD } from '../../platform/db/sqlite/record-restore.ts'
+import { versionAfterRestore } from '../../platform/db/sqlite/record-restore.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles, SOURCE } from '../copy/files-copy.ts'
 import { openPostgresTarget, openSqliteSide, type Side } from '../copy/sides.ts'
@@ -98,7 +98,7 @@ export async function scatterData(config: Config, folder: string, onProgress: On
   async function recordRestore({ db }: Side) {
     const { userChanges, contentVersions } = db.tables
     await db.write(async (tx) => {
-      const version = sql`${contentVersions.version} + ${VERSIONS_AHEAD}`
+      const version = sql`greatest(${contentVersions.version} + 1, ${versionAfterRestore()}::bigint)`
       await tx.update(contentVersions).set({ version })
       for (const kind of KINDS) {
         const changeId = newId()

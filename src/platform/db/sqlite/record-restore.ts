@@ -1,10 +1,7 @@
 import { newId } from '../../../lib/ids.ts'
 import { openDatabase } from './open.ts'
 
-/** More edits than are made between a backup and its restore. */
-export const VERSIONS_AHEAD = 1_000
-
-const RAISE_VERSIONS = 'UPDATE content_versions SET version = version + ?'
+const RAISE_VERSIONS = 'UPDATE content_versions SET version = max(version + 1, ?)'
 const HAS_CHANGES = "SELECT 1 FROM sqlite_schema WHERE name = 'user_changes'"
 const RECORD = `INSERT INTO user_changes (key, user_id, kind, change_id) VALUES (?1, NULL, ?1, ?2)
 ON CONFLICT (key) DO UPDATE SET change_id = excluded.change_id`
@@ -16,7 +13,12 @@ ON CONFLICT (key) DO UPDATE SET change_id = excluded.change_id`
 export function recordRestore(path: string, kinds: readonly string[]) {
   using database = openDatabase(path)
   // Apps read content again only when its version is higher than the one they know.
-  database.run(RAISE_VERSIONS, [VERSIONS_AHEAD])
+  database.run(RAISE_VERSIONS, [versionAfterRestore()])
   if (database.query(HAS_CHANGES).get() === null) return
   for (const kind of kinds) database.run(RECORD, [kind, newId()])
+}
+
+/** Higher than the version of any content that an app may know: restores are more than seconds apart, and so are edits. */
+export function versionAfterRestore(): number {
+  return Math.floor((Date.now() - Date.UTC(2026, 0)) / 1000)
 }
