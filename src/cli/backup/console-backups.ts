@@ -15,7 +15,8 @@ export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
   const folder = backupDirOf(config)
   /** A recipient encrypts, but does not decrypt. */
-  const canVerify = backupKey === null || !isRecipient(backupKey)
+  const canDecrypt = backupKey !== null && !isRecipient(backupKey)
+  const canVerify = (name: string) => canDecrypt || !name.endsWith('.age')
   /** The results since the start. Every backup is also verified when it is written. */
   const verified = new Map<string, { verifiedAt: Date | null; problem: string | null }>()
   return { list, make, verify, open }
@@ -23,11 +24,12 @@ export function createConsoleBackups(config: Config): Backups {
   async function list() {
     const backups = (await listBackups(folder)).map(({ path, bytes, at }) => {
       const name = basename(path)
-      return { name, bytes, at, verifiedAt: at, problem: null, ...verified.get(name) }
+      const known = verified.get(name) ?? { verifiedAt: at, problem: null }
+      return { name, bytes, at, ...known, canVerify: canVerify(name) }
     })
     const next =
       backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
-    return { backups, next, isEncrypted: backupKey !== null, canVerify, folder }
+    return { backups, next, isEncrypted: backupKey !== null, folder }
   }
 
   async function make(onSize: (bytes: number) => void) {
@@ -43,7 +45,8 @@ export function createConsoleBackups(config: Config): Backups {
   async function verify(name: string, signal: AbortSignal) {
     const file = await pathOf(name)
     if (file === null) throw new AppError('not_found', `There is no backup ${name}.`)
-    if (!canVerify) throw new AppError('conflict', 'Only the secret key can decrypt the backup.')
+    if (!canVerify(name))
+      throw new AppError('conflict', 'This server has no key that decrypts the backup.')
     try {
       await run(['restore', file, '--verify', '--json', '--data-dir', dataDir], signal)
       verified.set(name, { verifiedAt: new Date(), problem: null })

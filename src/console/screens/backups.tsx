@@ -60,9 +60,10 @@ export function BackupsScreen() {
                 'Set BACKUP_SCHEDULE for automatic backups.'
               )}{' '}
               {data.isEncrypted ? 'Backups are encrypted.' : 'Set BACKUP_KEY to encrypt backups.'}{' '}
-              {!data.canVerify && (
+              {data.backups.some(({ canVerify }) => !canVerify) && (
                 <>
-                  Verify one where its secret key is, with <code>homeport restore --verify</code>.{' '}
+                  Verify those that this server cannot decrypt where their key is, with{' '}
+                  <code>homeport restore --verify</code>.{' '}
                 </>
               )}
               They are files on this server, in <code>{data.folder ?? 'BACKUP_DIR'}</code>: keep
@@ -107,9 +108,9 @@ export function BackupsScreen() {
                 canEdit.value && {
                   name: 'Actions',
                   kind: 'actions',
-                  cell: ({ name }) => (
+                  cell: ({ name, canVerify }) => (
                     <>
-                      {data.canVerify && <Action run={() => verify(name)}>Verify</Action>}
+                      {canVerify && <Action run={() => verify(name)}>Verify</Action>}
                       {me.value?.role === 'owner' && (
                         <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
                           Download

@@ -22,6 +22,8 @@ type Backup = {
   at: Date
   verifiedAt: Date | null
   problem: string | null
+  /** False if this server has no key that decrypts it. */
+  canVerify: boolean
 }
 
 export type Backups = {
@@ -30,8 +32,6 @@ export type Backups = {
     backups: Backup[]
     next: Date | null
     isEncrypted: boolean
-    /** False if this server's key only encrypts. */
-    canVerify: boolean
     /** Null for operators who are not owners. */
     folder: string | null
   }>
