@@ -176,6 +176,7 @@ test.each([
   ['a monthly one', '2026-09-06', '2026-08-09', '2026-08-06'],
   ['a yearly one', '2027-08-06', '2026-08-20', '2026-08-06'],
   ['one whose months differ in length', '2026-09-30', '2026-09-04', '2026-08-30'],
+  ['one that was extended by 20 days', '2026-09-26', '2026-08-06', '2026-08-06'],
   ['one that was renewed in time', '2026-09-06', '2026-08-06', '2026-08-06'],
   ['one that began again a month later', '2026-10-06', '2026-09-06', '2026-09-06'],
 ])(
