@@ -41,7 +41,7 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# dash runs the line above only if a signal is trapped too.
+# After a signal, dash runs that only if the signal is trapped.
 trap 'exit 130' HUP INT TERM
 fetch SHA256SUMS
 fetch SHA256SUMS.sig

@@ -90,9 +90,11 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   const owner = ownerOf(dataDir)
   const self = process.getuid?.()
   if (owner === 0 && self) {
-    const user = userName(self)
+    const repair = existsSync(dataDir)
+      ? `${dataDir} belongs to root: run "chown -R ${self} ${dataDir}"`
+      : `Only root can create ${dataDir}: run "install -d -o ${self} -m 700 ${dataDir}"`
     return new CommandError(
-      `${dataDir} belongs to root: run "chown -R ${self} ${dataDir}" as root if the server runs as ${user}, else run this as root.`,
+      `${repair} as root if the server runs as ${userName(self)}, else run this as root.`,
     )
   }
   if (owner !== null && owner !== self) return new CommandError(explainOwner(dataDir, owner))

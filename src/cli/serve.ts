@@ -52,8 +52,8 @@ function reasonOf(thrown: unknown): string {
 }
 
 /**
- * The signals to stop. SIGHUP is not one with a log file, which it reopens instead, nor under `nohup`, which keeps a
- * server running when its terminal is closed.
+ * The signals to stop. SIGHUP is not one with a log file, which it reopens instead, nor in a process that `nohup`
+ * started, so that it goes on when its terminal is closed.
  */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()

@@ -103,7 +103,7 @@ asRoot(
       const command = spawnAsNobody(homeport, args)
       expect([await command.exited, await command.stderr.text()]).toEqual([
         1,
-        expect.stringContaining('belongs to root'),
+        expect.stringContaining('chown -R'),
       ])
     }
   },

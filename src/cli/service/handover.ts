@@ -77,6 +77,7 @@ export function createHandover(config: Config) {
     clearTimeout(tooLong)
     next.unref()
     if (outcome === 'handover') return { pid: next.pid }
+    successor = null
     const end = isTooLate
       ? `was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes and was ended: see the log.`
       : `exited with code ${outcome}: the log says why.`

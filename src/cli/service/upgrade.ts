@@ -60,7 +60,7 @@ export const upgrade: LocalCommand = {
       if ((await hashOfFile(executable)) === hash)
         throw new UsageError(`Version ${BUILD} is already installed.`)
       if (!allowDowngrade) refuseOlder(next)
-      const { applied } = await schemaStatus(config)
+      const applied = await countApplied(config)
       if (next.schemaVersion < applied) {
         throw new UsageError(
           `Version ${next.version} is older than the data: run "homeport migrate --back-to-snapshot", or restore a backup from that version.`,
@@ -139,7 +139,7 @@ async function restartIfRunning(config: Config): Promise<string | null> {
 function describeOther({ dataDir }: Config): string {
   if (isService() || !existsSync(dataDir)) return ''
   const { uid } = statSync(dataDir)
-  return uid === process.getuid?.() ? '' : ` Restart the server that ${userName(uid)} runs.`
+  return uid === process.getuid?.() ? '' : ` If ${userName(uid)} runs a server, restart it.`
 }
 
 /** Runs a command for the service. Returns the failure, or null. */
@@ -167,7 +167,16 @@ async function rollBack(config: Config, executable: string, since: number, failu
   return `${report}, but does not start either: ${restartFailure}${data}`
 }
 
-/** A warning if the new version has migrated the database server: only its end shows that this one cannot start again. */
+/** The applied migrations. Only the service may reach a database server; then the new process refuses its schema. */
+async function countApplied(config: Config): Promise<number> {
+  const { applied } = await schemaStatus(config).catch((error) => {
+    if (config.databaseUrl === null) throw error
+    return { applied: 0 }
+  })
+  return applied
+}
+
+/** A warning if the new version has migrated the database server: nothing shows it until this process ends. */
 async function describeMigrated(config: Config): Promise<string> {
   if (config.databaseUrl === null) return ''
   const schema = await schemaStatus(config).catch(() => null)
