@@ -150,7 +150,8 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     const today = now().toISOString().slice(0, 10)
     if (warnedOn === today || !(await isStale())) return
     warnedOn = today
-    log.warn('the currency rates are older than 4 days')
+    if ((await served.read()) === null) log.warn({ baseCode }, 'there are no rates for RATES_BASE')
+    else log.warn('the currency rates are older than 4 days')
   }
 
   /** Requests the rates once and stores valid ones. On failure the last good set remains in use. */
