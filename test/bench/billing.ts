@@ -2,8 +2,9 @@ import { Database } from 'bun:sqlite'
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Load } from './load.ts'
 import type { PocketBase } from './pocketbase.ts'
-import { compare, http, SECONDS } from './rounds.ts'
+import { compare, http, measure, SECONDS } from './rounds.ts'
 import { runHomeport, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
 
 const EVENTS = 1_000_000
@@ -11,6 +12,9 @@ const CUSTOMERS = 100_000
 const PERIOD = 30 * 24 * 60 * 60 * 1000
 const START = Date.UTC(2026, 0, 1)
 const PERIODS = EVENTS / CUSTOMERS
+const TRANSFERS = 1_000
+const TRANSFER_INTERVAL = 60_000
+const WEBHOOK_PATH = '/api/webhooks/billing/v1'
 /** A time between the last two events of every purchase in the log. */
 const BEFORE_LAST_EVENTS = START + (PERIODS - 1.5) * PERIOD
 
@@ -39,6 +43,7 @@ export async function benchBilling(dataDir: string, token: string, pocketBase: P
       request: pocketBase.createEvent(body('RENEWAL')),
     })
   }
+  await benchTransfers(load)
   await homeport.stop()
 
   // Both read the same log; neither writes.
@@ -49,6 +54,38 @@ export async function benchBilling(dataDir: string, token: string, pocketBase: P
   await restarted.stop()
   await bare.stop()
   await rm(dataDir, { recursive: true, force: true })
+}
+
+/** Late events of a purchase that has moved between two customers a thousand times. */
+async function benchTransfers(load: Omit<Load, 'request'>) {
+  const event = { ...eventOf('ann', 'moved', 0), id: 'moved' }
+  await deliver(load.port, event)
+  for (let at = 1; at <= TRANSFERS; at++) {
+    const [from, to] = at % 2 === 1 ? ['ann', 'bob'] : ['bob', 'ann']
+    await deliver(load.port, {
+      type: 'TRANSFER',
+      id: `moved-${at}`,
+      event_timestamp_ms: START + at * TRANSFER_INTERVAL,
+      transferred_from: [from],
+      transferred_to: [to],
+    })
+  }
+  const late = { ...event, id: 'LATE-{{id}}', type: 'RENEWAL' }
+  const request = http('POST', WEBHOOK_PATH, WEBHOOK_TOKEN, timed(late))
+  const age = Date.now() - START - (TRANSFERS / 2) * TRANSFER_INTERVAL
+  for (const connections of [1, 32]) {
+    const name = `late event of a customer with ${TRANSFERS} transfers, ${connections} connections`
+    await measure(name, { ...load, connections, request, age })
+  }
+}
+
+async function deliver(port: number, event: object) {
+  const { status } = await fetch(`http://127.0.0.1:${port}${WEBHOOK_PATH}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ api_version: '1.0', event }),
+  })
+  if (status !== 200) throw new Error(`an event was answered with ${status}`)
 }
 
 export function writeLog(path: string, userId: string) {
@@ -115,11 +152,15 @@ export function eventOf(user: string, transaction: string, period: number) {
 
 /** New events of existing customers and purchases; a TEST is stored but not applied. */
 function webhook(type: string): string {
-  return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body(type))
+  return http('POST', WEBHOOK_PATH, WEBHOOK_TOKEN, body(type))
 }
 
 function body(type: string): string {
-  const event = { ...eventOf('user-{{member}}', '{{member}}', PERIODS), id: 'EVENT-{{id}}', type }
-  const timed = { ...event, event_timestamp_ms: '{{time}}', purchased_at_ms: '{{time}}' }
-  return JSON.stringify({ api_version: '1.0', event: timed }).replaceAll('"{{time}}"', '{{time}}')
+  return timed({ ...eventOf('user-{{member}}', '{{member}}', PERIODS), id: 'EVENT-{{id}}', type })
+}
+
+/** The body of an event, to which the generator adds its time. */
+function timed(fields: object): string {
+  const event = { ...fields, event_timestamp_ms: '{{time}}', purchased_at_ms: '{{time}}' }
+  return JSON.stringify({ api_version: '1.0', event }).replaceAll('"{{time}}"', '{{time}}')
 }

@@ -19,6 +19,18 @@ export async function compare(name: string, goal: number, ours: Load, theirs: Lo
   console.log(`${name}: ${ratio.toFixed(2)} (goal ${goal}) — ${figures.join(' against ')}`)
 }
 
+/** Loads a server several times and prints the medians. */
+export async function measure(name: string, options: Load) {
+  const results: LoadResult[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const result = await load(options)
+    // The first round is a warm-up.
+    if (round > 0) results.push(result)
+  }
+  const p50 = median(results.map((one) => one.p50))
+  console.log(`${name}: ${describe(results)}, p50 ${p50.toFixed(2)} ms`)
+}
+
 export async function load(options: Load): Promise<LoadResult> {
   const generator = Bun.spawn(
     [process.execPath, join(import.meta.dir, 'load.ts'), JSON.stringify(options)],

@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { median } from './median.ts'
-import { http, load, ROUNDS, SECONDS } from './rounds.ts'
+import { http, measure, SECONDS } from './rounds.ts'
 import { runHomeport, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
 
 const LARGE = { users: 1_000_000, limitsPerUser: 10 }
@@ -28,37 +27,47 @@ export async function benchServerApi(
     await makeData(dataDir)
     await fill(dataDir, size)
     const token = await createKey(dataDir)
-    const server = await startHomeport(dataDir, PORT)
+    const homeport = await startHomeport(dataDir, PORT)
     try {
       const member = size === LARGE ? idOf('{{member}}') : TEMPLATE
       const read = http('GET', `/api/server/subscriptions/v1/${member}`, token)
       const user = http('GET', `/api/server/users/v1/${member}`, token)
       const use = http('POST', '/api/server/usage/v1', token, useOf(member))
+      const server = { port: PORT, seconds: SECONDS }
       const about = `${size.users} users, ${size.users * size.limitsPerUser} counters`
-      await measure(`subscription by key, 32 connections, ${about}`, read, 32)
-      await measure(`subscription by key, 4 connections, ${about}`, read, 4)
-      await measure(`user by key, 4 connections, ${about}`, user, 4)
-      await measure(`use of a limit, 32 connections, ${about}`, use, 32)
-      await measure(`use of a limit, 4 connections, ${about}`, use, 4)
+      await measure(`subscription by key, 32 connections, ${about}`, {
+        ...server,
+        request: read,
+        connections: 32,
+      })
+      await measure(`subscription by key, 4 connections, ${about}`, {
+        ...server,
+        request: read,
+        connections: 4,
+      })
+      await measure(`user by key, 4 connections, ${about}`, {
+        ...server,
+        request: user,
+        connections: 4,
+      })
+      await measure(`use of a limit, 32 connections, ${about}`, {
+        ...server,
+        request: use,
+        connections: 32,
+      })
+      await measure(`use of a limit, 4 connections, ${about}`, {
+        ...server,
+        request: use,
+        connections: 4,
+      })
     } finally {
-      await server.stop()
+      await homeport.stop()
     }
   }
 }
 
 function useOf(userId: string): string {
   return JSON.stringify({ userId, limit: LIMIT, amount: 1, idempotencyKey: 'k{{id}}' })
-}
-
-async function measure(name: string, request: string, connections: number) {
-  const results = []
-  for (let round = 0; round <= ROUNDS; round++) {
-    const result = await load({ port: PORT, connections, seconds: SECONDS, request })
-    if (round > 0) results.push(result)
-  }
-  const perSecond = Math.round(median(results.map((one) => one.perSecond)))
-  const [p50, p99] = [median(results.map((one) => one.p50)), median(results.map((one) => one.p99))]
-  console.log(`${name}: ${perSecond}/s, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`)
 }
 
 async function createKey(dataDir: string): Promise<string> {
