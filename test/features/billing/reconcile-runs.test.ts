@@ -54,22 +54,38 @@ test('asks about the same customers again after the provider refused requests', 
   expect(asked).toEqual(Array.from({ length: 6 }, (_, at) => customerAt(at)))
 })
 
-test('reports whether it stopped before all customers were checked', async () => {
+test('a run that stops reports it, and the next one continues there', async () => {
+  const asked: string[] = []
   const stop = new AbortController()
-  using provider = serveProvider(() => {
-    stop.abort()
+  using provider = serveProvider((request) => {
+    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
+    if (asked.length === 3) stop.abort()
     return Response.json({ request_date_ms: ms(40), subscriber: {} })
   })
   await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
-  await copyPurchase(app, 2)
+  await copyPurchase(app, 4)
   app.clock.now = new Date(ms(40))
   const { reconcile } = app.services
   const first = await reconcile?.reconcileOverdue(stop.signal)
-  expect(first).toMatchObject({ customers: 1, isIncomplete: true })
+  expect(first).toMatchObject({ customers: 3, isIncomplete: true })
+  asked.length = 0
   const second = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
-  expect(second).toMatchObject({ customers: 2, isIncomplete: false })
+  expect(second).toMatchObject({ customers: 4, isIncomplete: false })
+  expect(asked).toEqual([2, 3, 0, 1].map(customerAt))
+})
+
+test('customers whose replies cannot be read do not stop a run', async () => {
+  using provider = serveProvider(() => new Response('{'))
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 7)
+  app.clock.now = new Date(ms(40))
+  const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(report).toMatchObject({ customers: 7, isIncomplete: false })
+  expect(report?.failed).toHaveLength(7)
 })
 
 function customerAt(at: number): string {

@@ -37,8 +37,8 @@ type ReconcileReport = {
 }
 const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
-/** The provider then refuses requests, or is down: the next run asks about the same customers. */
-const MAX_FAILED_IN_A_ROW = 5
+/** The provider is down, or refuses requests: the next run asks about the same customers. */
+const MAX_REFUSED_IN_A_ROW = 5
 /** All production keys are between these two. */
 const CURSOR = 'overdue'
 const FIRST_KEY = 'PRODUCTION|'
@@ -73,27 +73,29 @@ export function createReconcile(deps: ReconcileDeps) {
   async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
     const report = emptyReport()
     const checked = new Set<string>()
-    let failedInARow = 0
-    const isStopped = () => signal.aborted || failedInARow === MAX_FAILED_IN_A_ROW
-    let after = await readCursor()
+    let refusedInARow = 0
+    const isStopped = () => signal.aborted || refusedInARow === MAX_REFUSED_IN_A_ROW
+    /** The last purchase before a customer about whom the provider refuses requests. */
+    let done = await readCursor()
     let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
-    while (left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN) {
+    for (let after = done; left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN; ) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state, purchaseKey } of rows) {
         if (isStopped()) break
         if (!checked.has(customerId) && isOverdue(purchaseIn(state), now().getTime())) {
           checked.add(customerId)
-          const isRead = await reconcile({ customerId, appUserId: customerId }, report, signal)
-          failedInARow = isRead ? 0 : failedInARow + 1
+          const isAllowed = await reconcile({ customerId, appUserId: customerId }, report, signal)
+          refusedInARow = isAllowed ? 0 : refusedInARow + 1
         }
-        if (failedInARow === 0) after = purchaseKey
+        if (refusedInARow === 0) done = purchaseKey
       }
       if (isStopped()) break
       const isEmpty = rows.length === 0 && after === FIRST_KEY
       left = isEmpty ? 0 : left - rows.length
       after = rows.at(-1)?.purchaseKey ?? FIRST_KEY
+      if (refusedInARow === 0) done = after
     }
-    await storeCursor(after)
+    await storeCursor(done)
     return { ...report, isIncomplete: left > 0 }
   }
 
@@ -118,7 +120,7 @@ export function createReconcile(deps: ReconcileDeps) {
     await db.write((tx) => cursor.store(tx, afterPurchase))
   }
 
-  /** Returns whether the provider's reply could be read. */
+  /** Returns whether the provider accepts requests. */
   async function reconcile(
     { customerId, appUserId }: Customer,
     report: ReconcileReport,
@@ -130,7 +132,7 @@ export function createReconcile(deps: ReconcileDeps) {
     if ('failed' in answer) {
       log.warn({ reason: answer.failed }, 'a customer could not be reconciled')
       report.failed.push(appUserId)
-      return false
+      return !answer.isGeneral
     }
     const rows = await db.read
       .select()

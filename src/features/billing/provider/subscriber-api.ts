@@ -21,12 +21,17 @@ export type ReportedSubscription = {
 export type ReadSubscriber = (
   appUserId: string,
   signal: AbortSignal,
-) => Promise<{ at: number; subscriptions: ReportedSubscription[] } | { failed: string }>
+) => Promise<{ at: number; subscriptions: ReportedSubscription[] } | Failure>
+
+/** `isGeneral`: requests about other customers would fail too. */
+type Failure = { failed: string; isGeneral: boolean }
 
 type Json = Record<string, unknown>
 
 const TIMEOUT_MS = 10_000
 const MAX_BODY_BYTES = 1024 * 1024
+/** A key that is refused, or too many requests. */
+const GENERAL_STATUSES = [401, 403, 429]
 
 /**
  * `GET /v1/subscribers/{id}` of the provider. It creates a customer for an unknown id, so it is only called with known
@@ -34,23 +39,30 @@ const MAX_BODY_BYTES = 1024 * 1024
  */
 export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber {
   return async (appUserId, signal) => {
+    const options = {
+      timeoutMs: TIMEOUT_MS,
+      signal,
+      headers: { authorization: `Bearer ${apiKey}`, accept: 'application/json' },
+    }
+    const path = `/v1/subscribers/${encodeURIComponent(appUserId)}`
+    let body: string | null
     try {
-      const response = await fetchBounded(
-        `${url}/v1/subscribers/${encodeURIComponent(appUserId)}`,
-        {
-          timeoutMs: TIMEOUT_MS,
-          signal,
-          headers: { authorization: `Bearer ${apiKey}`, accept: 'application/json' },
-        },
-      )
+      const response = await fetchBounded(url + path, options)
       if (!response.ok) {
         await response.body?.cancel()
-        return { failed: `the provider replied with ${response.status}` }
+        const { status } = response
+        const isGeneral = status >= 500 || GENERAL_STATUSES.includes(status)
+        return { failed: `the provider replied with ${status}`, isGeneral }
       }
-      const body = await readTextCapped(response, MAX_BODY_BYTES)
-      return body === null ? { failed: 'the reply is too long' } : readReport(JSON.parse(body))
+      body = await readTextCapped(response, MAX_BODY_BYTES)
     } catch {
-      return { failed: 'the provider is unreachable or its reply is invalid' }
+      return { failed: 'the provider is unreachable', isGeneral: true }
+    }
+    if (body === null) return { failed: 'the reply is too long', isGeneral: false }
+    try {
+      return readReport(JSON.parse(body))
+    } catch {
+      return { failed: 'the reply is invalid', isGeneral: false }
     }
   }
 }

@@ -6,7 +6,7 @@ import { endSuperseded } from './supersession.ts'
 const SHORTEST_MONTH_MS = 20 * DAY_MS
 /** How long after the end of a period the App Store may collect its payment and keep the billing day. */
 const MAX_RECOVERY_MS = 28 * DAY_MS
-/** The months of its periods. An extended month may last two, and so does not count. */
+/** The months of its periods, without two: an extended month looks the same. */
 const MONTHS_OF_PERIODS = [1, 3, 6, 12]
 /** Months differ in length, so only an earlier day shows that a payment was recovered. */
 const LAST_COMMON_DAY = 27
