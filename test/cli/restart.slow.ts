@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -44,13 +45,14 @@ test('a restart during another one is refused, and the first one succeeds', asyn
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
   await rename(file, `${file}.real`)
-  await Bun.write(file, `#!/bin/sh\nsleep 1\nexec ${file}.real "$@"\n`)
+  await Bun.write(file, `#!/bin/sh\ntouch started\nsleep 2\nexec ${file}.real "$@"\n`)
   await chmod(file, 0o755)
   const restart = () => {
     const command = [`${file}.real`, 'restart', '--json']
     return Bun.spawn(command, { cwd: homeport.folder, env: homeport.environment, stderr: 'pipe' })
   }
-  const [first] = [restart(), await Bun.sleep(500)]
+  const first = restart()
+  while (!existsSync(join(homeport.folder, 'started'))) await Bun.sleep(10)
   const second = restart()
   expect(await second.exited).toBe(1)
   expect(await second.stderr.text()).toContain('A restart is in progress')

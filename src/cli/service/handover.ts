@@ -38,6 +38,7 @@ export function createHandover(config: Config) {
   const common = { summary: 'Used by restart', print: () => '' }
   let isServing = false
   let successor: number | null = null
+  let starting: number | null = null
   return {
     requested,
     markServing,
@@ -64,9 +65,10 @@ export function createHandover(config: Config) {
 
   /** Starts the next process. Returns its id once it takes over. Two at once would both wait for the data. */
   async function restart() {
-    if (successor !== null && isAlive(successor))
-      throw new AppError('conflict', `A restart is in progress: process ${successor} is starting.`)
+    if (starting !== null)
+      throw new AppError('conflict', `A restart is in progress: process ${starting} is starting.`)
     const next = spawnNext()
+    starting = next.pid
     successor = next.pid
     let isTooLate = false
     const tooLong = setTimeout(() => {
@@ -77,7 +79,7 @@ export function createHandover(config: Config) {
     clearTimeout(tooLong)
     next.unref()
     if (outcome === 'handover') return { pid: next.pid }
-    successor = null
+    starting = null
     const end = isTooLate
       ? `was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes and was ended: see the log.`
       : `exited with code ${outcome}: the log says why.`
