@@ -90,12 +90,11 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   const owner = ownerOf(dataDir)
   const self = process.getuid?.()
   if (owner === 0 && self) {
-    const repair = existsSync(dataDir)
-      ? `${dataDir} belongs to root: run "chown -R ${self} ${dataDir}"`
-      : `Only root can create ${dataDir}: run "install -d -o ${self} -m 700 ${dataDir}"`
-    return new CommandError(
-      `${repair} as root if the server runs as ${userName(self)}, else run this as root.`,
-    )
+    const repair = describeRepair(dataDir, self)
+    if (repair !== null)
+      return new CommandError(
+        `${repair} as root if the server runs as ${userName(self)}, else run this as root.`,
+      )
   }
   if (owner !== null && owner !== self) return new CommandError(explainOwner(dataDir, owner))
   return new CommandError(`${dataDir} is not writable (${fault.code}): check its owner and mode`)
@@ -108,6 +107,17 @@ function ownerOf(path: string): number | null {
   } catch {
     const parent = dirname(path)
     return parent === path ? null : ownerOf(parent)
+  }
+}
+
+/** How root gives the user `self` the data directory; null if that user cannot see whether it exists. */
+function describeRepair(dataDir: string, self: number): string | null {
+  try {
+    statSync(dataDir)
+    return `${dataDir} belongs to root: run "chown -R ${self} ${dataDir}"`
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') return null
+    return `Only root can create ${dataDir}: run "install -d -o ${self} -m 700 ${dataDir}"`
   }
 }
 

@@ -13,11 +13,21 @@ test('a server that only knows the recipient of its backups does not report them
   const folder = await mkdtemp(join(tmpdir(), 'homeport-backups-'))
   const name = 'homeport-20261127T020000Z.tar.age'
   await Bun.write(join(folder, name), 'sealed')
+  const plain = 'homeport-20261126T020000Z.tar'
+  await Bun.write(join(folder, plain), 'plain')
   const recipient = await identityToRecipient(await generateIdentity())
   const backups = createConsoleBackups(readConfig({ BACKUP_DIR: folder, BACKUP_KEY: recipient }))
   const verification = backups.verify(name, AbortSignal.timeout(5_000))
   await expect(verification).rejects.toThrow('This server has no key that decrypts the backup.')
-  expect((await backups.list()).backups).toMatchObject([{ name, problem: null, canVerify: false }])
+  const canVerify = async (BACKUP_KEY?: string) => {
+    const config = readConfig({ BACKUP_DIR: folder, ...(BACKUP_KEY ? { BACKUP_KEY } : {}) })
+    const { backups } = await createConsoleBackups(config).list()
+    return Object.fromEntries(backups.map((one) => [one.name, one.canVerify]))
+  }
+  expect(await canVerify(recipient)).toEqual({ [name]: false, [plain]: true })
+  expect(await canVerify()).toEqual({ [name]: false, [plain]: true })
+  expect(await canVerify('a passphrase')).toEqual({ [name]: true, [plain]: true })
+  expect((await backups.list()).backups.map(({ problem }) => problem)).toEqual([null, null])
   await rm(folder, { recursive: true })
 })
 

@@ -167,7 +167,7 @@ async function rollBack(config: Config, executable: string, since: number, failu
   return `${report}, but does not start either: ${restartFailure}${data}`
 }
 
-/** The applied migrations. Only the service may reach a database server; then the new process refuses its schema. */
+/** How many migrations are applied; 0 if this user cannot reach the database server: the new process refuses a newer schema itself. */
 async function countApplied(config: Config): Promise<number> {
   const { applied } = await schemaStatus(config).catch((error) => {
     if (config.databaseUrl === null) throw error
@@ -176,7 +176,7 @@ async function countApplied(config: Config): Promise<number> {
   return applied
 }
 
-/** A warning if the new version has migrated the database server: nothing shows it until this process ends. */
+/** A warning if the new version has migrated the database server: nothing shows it until the server ends. */
 async function describeMigrated(config: Config): Promise<string> {
   if (config.databaseUrl === null) return ''
   const schema = await schemaStatus(config).catch(() => null)

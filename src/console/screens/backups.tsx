@@ -62,8 +62,8 @@ export function BackupsScreen() {
               {data.isEncrypted ? 'Backups are encrypted.' : 'Set BACKUP_KEY to encrypt backups.'}{' '}
               {data.backups.some(({ canVerify }) => !canVerify) && (
                 <>
-                  Verify those that this server cannot decrypt where their key is, with{' '}
-                  <code>homeport restore --verify</code>.{' '}
+                  This server cannot decrypt some of them: run{' '}
+                  <code>homeport restore --verify</code> where their key is.{' '}
                 </>
               )}
               They are files on this server, in <code>{data.folder ?? 'BACKUP_DIR'}</code>: keep

@@ -18,7 +18,7 @@ export function recordRestore(path: string, kinds: readonly string[]) {
   for (const kind of kinds) database.run(RECORD, [kind, newId()])
 }
 
-/** Higher than the version of any content that an app may know: restores are more than seconds apart, and so are edits. */
+/** The seconds since 2026: content is edited less often, so a later restore always gets a higher version. */
 export function versionAfterRestore(): number {
   return Math.floor((Date.now() - Date.UTC(2026, 0)) / 1000)
 }
