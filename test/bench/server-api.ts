@@ -33,33 +33,19 @@ export async function benchServerApi(
       const read = http('GET', `/api/server/subscriptions/v1/${member}`, token)
       const user = http('GET', `/api/server/users/v1/${member}`, token)
       const use = http('POST', '/api/server/usage/v1', token, useOf(member))
-      const server = { port: PORT, seconds: SECONDS }
       const about = `${size.users} users, ${size.users * size.limitsPerUser} counters`
-      await measure(`subscription by key, 32 connections, ${about}`, {
-        ...server,
-        request: read,
-        connections: 32,
-      })
-      await measure(`subscription by key, 4 connections, ${about}`, {
-        ...server,
-        request: read,
-        connections: 4,
-      })
-      await measure(`user by key, 4 connections, ${about}`, {
-        ...server,
-        request: user,
-        connections: 4,
-      })
-      await measure(`use of a limit, 32 connections, ${about}`, {
-        ...server,
-        request: use,
-        connections: 32,
-      })
-      await measure(`use of a limit, 4 connections, ${about}`, {
-        ...server,
-        request: use,
-        connections: 4,
-      })
+      const run = (name: string, request: string, connections: number) =>
+        measure(`${name}, ${connections} connections, ${about}`, {
+          port: PORT,
+          seconds: SECONDS,
+          request,
+          connections,
+        })
+      await run('subscription by key', read, 32)
+      await run('subscription by key', read, 4)
+      await run('user by key', user, 4)
+      await run('use of a limit', use, 32)
+      await run('use of a limit', use, 4)
     } finally {
       await homeport.stop()
     }

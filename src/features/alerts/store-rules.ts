@@ -8,7 +8,7 @@ export const STORE_RULES: Rule[] = [
     name: 'app-store-refused',
     title: 'Notifications from the App Store are refused',
     advice:
-      'Code forbidden: the app is not in APP_STORE_APPS. Code malformed_request: App Store Connect sends version 1. Code unauthenticated: Apple has not signed them.',
+      'Code forbidden: the app is not in APP_STORE_APPS. Code malformed_request: choose version 2 of the notifications in App Store Connect. Code unauthenticated: Apple has not signed them.',
     severity: 'page',
     minutes: 0,
     threshold: 10,
