@@ -1,8 +1,8 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** The machine may be short of memory or processes for a moment. */
-const ATTEMPTS = 3
+/** systemd ends a service whose main process it does not know, and a machine may be short of processes for a moment. */
+const MAIN_PID_ATTEMPTS = 3
 const RETRY_DELAY_MS = 500
 /** Ping the watchdog twice per period. */
 const WATCHDOG_SHARE = 0.5
@@ -17,31 +17,30 @@ export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
 
   /** Makes this process the main process of the service. */
   function announceMainPid() {
-    return notify(`MAINPID=${process.pid}`)
+    return notify([`MAINPID=${process.pid}`], MAIN_PID_ATTEMPTS)
   }
 
   async function ready() {
     clearInterval(timer)
-    await notify(`MAINPID=${process.pid}`, 'READY=1')
+    await notify([`MAINPID=${process.pid}`, 'READY=1'], MAIN_PID_ATTEMPTS)
     if (watchdogMs === null || notifySocket === null) return
-    timer = setInterval(() => notify('WATCHDOG=1'), watchdogMs * WATCHDOG_SHARE).unref()
+    timer = setInterval(() => notify(['WATCHDOG=1']), watchdogMs * WATCHDOG_SHARE).unref()
   }
 
   async function stopping() {
     clearInterval(timer)
-    await notify('STOPPING=1')
+    await notify(['STOPPING=1'])
   }
 
-  async function notify(...words: string[]) {
+  async function notify(words: string[], attempts = 1): Promise<void> {
     if (notifySocket === null) return
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await send(words)
-      } catch (err) {
-        // systemd ends a service whose main process it does not know.
-        if (attempt < ATTEMPTS) await Bun.sleep(RETRY_DELAY_MS)
-        else return log.warn({ err }, 'systemd could not be notified of the state of the service')
-      }
+    try {
+      await send(words)
+    } catch (err) {
+      if (attempts === 1)
+        return log.warn({ err }, 'systemd could not be notified of the state of the service')
+      await Bun.sleep(RETRY_DELAY_MS)
+      await notify(words, attempts - 1)
     }
   }
 }
