@@ -38,6 +38,7 @@ export function createHandover(config: Config) {
   const common = { summary: 'Used by restart', print: () => '' }
   let isServing = false
   let successor: number | null = null
+  /** The process that `restart` waits for. Until it asks, it may die without being the successor. */
   let starting: number | null = null
   return {
     requested,

@@ -60,8 +60,8 @@ export const upgrade: LocalCommand = {
       if ((await hashOfFile(executable)) === hash)
         throw new UsageError(`Version ${BUILD} is already installed.`)
       if (!allowDowngrade) refuseOlder(next)
-      const applied = await countApplied(config)
-      if (next.schemaVersion < applied) {
+      const schema = await findSchema(config)
+      if (schema !== null && next.schemaVersion < schema.applied) {
         throw new UsageError(
           `Version ${next.version} is older than the data: run "homeport migrate --back-to-snapshot", or restore a backup from that version.`,
         )
@@ -167,19 +167,18 @@ async function rollBack(config: Config, executable: string, since: number, failu
   return `${report}, but does not start either: ${restartFailure}${data}`
 }
 
-/** How many migrations are applied; 0 if this user cannot reach the database server: the new process refuses a newer schema itself. */
-async function countApplied(config: Config): Promise<number> {
-  const { applied } = await schemaStatus(config).catch((error) => {
+/** Null if this user cannot reach the database server: the new process refuses a newer schema itself. */
+function findSchema(config: Config) {
+  return schemaStatus(config).catch((error) => {
     if (config.databaseUrl === null) throw error
-    return { applied: 0 }
+    return null
   })
-  return applied
 }
 
 /** A warning if the new version has migrated the database server: nothing shows it until the server ends. */
 async function describeMigrated(config: Config): Promise<string> {
   if (config.databaseUrl === null) return ''
-  const schema = await schemaStatus(config).catch(() => null)
+  const schema = await findSchema(config)
   return schema !== null && schema.applied > schema.known.length
     ? ' It cannot start again on the migrated database: install a corrected version before it is restarted.'
     : ''

@@ -10,9 +10,8 @@ type RatesAdminDeps = { rates: Rates } & Pick<ConsoleContext, 'record' | 'export
 
 /** Shows and refreshes the currency rates. */
 export function ratesAdmin({ rates, record, exportCsv }: RatesAdminDeps) {
-  const describe = () => describeRates(rates)
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
-    .get('', async () => data(await describe()), allow('reader'))
+    .get('', async () => data(await describeRates(rates)), allow('reader'))
     .get(
       '/export.csv',
       (context) => {

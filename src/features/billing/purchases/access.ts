@@ -76,14 +76,12 @@ export function renewalOf(purchase: Purchase) {
 function billingDayBefore(purchase: Purchase, from: number): number | null {
   const { store, expiresAt, startedAt } = purchase
   if (expiresAt === null || from <= startedAt || !store?.endsWith('APP_STORE')) return null
-  const months = Array.from({ length: 12 }, (_, at) => at + 1).find(
-    (count) => addMonths(expiresAt, -count) <= from,
-  )
-  if (months === undefined || !MONTHS_OF_PERIODS.includes(months)) return null
-  const day = addMonths(expiresAt, -months)
+  const days = MONTHS_OF_PERIODS.map((months) => addMonths(expiresAt, -months))
+  const day = days.find((at) => at <= from)
+  if (day === undefined) return null
   const delay = from - day
   const isClear = new Date(expiresAt).getUTCDate() <= LAST_COMMON_DAY || delay > 3 * DAY_MS
-  return isClear && delay > 2 * HOUR_MS && delay <= MAX_RECOVERY_MS ? day : null
+  return isClear && delay > 2 * HOUR_MS && delay < MAX_RECOVERY_MS ? day : null
 }
 
 /** Each entitlement once, with the purchase that gives it for longest; granted access comes after those. */

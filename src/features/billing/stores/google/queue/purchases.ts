@@ -192,9 +192,10 @@ export function createPlayPurchases({ db, sealKey, now, newId }: PlayPurchasesDe
       urgency: _urgency,
       attempts: _attempts,
       misses: _misses,
-      ...rest
+      sealedToken: _token,
+      goneAt: _gone,
+      ...known
     } = changes
-    const { sealedToken: _token, goneAt: _gone, ...known } = rest
     await tx
       .update(playPurchases)
       .set({ leasedUntil: FREE, ...known })
