@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Load } from './load.ts'
 import type { PocketBase } from './pocketbase.ts'
 import { compare, http, measure, SECONDS } from './rounds.ts'
-import { runHomeport, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
+import { deliver, runHomeport, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
 
 const EVENTS = 1_000_000
 const CUSTOMERS = 100_000
@@ -77,15 +77,6 @@ async function benchTransfers(load: Omit<Load, 'request'>) {
     const name = `late event of a customer with ${TRANSFERS} transfers, ${connections} connections`
     await measure(name, { ...load, connections, request, age })
   }
-}
-
-async function deliver(port: number, event: object) {
-  const { status } = await fetch(`http://127.0.0.1:${port}${WEBHOOK_PATH}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ api_version: '1.0', event }),
-  })
-  if (status !== 200) throw new Error(`an event was answered with ${status}`)
 }
 
 export function writeLog(path: string, userId: string) {

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { http, measure, SECONDS } from './rounds.ts'
-import { runHomeport, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
+import { deliver, runHomeport, startHomeport } from './servers.ts'
 
 const LARGE = { users: 1_000_000, limitsPerUser: 10 }
 const SMALL = { users: 1_000, limitsPerUser: 1 }
@@ -123,11 +123,6 @@ async function buyAs(dataDir: string) {
     transaction_id: '1',
     original_transaction_id: '1',
   }
-  const reply = await fetch(`http://127.0.0.1:${PORT}/api/webhooks/billing/v1`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ api_version: '1.0', event }),
-  })
-  if (!reply.ok) throw new Error(await reply.text())
+  await deliver(PORT, event)
   await server.stop()
 }

@@ -119,3 +119,13 @@ export async function cpuTime(pid: number): Promise<number> {
   // utime and stime (proc(5), fields 14 and 15), in ticks of 10 ms.
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
+
+/** Delivers an event of the billing provider to the server on `port`. */
+export async function deliver(port: number, event: object) {
+  const reply = await fetch(`http://127.0.0.1:${port}/api/webhooks/billing/v1`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ api_version: '1.0', event }),
+  })
+  if (!reply.ok) throw new Error(await reply.text())
+}

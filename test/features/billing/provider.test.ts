@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, type EventFixture, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
+import { serveProvider } from '../../support/subscriber-api.ts'
 
 const PRODUCT = 'prod_example_pro'
 /** The provider's report about the purchase that `purchase` creates. */
@@ -67,7 +68,7 @@ test.each([
   ['invalid JSON', () => new Response('x')],
   ['a body of over a megabyte', () => new Response(`"${'x'.repeat(1024 * 1024)}"`)],
 ])('a reply with %s is a failure', async (_name, reply) => {
-  using provider = serve(reply)
+  using provider = serveProvider(reply)
   await using app = await startApp(provider.url)
   await deliver(app, purchase('ann'))
   expect(await reconcile(app)).toMatchObject({ customers: 1, corrected: [], failed: ['ann'] })
@@ -104,7 +105,7 @@ test('asks only once about a customer with two ended purchases', async () => {
 
 test('does not ask about a deleted user', async () => {
   const asked: string[] = []
-  using provider = serve((request) => {
+  using provider = serveProvider((request) => {
     asked.push(request.url)
     return new Response('{}')
   })
@@ -130,10 +131,5 @@ function reconcile({ services }: TestApp) {
 
 function serveReport(subscriptions: object, entitlements: object = {}) {
   const body = { request_date_ms: ms(39), subscriber: { entitlements, subscriptions } }
-  return serve(() => Response.json(body))
-}
-
-function serve(fetch: (request: Request) => Response) {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
-  return { url: `http://127.0.0.1:${server.port}`, [Symbol.dispose]: () => void server.stop(true) }
+  return serveProvider(() => Response.json(body))
 }

@@ -6,14 +6,10 @@ import { serveProvider } from '../../support/subscriber-api.ts'
 test('99: checks overdue customers in turn, even if the provider reports no difference', async () => {
   const asked: string[] = []
   using provider = serveProvider((request) => {
-    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
-    return Response.json({ request_date_ms: ms(40), subscriber: {} })
+    asked.push(customerIn(request))
+    return nothing()
   })
-  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
-  app.clock.now = new Date(ms(1))
-  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
-  await copyPurchase(app, 12)
-  app.clock.now = new Date(ms(40))
+  await using app = await startWithOverdue(12, provider.url)
   const { reconcile } = app.services
   const customers = Array.from({ length: 12 }, (_, at) => customerAt(at))
   const signal = AbortSignal.timeout(5_000)
@@ -35,16 +31,10 @@ test('asks about the same customers again after the provider refused requests', 
   const asked: string[] = []
   let isRefusing = true
   using provider = serveProvider((request) => {
-    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
-    return isRefusing
-      ? new Response('', { status: 429 })
-      : Response.json({ request_date_ms: ms(40), subscriber: {} })
+    asked.push(customerIn(request))
+    return isRefusing ? new Response('', { status: 429 }) : nothing()
   })
-  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
-  app.clock.now = new Date(ms(1))
-  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
-  await copyPurchase(app, 12)
-  app.clock.now = new Date(ms(40))
+  await using app = await startWithOverdue(12, provider.url)
   const { reconcile } = app.services
   const first = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000), 0.5)
   expect([first?.isIncomplete, asked.length]).toEqual([true, 5])
@@ -58,15 +48,11 @@ test('a run that stops reports it, and the next one continues there', async () =
   const asked: string[] = []
   const stop = new AbortController()
   using provider = serveProvider((request) => {
-    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
+    asked.push(customerIn(request))
     if (asked.length === 3) stop.abort()
-    return Response.json({ request_date_ms: ms(40), subscriber: {} })
+    return nothing()
   })
-  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
-  app.clock.now = new Date(ms(1))
-  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
-  await copyPurchase(app, 4)
-  app.clock.now = new Date(ms(40))
+  await using app = await startWithOverdue(4, provider.url)
   const { reconcile } = app.services
   const first = await reconcile?.reconcileOverdue(stop.signal)
   expect(first).toMatchObject({ customers: 3, isIncomplete: true })
@@ -78,15 +64,27 @@ test('a run that stops reports it, and the next one continues there', async () =
 
 test('customers whose replies cannot be read do not stop a run', async () => {
   using provider = serveProvider(() => new Response('{'))
-  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
-  app.clock.now = new Date(ms(1))
-  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
-  await copyPurchase(app, 7)
-  app.clock.now = new Date(ms(40))
+  await using app = await startWithOverdue(7, provider.url)
   const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
   expect(report).toMatchObject({ customers: 7, isIncomplete: false })
   expect(report?.failed).toHaveLength(7)
 })
+
+const nothing = () => Response.json({ request_date_ms: ms(40), subscriber: {} })
+
+/** An app with a purchase of each of `count` customers, whose end no event has reported. */
+async function startWithOverdue(count: number, providerUrl: string): Promise<TestApp> {
+  const app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: providerUrl })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, count)
+  app.clock.now = new Date(ms(40))
+  return app
+}
+
+function customerIn({ url }: Request): string {
+  return new URL(url).pathname.replace('/v1/subscribers/', '')
+}
 
 function customerAt(at: number): string {
   return `user-${String(at).padStart(4, '0')}`
