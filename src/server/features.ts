@@ -158,7 +158,11 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     isUserIn: accounts.existsIn,
     allowanceOf: async (userId) => {
       const { plan, purchase } = await subscription.readPlan(userId)
-      return { limits: plan ? planLimitsOf(plan) : [], renewal: purchase && renewalOf(purchase) }
+      return {
+        limits: plan ? planLimitsOf(plan) : [],
+        purchaseKey: purchase?.purchaseKey ?? null,
+        renewal: purchase && renewalOf(purchase),
+      }
     },
     knownLimits: plans.services.plans.knownLimits,
     onLimitReached: (tx, userId, reached) => announcements.limitReached(tx, userId, reached),

@@ -6,6 +6,7 @@ import { AppError, notFound } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { Counters } from './counters.ts'
 import type { PeriodBounds } from './period.ts'
+import type { PurchaseCounters } from './purchase-counters.ts'
 import type { UsageDb } from './schema.ts'
 
 /** A request to use a limit. */
@@ -21,7 +22,12 @@ export type Consumption = {
 }
 
 /** A limit and its current period for a user; `limit` null: unlimited. */
-type CurrentLimit = { limit: number | null; bounds: PeriodBounds }
+type CurrentLimit = {
+  limit: number | null
+  bounds: PeriodBounds
+  /** The purchase that gives the limit; null for none. */
+  purchaseKey: string | null
+}
 
 export type LimitReached = { limit: string; used: number; max: number; resetsAt: string | null }
 
@@ -33,6 +39,7 @@ type LimitState = ReturnType<typeof limitStateOf>
 type ConsumptionDeps = {
   db: UsageDb
   counters: Counters
+  purchaseCounters: PurchaseCounters
   isUserIn: (tx: Tx, id: string) => Promise<boolean>
   /** Called in the transaction of the first use that reaches or would exceed a limit. */
   onLimitReached: (tx: Tx, userId: string, reached: LimitReached) => Promise<void>
@@ -47,7 +54,7 @@ export const IDEMPOTENCY_MS = DAY_MS
 
 /** Uses limits, each request in one transaction. */
 export function createConsumption(deps: ConsumptionDeps) {
-  const { db, counters, isUserIn, onLimitReached, now } = deps
+  const { db, counters, purchaseCounters, isUserIn, onLimitReached, now } = deps
   const { usageRequests } = db.tables
   const findRequest = db.prepareWrite((tx) =>
     tx
@@ -109,14 +116,18 @@ export function createConsumption(deps: ConsumptionDeps) {
 
   async function consumeIn(tx: Tx, request: Consumption, current: CurrentLimit) {
     const { userId, limit: name, amount, idempotencyKey: key, dryRun = false } = request
-    const { bounds } = current
+    const { bounds, purchaseKey } = current
+    const period = { name, startsAt: bounds.startsAt }
     const hash = key === undefined ? '' : sha256(JSON.stringify([name, amount]))
     const earlier = key === undefined ? null : await findEarlierOutcome(tx, userId, key, hash)
     if (earlier) return { ...earlier, repeated: true }
-    const counter = await counters.find(tx, { userId, name, startsAt: bounds.startsAt })
+    const counter = await counters.find(tx, { userId, ...period })
     // A counter is deleted with its user.
     if (!counter && !(await isUserIn(tx, userId))) throw notFound()
-    const decision = decide(counter?.used ?? 0, amount, current)
+    const own = counter?.used ?? 0
+    const ofPurchase =
+      purchaseKey === null ? null : await purchaseCounters.find(tx, { purchaseKey, ...period })
+    const decision = decide(Math.max(own, ofPurchase ?? 0), amount, current)
     const outcome = { ...decision, repeated: false }
     if (dryRun) return outcome
     const reported = counter?.reachedLimit ?? null
@@ -124,7 +135,14 @@ export function createConsumption(deps: ConsumptionDeps) {
     const isUnreported = reached !== null && reached !== reported
     if (!outcome.allowed && !isUnreported) return outcome
     const { used, resetsAt } = outcome
-    await counters.store(tx, { userId, name, ...bounds, used, reachedLimit: reached ?? reported })
+    const add = (before: number) => (outcome.allowed ? Math.max(0, before + amount) : before)
+    const reachedLimit = reached ?? reported
+    await counters.store(tx, { userId, name, ...bounds, used: add(own), reachedLimit })
+    if (purchaseKey !== null)
+      await purchaseCounters.store(tx, {
+        ...{ purchaseKey, name, ...bounds },
+        used: add(ofPurchase ?? own),
+      })
     if (isUnreported)
       await onLimitReached(tx, userId, { limit: name, used, max: reached, resetsAt })
     if (outcome.allowed && key !== undefined)
@@ -158,7 +176,10 @@ function reachedBy({ allowed, used, limit }: Decision, amount: number): number |
 }
 
 /** How much of a limit is used and left; `resetsAt` null: never. */
-export function limitStateOf(used: number, { limit, bounds }: CurrentLimit) {
+export function limitStateOf(
+  used: number,
+  { limit, bounds }: Pick<CurrentLimit, 'limit' | 'bounds'>,
+) {
   return {
     used,
     limit,

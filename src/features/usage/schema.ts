@@ -32,6 +32,24 @@ export function usageTables(columns: Columns, users: UsersTable) {
     ],
   )
 
+  /** What all owners of a purchase have used in periods that are not over. */
+  const purchaseUsage = table(
+    'purchase_usage',
+    {
+      /** The key of the purchase in the billing feature. */
+      purchaseKey: text().notNull(),
+      name: text().notNull(),
+      startsAt: ms().notNull(),
+      /** Null: never. */
+      endsAt: ms(),
+      used: int().notNull(),
+    },
+    (t) => [
+      primaryKey({ columns: [t.purchaseKey, t.name, t.startsAt] }),
+      index('purchase_usage_end').on(t.endsAt),
+    ],
+  )
+
   /** What was used in periods that began in a month. */
   const usageHistory = table(
     'usage_history',
@@ -63,5 +81,5 @@ export function usageTables(columns: Columns, users: UsersTable) {
     (t) => [primaryKey({ columns: [t.userId, t.key] }), index('usage_requests_at').on(t.at)],
   )
 
-  return { usageCounters, usageHistory, usageRequests }
+  return { usageCounters, purchaseUsage, usageHistory, usageRequests }
 }

@@ -12,13 +12,14 @@ import {
 } from './consumption.ts'
 import { type Counter, createCounters, monthOf } from './counters.ts'
 import { MAX_EXTENSION_MS, periodAt, type Renewal } from './period.ts'
+import { createPurchaseCounters } from './purchase-counters.ts'
 import type { UsageDb } from './schema.ts'
 
 /** A limit of a plan; `limit` null: unlimited. */
 type PlanLimit = { name: string; period: LimitPeriod; limit: number | null }
 
-/** The limits of a user's plan, and the current period of the purchase; null without a purchase. */
-type Allowance = { limits: PlanLimit[]; renewal: Renewal | null }
+/** The limits of a user's plan, the purchase that gives it, and its current period; null without a purchase. */
+type Allowance = { limits: PlanLimit[]; purchaseKey: string | null; renewal: Renewal | null }
 
 type UsageDeps = {
   db: UsageDb
@@ -42,32 +43,36 @@ export function createUsage(deps: UsageDeps) {
   const { db, isUser, allowanceOf, knownLimits, now } = deps
   const { usageCounters, usageHistory, usageRequests } = db.tables
   const counters = createCounters({ db })
-  const consumption = createConsumption({ ...deps, counters })
+  const purchaseCounters = createPurchaseCounters({ db })
+  const consumption = createConsumption({ ...deps, counters, purchaseCounters })
   return { consume, read, readHistory, listMostUsed, mergeGuest, archiveAndDeleteOld }
 
   /** Uses a limit. Throws `not_found` for an unknown user, `validation_failed` for a limit that no plan has. */
   async function consume(request: Consumption) {
     const { userId, limit: name } = request
     if (!(await isUser(userId))) throw notFound()
-    const { limits, renewal } = await allowanceOf(userId)
+    const { limits, purchaseKey, renewal } = await allowanceOf(userId)
     const planned = limits.find((limit) => limit.name === name)
     const period = planned?.period ?? (await knownLimits()).get(name)
     if (period === undefined) throw unknownLimit()
     const limit = planned ? planned.limit : 0
-    return consumption.consume(request, { limit, bounds: periodAt(period, now(), renewal) })
+    const bounds = periodAt(period, now(), renewal)
+    return consumption.consume(request, { limit, bounds, purchaseKey })
   }
 
   /** What a user has used of each limit of the plan. Throws `not_found` for an unknown user. */
   async function read(userId: string) {
     if (!(await isUser(userId))) throw notFound()
-    const { limits, renewal } = await allowanceOf(userId)
-    const stored = await counters.listOf(db.read, userId)
+    const { limits, purchaseKey, renewal } = await allowanceOf(userId)
+    const own = await counters.listOf(db.read, userId)
+    const ofPurchase = purchaseKey === null ? [] : await purchaseCounters.listOf(purchaseKey)
+    const stored = [...own, ...ofPurchase]
     const at = now()
     return limits.map(({ name, period, limit }) => {
       const bounds = periodAt(period, at, renewal)
-      const isCurrent = (counter: Counter) =>
+      const isCurrent = (counter: Pick<Counter, 'name' | 'startsAt'>) =>
         counter.name === name && counter.startsAt.getTime() === bounds.startsAt.getTime()
-      const used = stored.find(isCurrent)?.used ?? 0
+      const used = Math.max(0, ...stored.filter(isCurrent).map((counter) => counter.used))
       return { name, period, ...limitStateOf(used, { limit, bounds }) }
     })
   }
@@ -119,7 +124,8 @@ export function createUsage(deps: UsageDeps) {
   async function archiveAndDeleteOld(signal: AbortSignal) {
     const at = now()
     // A renewal may be moved, and then the period goes on.
-    const isOver = lte(usageCounters.endsAt, new Date(at.getTime() - MAX_EXTENSION_MS))
+    const endedBefore = new Date(at.getTime() - MAX_EXTENSION_MS)
+    const isOver = lte(usageCounters.endsAt, endedBefore)
     const isForgotten = lt(usageRequests.at, new Date(at.getTime() - IDEMPOTENCY_MS))
     const oldest = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - HISTORY_MONTHS))
     const isTooOld = lt(usageHistory.month, monthOf(oldest))
@@ -133,6 +139,7 @@ export function createUsage(deps: UsageDeps) {
       }
       return rows.length
     })
+    await repeat((tx) => purchaseCounters.removeEnded(tx, endedBefore, ROWS_PER_CHANGE))
     await repeat(async (tx) => {
       const { userId, key } = usageRequests
       const rows = await tx.select().from(usageRequests).where(isForgotten).limit(ROWS_PER_CHANGE)

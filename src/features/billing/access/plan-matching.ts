@@ -94,8 +94,8 @@ export function planGivenBy<Plan extends PurchasablePlan>(
 }
 
 /** The best active purchase and its plan; null if it belongs to none. `purchases`: best first. */
-export function paidPlanOf<Plan extends PurchasablePlan>(
-  purchases: PurchaseAccess[],
+export function paidPlanOf<Plan extends PurchasablePlan, T extends PurchaseAccess>(
+  purchases: T[],
   catalogue: Catalogue<Plan>,
 ) {
   const purchase = purchases.find(({ active }) => active)

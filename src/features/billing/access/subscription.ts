@@ -2,9 +2,8 @@ import { asc, eq, sql } from 'drizzle-orm'
 import { type StandardLimits, standardLimitsOf } from '../../../lib/plan-limits.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { type Environment, environmentOf, type StoredEnvironment } from '../environment.ts'
-import type { Projection } from '../projection/projection.ts'
+import type { KeyedPurchase, Projection } from '../projection/projection.ts'
 import { entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
-import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { isoTime } from './access-sentence.ts'
 import { type AccessSettings, assessWithPlans, environmentsFor } from './assessment.ts'
@@ -121,7 +120,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   async function purchasesOf(userId: string, environments: StoredEnvironment[]) {
     const customer = await customerOf(userId)
     if (customer === null || customer.heldBy !== null) return []
-    const purchases: Purchase[] = []
+    const purchases: KeyedPurchase[] = []
     for (const environment of environments) {
       purchases.push(...(await projection.purchasesOf(customer.customerId, environment)))
     }

@@ -1,3 +1,4 @@
+import { inArray } from 'drizzle-orm'
 import { nextTurn } from '../../../lib/next-turn.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
@@ -12,6 +13,8 @@ import { fromStored, purchaseIn, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
 import { PURCHASES_PER_PAGE, prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
+
+export type KeyedPurchase = Purchase & { purchaseKey: string }
 
 export type Projection = ReturnType<typeof createProjection>
 
@@ -33,7 +36,7 @@ const DEFAULT_SIZES = { checkpointEvery: 64, sliceEvents: 256, maxReplayed: 32 }
  */
 export function createProjection(deps: ProjectionDeps) {
   const { db, eventLog, onChange, onAssigned, sizes = DEFAULT_SIZES } = deps
-  const { billingAliases, transferIds } = db.tables
+  const { billingAliases, purchaseOwners, transferIds } = db.tables
   const queries = prepareQueries(db)
   const { findTarget, findTransfersFrom, storeOwner, insertPurchase, updateState } = queries
   const checkpoints = createCheckpoints({ db, eventLog, queries, sizes })
@@ -74,11 +77,12 @@ export function createProjection(deps: ProjectionDeps) {
   }
 
   /** A customer's purchases in one environment, as of the last commit. Yields to the event loop after each page. */
-  async function purchasesOf(customerId: string, environment: string): Promise<Purchase[]> {
-    const purchases: Purchase[] = []
+  async function purchasesOf(customerId: string, environment: string): Promise<KeyedPurchase[]> {
+    const purchases: KeyedPurchase[] = []
     for (let after = ''; ; ) {
       const rows = await queries.readPurchases.execute({ customerId, environment, after })
-      for (const { state } of rows) purchases.push(purchaseIn(state))
+      for (const { state, purchaseKey } of rows)
+        purchases.push({ ...purchaseIn(state), purchaseKey })
       const last = rows.at(-1)
       if (!last || rows.length < PURCHASES_PER_PAGE) return purchases
       after = last.purchaseKey
@@ -132,6 +136,12 @@ export function createProjection(deps: ProjectionDeps) {
       .insert(transferIds)
       .values([...rowsOf(transferredFrom, true), ...rowsOf(transferredTo, false)])
       .onConflictDoNothing()
-    return stale.reassign(tx, [...new Set(transferredFrom.map((id) => owners.get(id) ?? id))])
+    const sources = transferredFrom.map((id) => owners.get(id) ?? id)
+    const { customerId } = purchaseOwners
+    const owning = await tx
+      .selectDistinct({ customerId })
+      .from(purchaseOwners)
+      .where(inArray(customerId, sources))
+    return stale.reassign(tx, owning.map((row) => row.customerId).toSorted())
   }
 }

@@ -51,6 +51,8 @@ type Claim = {
 /** A stolen receipt is usually used soon after the purchase. */
 const MIN_AGE_MS = DAY_MS
 const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
+/** A purchase that guests hand on does not stay with anyone. */
+const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 
 /** Decides who owns a purchase that a user claims. */
 export function createClaims(deps: ClaimsDeps) {
@@ -63,9 +65,9 @@ export function createClaims(deps: ClaimsDeps) {
     const { userId, purchaseKey, heldBy, takeOver } = input
     const owner = await ownerOf(tx, purchaseKey)
     if (owner !== null && owner !== userId) {
-      const from = await earliestMove(tx, purchaseKey, owner)
-      const isAllowed =
-        transfer === 'always' || (takeOver && from !== null && from <= now().getTime())
+      const from = await earliestMove(tx, purchaseKey, owner, userId)
+      const isAsked = takeOver || transfer === 'always'
+      const isAllowed = isAsked && from !== null && from <= now().getTime()
       if (!isAllowed) {
         const canTakeOverAt =
           from === null ? null : new Date(Math.max(from, now().getTime())).toISOString()
@@ -131,17 +133,29 @@ export function createClaims(deps: ClaimsDeps) {
     await eventInbox.recordOwnEvent(tx, type, at, { ...about, ...fields })
   }
 
-  /** From when a purchase may move to another user, in ms; null for never. */
-  async function earliestMove(tx: Tx, purchaseKey: string, owner: string): Promise<number | null> {
+  /** From when a purchase may move from its owner to a user, in ms; null for never. */
+  async function earliestMove(
+    tx: Tx,
+    purchaseKey: string,
+    owner: string,
+    userId: string,
+  ): Promise<number | null> {
     if (transfer === 'never') return null
+    const claimed = await claimsOf(tx, purchaseKey)
+    const moves = claimed.filter(({ isMove }) => isMove)
+    const [lastMove] = moves
+    const isGuests = await isGuest(tx, owner)
+    const oldestCounted = moves[MAX_MOVES_FROM_GUESTS_PER_DAY - 1]
+    const fromGuest = oldestCounted === undefined ? 0 : oldestCounted.orderedAt + DAY_MS
+    if (transfer === 'always') return isGuests ? fromGuest : 0
+    const nextMove = lastMove === undefined ? 0 : lastMove.orderedAt + MIN_TIME_BETWEEN_MOVES_MS
+    if (isTakenBack(claimed)) return nextMove
+    // Whoever has lost a purchase to another user may have it back.
+    if (lastMove && claimed[claimed.indexOf(lastMove) + 1]?.userId === userId) return 0
     // A guest who has lost the device cannot sign in again.
-    if (transfer === 'always' || (await isGuest(tx, owner))) return 0
-    const lastMove = (await claimsOf(tx, purchaseKey)).find(({ isMove }) => isMove)
+    if (isGuests) return fromGuest
     const startedAt = (await purchaseOf(tx, purchaseKey))?.startedAt ?? 0
-    return Math.max(
-      startedAt + MIN_AGE_MS,
-      lastMove === undefined ? 0 : lastMove.orderedAt + MIN_TIME_BETWEEN_MOVES_MS,
-    )
+    return Math.max(startedAt + MIN_AGE_MS, nextMove)
   }
 
   /** The user who has a purchase; null for none. */
@@ -210,4 +224,11 @@ export function createClaims(deps: ClaimsDeps) {
       .limit(1)
     return row?.orderedAt ?? 0
   }
+}
+
+/** Whether the last move gave the purchase back to a user who had lost it. `claims`: the latest first. */
+function isTakenBack(claims: Claim[]): boolean {
+  const move = claims.findIndex(({ isMove }) => isMove)
+  const { userId = null } = claims[move] ?? {}
+  return userId !== null && claims.slice(move + 1).some((claim) => claim.userId === userId)
 }

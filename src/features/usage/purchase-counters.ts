@@ -1,0 +1,69 @@
+import { and, eq, inArray, lte, sql } from 'drizzle-orm'
+import type { Tx } from '../../platform/db/db.ts'
+import type { UsageDb } from './schema.ts'
+
+type PurchaseCounter = UsageDb['tables']['purchaseUsage']['$inferSelect']
+type Period = Pick<PurchaseCounter, 'purchaseKey' | 'name' | 'startsAt'>
+
+export type PurchaseCounters = ReturnType<typeof createPurchaseCounters>
+
+/**
+ * What all owners of a purchase have used of its limits in a period, so that a purchase gives each limit once, whoever it
+ * moves to. It names no user, and outlives them.
+ */
+export function createPurchaseCounters({ db }: { db: UsageDb }) {
+  const { purchaseUsage } = db.tables
+  const { purchaseKey, name, startsAt } = purchaseUsage
+  const isPeriod = and(
+    eq(purchaseKey, sql.placeholder('purchaseKey')),
+    eq(name, sql.placeholder('name')),
+    eq(startsAt, sql.placeholder('startsAt')),
+  )
+  const findUsed = db.prepareWrite((tx) =>
+    tx.select({ used: purchaseUsage.used }).from(purchaseUsage).where(isPeriod),
+  )
+  const upsert = db.prepareWrite((tx) =>
+    tx
+      .insert(purchaseUsage)
+      .values({
+        purchaseKey: sql.placeholder('purchaseKey'),
+        name: sql.placeholder('name'),
+        startsAt: sql.placeholder('startsAt'),
+        endsAt: sql.placeholder('endsAt'),
+        used: sql.placeholder('used'),
+      })
+      .onConflictDoUpdate({
+        target: [purchaseKey, name, startsAt],
+        set: {
+          endsAt: sql.placeholder('endsAt') as never,
+          used: sql.placeholder('used') as never,
+        },
+      }),
+  )
+  return { find, store, listOf, removeEnded }
+
+  /** Null if nothing was used. */
+  async function find(tx: Tx, period: Period): Promise<number | null> {
+    // A placeholder in a condition is not encoded.
+    const [row] = await findUsed(tx).execute({ ...period, startsAt: period.startsAt.getTime() })
+    return row?.used ?? null
+  }
+
+  async function store(tx: Tx, counter: PurchaseCounter) {
+    await upsert(tx).execute(counter)
+  }
+
+  async function listOf(key: string): Promise<PurchaseCounter[]> {
+    return await db.read.select().from(purchaseUsage).where(eq(purchaseKey, key))
+  }
+
+  /** Deletes up to `limit` counters of periods that ended before a time; returns how many. */
+  async function removeEnded(tx: Tx, before: Date, limit: number): Promise<number> {
+    const isOver = lte(purchaseUsage.endsAt, before)
+    const rows = await tx.select({ purchaseKey }).from(purchaseUsage).where(isOver).limit(limit)
+    const keys = [...new Set(rows.map((row) => row.purchaseKey))]
+    if (keys.length > 0)
+      await tx.delete(purchaseUsage).where(and(isOver, inArray(purchaseKey, keys)))
+    return rows.length
+  }
+}
