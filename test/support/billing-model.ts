@@ -22,8 +22,9 @@ export function accessByModel(
   users: string[],
   now: number,
 ): Record<string, string[]> {
-  const sorted = [...log].sort((a, b) => compareEvents(a, b))
-  const groups = identityGroups(log)
+  const usable = log.filter(isUsable)
+  const sorted = [...usable].sort((a, b) => compareEvents(a, b))
+  const groups = identityGroups(usable)
   const groupOf = (id: string) => groups.find((group) => group.has(id)) ?? new Set([id])
   const purchases = new Map<string, LoggedEvent[]>()
   for (const event of sorted) {
@@ -44,6 +45,12 @@ export function accessByModel(
     }
   }
   return result
+}
+
+/** An event that sets the end of a subscription needs one, and a purchase needs a product and a user. */
+function isUsable({ type, expiresAt, appUserId }: LoggedEvent) {
+  const setsEnd = ['INITIAL_PURCHASE', 'RENEWAL', 'SUBSCRIPTION_EXTENDED'].includes(type)
+  return (expiresAt !== null || !setsEnd) && (appUserId !== null || type === 'TRANSFER')
 }
 
 function isAboutPurchase({ type }: LoggedEvent) {
@@ -107,14 +114,30 @@ function ownerGroup(
   return owner
 }
 
-/** The last purchase event, or else the first event, determines the entitlements. */
+/**
+ * The last purchase event, or else the first event, determines the entitlements. One about a period that had ended when the
+ * current one began does not count.
+ */
 function lastPurchaseEvent(events: LoggedEvent[]): LoggedEvent {
-  const purchases = events.filter(({ type }) => PURCHASE_TYPES[0]?.includes(type))
-  return (purchases.at(-1) ?? events[0]) as LoggedEvent
+  let current = events[0] as LoggedEvent
+  for (const event of events) {
+    if (PURCHASE_TYPES[0]?.includes(event.type) && !isAboutEndedPeriod(event, current))
+      current = event
+  }
+  return current
+}
+
+function isAboutEndedPeriod({ purchasedAt, expiresAt }: LoggedEvent, current: LoggedEvent) {
+  const start = current.purchasedAt
+  if (start === null || purchasedAt === null || expiresAt === null) return false
+  return purchasedAt < start && expiresAt <= start + 3_600_000
 }
 
 function eventsSincePurchase(events: LoggedEvent[]): LoggedEvent[] {
-  return events.slice(events.indexOf(lastPurchaseEvent(events)))
+  const current = lastPurchaseEvent(events)
+  return events
+    .slice(events.indexOf(current))
+    .filter((event) => event === current || !isAboutEndedPeriod(event, current))
 }
 
 /** Without those about an earlier period, which began more than an hour before the current one. */
@@ -136,7 +159,11 @@ function grantedEntitlements(events: LoggedEvent[]): string[] {
 
 function accessEndsAt(events: LoggedEvent[]): number {
   const start = lastPurchaseEvent(events)
-  let date = start.expiresAt ?? Number.POSITIVE_INFINITY
+  const withoutEnd =
+    start.type === 'NON_RENEWING_PURCHASE'
+      ? Number.POSITIVE_INFINITY
+      : (start.purchasedAt ?? start.orderedAt)
+  let date = start.expiresAt ?? withoutEnd
   let grace = 0
   let cutoff = Number.POSITIVE_INFINITY
   const current = eventsOfCurrentPeriod(events)

@@ -100,3 +100,13 @@ export function* permutations<T>(list: T[]): Generator<T[]> {
 }
 
 export type { BillingEvent }
+
+/** The purchases of a customer, as `foldPurchase` returns them. */
+export async function storedPurchases(
+  { services }: TestApp,
+  customerId: string,
+  environment = 'PRODUCTION',
+) {
+  const purchases = await services.projection.purchasesOf(customerId, environment)
+  return purchases.map(({ purchaseKey: _key, ...purchase }) => purchase)
+}

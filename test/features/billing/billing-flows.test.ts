@@ -13,17 +13,19 @@ import {
   permutations,
   purchase,
   receive,
+  storedPurchases,
 } from '../../support/billing.ts'
 import { cases } from '../../support/cases.ts'
 import { changes } from '../../support/flows/changes.ts'
 import { edges } from '../../support/flows/edges.ts'
 import { ANN, cancellation, initial, renewal } from '../../support/flows/events.ts'
 import { lapses } from '../../support/flows/lapses.ts'
+import { oddInputs } from '../../support/flows/odd-inputs.ts'
 
 /** The maximum number of orders per flow that are also stored, not just folded. */
 const MAX_STORED_ORDERS = cases(20, 60)
 
-const flows = [...lapses, ...changes, ...edges]
+const flows = [...lapses, ...changes, ...edges, ...oddInputs]
 
 describe('X1, X2, X3, X12: gives the same result in every order, with every event delivered twice', () => {
   test.each(flows.map((flow) => [flow.name, flow] as const))(
@@ -74,11 +76,11 @@ function foldAll(events: EventFixture[]) {
 
 /** Whether `user` has access to `pro` on `day`, and the status of the best stored purchase. */
 async function accessOf(app: TestApp, user: string, day: number) {
-  const { db, projection } = app.services
+  const { db } = app.services
   const { billingAliases } = db.tables
   const aliases = await db.read.select().from(billingAliases)
   const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
-  const stored = await projection.purchasesOf(customerId, 'PRODUCTION')
+  const stored = await storedPurchases(app, customerId)
   const purchases = assessPurchases(stored, ms(day))
   const pro = entitlementsOf(purchases).find(({ id }) => id === 'pro')
   return { access: pro?.active ?? false, status: purchases[0]?.status }

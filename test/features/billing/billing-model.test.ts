@@ -11,7 +11,14 @@ import { idsJoinedBy } from '../../../src/features/billing/purchases/identities.
 import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/ownership.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { bodyOf, clearBilling, type EventFixture, ms, receive } from '../../support/billing.ts'
+import {
+  bodyOf,
+  clearBilling,
+  type EventFixture,
+  ms,
+  receive,
+  storedPurchases,
+} from '../../support/billing.ts'
 import { accessByModel, type LoggedEvent } from '../../support/billing-model.ts'
 import { cases } from '../../support/cases.ts'
 
@@ -116,7 +123,7 @@ test('83: late events, even overridden ones, give the same state as a full fold'
     { foldingSizes: { checkpointEvery: 6, sliceEvents: 6, maxReplayed: 0 } },
   )
   app.clock.now = new Date(ms(200))
-  const { backlog, projection, rebuildBilling } = app.services
+  const { backlog, rebuildBilling } = app.services
   await fc.assert(
     fc.asyncProperty(onePurchase, async (events) => {
       await clearBilling(app)
@@ -124,7 +131,7 @@ test('83: late events, even overridden ones, give the same state as a full fold'
       await backlog.drain()
       const log = events.map(logged)
       expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
-      const stored = await Promise.all(IDS.map((id) => projection.purchasesOf(id, 'PRODUCTION')))
+      const stored = await Promise.all(IDS.map((id) => storedPurchases(app, id)))
       const folded = foldPurchase(log.filter((event) => purchaseKeyOf(event) !== null))
       expect(stored.flat()).toEqual(folded ? [folded] : [])
       expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])

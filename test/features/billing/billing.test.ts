@@ -25,13 +25,15 @@ test('replies `ok` to an event that affects access, and `ignored` to test events
   await using app = await createTestApp()
   const codes: Record<string, string> = {}
   // `constructor` is a property of every object.
-  for (const type of ['RENEWAL', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW', 'constructor']) {
-    const { status, json } = await deliver(app, { event: { id: type, type, novel: { deep: [1] } } })
+  for (const type of ['EXPIRATION', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW', 'constructor']) {
+    const { status, json } = await deliver(app, {
+      event: { id: type, type, app_user_id: 'ann', novel: { deep: [1] } },
+    })
     expect([status, Object.keys(json)]).toEqual([200, ['code', 'message']])
     codes[type] = json.code
   }
   expect(codes).toEqual({
-    RENEWAL: 'ok',
+    EXPIRATION: 'ok',
     TEST: 'ignored',
     PAYWALL_CLOSE: 'ignored',
     SOMETHING_NEW: 'ignored',
@@ -41,7 +43,7 @@ test('replies `ok` to an event that affects access, and `ignored` to test events
 
 test('80: stores 50 concurrent deliveries of one event once', async () => {
   await using app = await createTestApp()
-  const body = { event: { id: 'E', type: 'RENEWAL', event_timestamp_ms: 1 } }
+  const body = { event: { id: 'E', type: 'EXPIRATION', app_user_id: 'ann', event_timestamp_ms: 1 } }
   const replies = await Promise.all(Array.from({ length: 50 }, () => deliver(app, body)))
   const codes = replies.map(({ json }) => json.code).toSorted()
   expect(codes).toEqual([...Array.from({ length: 49 }, () => 'duplicate'), 'ok'])
@@ -147,7 +149,7 @@ test.each([
   ['an id of 200,000 characters', { id: 'x'.repeat(200_000) }],
 ])('89: identifies an event with %s by its bytes', async (_what, fields) => {
   await using app = await createTestApp()
-  const body = { event: { type: 'RENEWAL', ...fields } }
+  const body = { event: { type: 'EXPIRATION', app_user_id: 'ann', ...fields } }
   expect((await deliver(app, body)).json.code).toBe('ok')
   expect((await deliver(app, body)).json.code).toBe('duplicate')
   const [event] = await events(app)
@@ -160,16 +162,24 @@ test('uses the event_id if the id is missing', async () => {
   expect(await events(app)).toMatchObject([{ eventId: 'P' }])
 })
 
-test.each(['1783000000000', 1.5, -1, 2 ** 60, null, {}, 78_789_789_798_798])(
-  '89: accepts the time %p',
-  async (time) => {
-    await using app = await createTestApp()
-    const event = { id: 'E', type: 'RENEWAL', event_timestamp_ms: time }
-    expect((await deliver(app, { event })).status).toBe(200)
-    const [kept] = await events(app)
-    expect(kept?.eventAt?.getTime() ?? null).toBe(time === 78_789_789_798_798 ? time : null)
-  },
-)
+test.each<[unknown, number | null]>([
+  ['1783000000000', 1_783_000_000_000],
+  ['2026-07-02T13:46:40Z', 1_783_000_000_000],
+  [1_783_000_000_000.5, 1_783_000_000_000],
+  [-1, null],
+  ['soon', null],
+  ['', null],
+  [2 ** 60, null],
+  [null, null],
+  [{}, null],
+  [78_789_789_798_798, 78_789_789_798_798],
+])('89: reads the time %p', async (time, read) => {
+  await using app = await createTestApp()
+  const event = { id: 'E', type: 'RENEWAL', event_timestamp_ms: time }
+  expect((await deliver(app, { event })).status).toBe(200)
+  const [kept] = await events(app)
+  expect(kept?.eventAt?.getTime() ?? null).toBe(read)
+})
 
 test('40: accepts a body of 256 KiB and refuses one more byte', async () => {
   await using app = await createTestApp()

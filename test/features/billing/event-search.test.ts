@@ -123,14 +123,21 @@ test('replays the failed events that a filter matches', async () => {
 async function deliverAll(app: TestApp) {
   app.clock.now = new Date(ms(2))
   await deliver(app, purchase('ann', { id: 'bought' }))
-  await deliver(app, lifecycle('ann', 'RENEWAL', 1, { id: 'renewed' }))
+  await deliver(app, lifecycle('ann', 'RENEWAL', 1, { id: 'renewed', expiration_day: 31 }))
   const sandbox = { environment: 'SANDBOX', original_transaction_id: 'S' }
   await deliver(app, lifecycle('ann', 'CANCELLATION', 1, { id: 'tried', ...sandbox }))
   const moved = { transferred_from: ['bob'], transferred_to: ['eve'] }
   await deliver(app, { type: 'TRANSFER', at: 1, id: 'moved', ...moved })
   await deliver(app, { type: 'NEWS', at: 1, id: 'news', app_user_id: 'bob' })
   await deliver(app, { type: 'TEST', at: 1, id: 'nonsense' })
-  await deliver(app, lifecycle('bob', 'RENEWAL', 30, { id: 'early', original_transaction_id: 'B' }))
+  await deliver(
+    app,
+    lifecycle('bob', 'RENEWAL', 30, {
+      id: 'early',
+      original_transaction_id: 'B',
+      expiration_day: 60,
+    }),
+  )
   await deliver(app, purchase('eve', { id: 'failed', original_transaction_id: 'E' }))
   await deliver(app, purchase('carol', { id: 'twice', original_transaction_id: 'C' }))
   expect(await deliver(app, bodyOf(purchase('carol', { id: 'twice', price: 1 })))).toBe('duplicate')

@@ -9,7 +9,7 @@ onSqlite('it locks the database file')(
   async () => {
     await using app = await createTestApp()
     app.expectErrors()
-    const event = { id: 'E', type: 'RENEWAL', app_user_id: 'u', fill: 'x'.repeat(100_000) }
+    const event = { id: 'E', type: 'EXPIRATION', app_user_id: 'u', fill: 'x'.repeat(100_000) }
     const otherConnection = new Database(join(app.dataDir, 'homeport.db'))
     otherConnection.run('BEGIN IMMEDIATE')
     const locked = await deliver(app, { event })

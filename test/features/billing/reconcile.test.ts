@@ -231,7 +231,7 @@ test('a correction leaves a shared customer’s purchases with the user who has 
   app.clock.now = new Date(ms(40))
   await deliver(app, purchase(first.user._id))
   await deliver(app, {
-    ...lifecycle(second.user._id, 'RENEWAL', 5, { transaction_id: '1002' }),
+    ...lifecycle(second.user._id, 'RENEWAL', 5, { transaction_id: '1002', expiration_day: 35 }),
     aliases: [first.user._id],
   })
   const holder = async () => {

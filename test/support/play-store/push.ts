@@ -20,6 +20,8 @@ export type PushOverrides = {
   messageId?: string
   /** Replaces `message.data` unchanged. */
   data?: string
+  /** The message has attributes only. */
+  hasNoData?: boolean
 }
 
 /** Pub/Sub's push with Google's keys, the newest of which signs. */
@@ -80,7 +82,7 @@ export function createPushSigner(now: () => Date) {
     return {
       message: {
         attributes: {},
-        data,
+        ...(overrides.hasNoData ? {} : { data }),
         messageId,
         message_id: messageId,
         publishTime,

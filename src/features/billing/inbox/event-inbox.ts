@@ -90,11 +90,11 @@ export function createEventInbox(deps: EventInboxDeps) {
     delivery: Delivery,
     alongside: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<DeliveryResult> {
-    const { provider, event, fault } = delivery
+    const { provider, event } = delivery
     let failure: EventFigures['failure'] = null
     const receiveWith = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
-        failure = fault === undefined ? null : 'hard'
+        failure = event.problem?.outcome === 'failed' ? 'hard' : null
         await alongside(tx)
         const scrubbed = await erasure.pseudonymize(tx, delivery)
         const recorded = await record(tx, scrubbed, async (...folded) => {
@@ -128,7 +128,7 @@ export function createEventInbox(deps: EventInboxDeps) {
   /** Stores and folds an event; null if it was stored before. */
   async function record(
     tx: Tx,
-    { provider, event, bytes, signed, hash, fault }: Delivery,
+    { provider, event, bytes, signed, hash }: Delivery,
     foldEvent: FoldEvent,
   ): Promise<DeliveryResult | null> {
     const id = newId()
@@ -149,8 +149,8 @@ export function createEventInbox(deps: EventInboxDeps) {
       bodyHash: hash,
       environment: event.environment,
       appUserId: event.appUserId,
-      outcome: fault !== undefined ? 'failed' : hasEffect ? 'applied' : 'ignored',
-      error: fault ?? null,
+      outcome: event.problem?.outcome ?? (hasEffect ? 'applied' : 'ignored'),
+      error: event.problem?.reason ?? null,
       clockIsOff,
     })
     if (inserted.length === 0) return null

@@ -1,7 +1,9 @@
 import { toAlpha2 } from '../../../lib/country-codes.ts'
 import { sha256 } from '../../../lib/crypto.ts'
+import { isId } from '../../../lib/ids.ts'
 import { isStorableText } from '../../../lib/validation.ts'
 import type { StoredEnvironment } from '../environment.ts'
+import { type EventProblem, findProblem, MAX_LIST_LENGTH } from './event-problem.ts'
 import { readSupport, type Support } from './support.ts'
 
 /** `amount` is in thousandths of the currency: no currency has smaller parts. */
@@ -37,6 +39,8 @@ export type BillingEvent = {
   cancelReason: string | null
   expirationReason: string | null
   price: number | null
+  /** Whether a price in the event is negative, as in a refund. */
+  isPaidBack: boolean
   /** What was paid, or for a refund paid back; null if the sender does not say. */
   paid: Money | null
   /** What was paid back of `paid`, if only a part; set only in events from stores. */
@@ -69,6 +73,8 @@ export type BillingEvent = {
   support: Support | null
   /** Only in HOMEPORT_CLAIM_WITHDRAWN: the id of the event that no longer counts. */
   withdrawnClaim: string | null
+  /** Why the event has no effect; null if it can be applied. */
+  problem: EventProblem | null
 }
 
 /** An event without data. */
@@ -100,6 +106,7 @@ export const NO_EVENT: BillingEvent = {
   cancelReason: null,
   expirationReason: null,
   price: null,
+  isPaidBack: false,
   paid: null,
   paidBack: null,
   country: null,
@@ -115,12 +122,12 @@ export const NO_EVENT: BillingEvent = {
   endedAt: null,
   support: null,
   withdrawnClaim: null,
+  problem: null,
 }
 
 const MAX_TEXT_LENGTH = 255
 /** The latest time that a `Date` can represent. */
 const MAX_DATE_MS = 8.64e15
-const MAX_LIST_LENGTH = 1_000
 /** In any currency; the sum of millions of such prices is still an exact integer. */
 const MAX_PRICE = 1_000_000_000
 
@@ -138,8 +145,6 @@ export type Delivery = {
   signed?: string
   /** SHA-256, hex, of the content that is the same in every delivery of the event. */
   hash: string
-  /** Why the event cannot be read; the log then lists it as failed. */
-  fault?: string
 }
 
 /** `value`: seconds from the event to its first delivery. `hard`: it could not be applied, `soft`: it conflicts. */
@@ -161,7 +166,13 @@ export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null
   const type = shortText(event['type'])
   if (type === null) return null
   const id = shortText(event['id']) ?? shortText(event['event_id'])
-  return { ...NO_EVENT, id: id ?? `sha256:${sha256(bytes, 'hex')}`, type, ...readFields(event) }
+  const read = {
+    ...NO_EVENT,
+    id: id ?? `sha256:${sha256(bytes, 'hex')}`,
+    type,
+    ...readFields(event),
+  }
+  return { ...read, problem: findProblem(read, event) }
 }
 
 function readFields(event: Fields) {
@@ -170,17 +181,17 @@ function readFields(event: Fields) {
   const entitlements = list(event['entitlement_ids'])
   const single = text('entitlement_id')
   return {
-    at: time(event['event_timestamp_ms']),
+    at: readTime(event['event_timestamp_ms']),
     environment:
       environment?.toUpperCase() === 'SANDBOX' ? ('SANDBOX' as const) : ('PRODUCTION' as const),
     hasEnvironment: environment !== null,
-    appUserId: text('app_user_id'),
-    originalAppUserId: text('original_app_user_id'),
-    aliases: list(event['aliases']),
-    transferredFrom: list(event['transferred_from']),
-    transferredTo: list(event['transferred_to']),
-    redeemedFrom: list(event['redeemed_from']),
-    redeemedBy: list(event['redeemed_by']),
+    appUserId: appUserIdIn(event['app_user_id']),
+    originalAppUserId: appUserIdIn(event['original_app_user_id']),
+    aliases: list(event['aliases'], appUserIdIn),
+    transferredFrom: list(event['transferred_from'], appUserIdIn),
+    transferredTo: list(event['transferred_to'], appUserIdIn),
+    redeemedFrom: list(event['redeemed_from'], appUserIdIn),
+    redeemedBy: list(event['redeemed_by'], appUserIdIn),
     redemptionOutcome: text('redemption_outcome'),
     store: text('store'),
     productId: text('product_id'),
@@ -188,18 +199,19 @@ function readFields(event: Fields) {
     priceId: text('price_id'),
     entitlementIds: entitlements.length === 0 && single !== null ? [single] : entitlements,
     periodType: text('period_type'),
-    purchasedAt: time(event['purchased_at_ms']),
-    expiresAt: time(event['expiration_at_ms']),
-    graceExpiresAt: time(event['grace_period_expiration_at_ms']),
-    autoResumeAt: time(event['auto_resume_at_ms']),
-    transactionId: text('transaction_id'),
-    originalTransactionId: text('original_transaction_id'),
+    purchasedAt: readTime(event['purchased_at_ms']),
+    expiresAt: readTime(event['expiration_at_ms']),
+    graceExpiresAt: readTime(event['grace_period_expiration_at_ms']),
+    autoResumeAt: readTime(event['auto_resume_at_ms']),
+    transactionId: idIn(event['transaction_id']),
+    originalTransactionId: idIn(event['original_transaction_id']),
     cancelReason: text('cancel_reason'),
     expirationReason: text('expiration_reason'),
-    unsubscribedAt: time(event['unsubscribe_detected_at_ms']),
-    billingIssueAt: time(event['billing_issues_detected_at_ms']),
-    refundedAt: time(event['refunded_at_ms']),
+    unsubscribedAt: readTime(event['unsubscribe_detected_at_ms']),
+    billingIssueAt: readTime(event['billing_issues_detected_at_ms']),
+    refundedAt: readTime(event['refunded_at_ms']),
     price: typeof event['price'] === 'number' ? event['price'] : null,
+    isPaidBack: isNegative(event['price']) || isNegative(event['price_in_purchased_currency']),
     paid:
       money(event['currency'], event['price_in_purchased_currency']) ??
       money('USD', event['price']),
@@ -219,6 +231,22 @@ function shortText(value: unknown): string | null {
   return isStorableText(value) ? value : null
 }
 
+/** An id, which may also be a number. */
+function idIn(value: unknown): string | null {
+  return shortText(Number.isSafeInteger(value) ? String(value) : value)
+}
+
+/** Apps may pass Homeport's own ids in capitals, as iOS writes them. Other ids stay as they are. */
+export function appUserIdIn(value: unknown): string | null {
+  const id = idIn(value)
+  const lowerCase = id?.toLowerCase() ?? ''
+  return isId(lowerCase) ? lowerCase : id
+}
+
+function isNegative(value: unknown): boolean {
+  return typeof value === 'number' && value < 0
+}
+
 /** `value` in units of the currency. */
 export function money(currency: unknown, value: unknown): Money | null {
   const isMoney = typeof value === 'number' && Math.abs(value) < MAX_PRICE
@@ -232,12 +260,19 @@ export function countryCode(value: unknown): string | null {
   return value.length === 2 ? value : toAlpha2(value)
 }
 
-function list(value: unknown): string[] {
+function list(value: unknown, read = shortText): string[] {
   if (!Array.isArray(value)) return []
-  return value.slice(0, MAX_LIST_LENGTH).flatMap((item) => shortText(item) ?? [])
+  return value.slice(0, MAX_LIST_LENGTH).flatMap((item) => read(item) ?? [])
 }
 
-function time(value: unknown): number | null {
-  const isTime = typeof value === 'number' && Number.isInteger(value) && value >= 0
-  return isTime && value <= MAX_DATE_MS ? value : null
+/** A time in ms since 1970, without its fraction; it may also be given as text, in ms or in ISO 8601. */
+export function readTime(value: unknown): number | null {
+  const text = typeof value === 'string' ? value.trim() : ''
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text)
+    ? Date.parse(text)
+    : /^\d+(\.\d+)?$/.test(text)
+      ? Number(text)
+      : value
+  const isTime = typeof ms === 'number' && ms >= 0 && ms <= MAX_DATE_MS
+  return isTime ? Math.floor(ms) : null
 }

@@ -82,7 +82,12 @@ export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean
  */
 export function addOverridden(before: FoldState, event: OrderedEvent): FoldState | null {
   const { purchase, last, store, count, mentions } = before
-  if (purchase.stated !== null || event.stated !== null) return null
+  // The store's descriptions are compared with the period, and an unpaid renewal at Stripe may have no effect.
+  const isPlain = purchase.stated === null && event.stated === null && store !== 'STRIPE'
+  // The last event may be about a period that had ended when another one began.
+  const isOfCurrentPeriod =
+    last.purchasedAt === purchase.purchasedAt && (event.purchasedAt ?? 0) <= (last.purchasedAt ?? 0)
+  if (!isPlain || !isOfCurrentPeriod) return null
   const [first, ...otherMentions] = mentions
   const isBetween = first && compareEvents(first, event) < 0 && compareEvents(event, last) < 0
   const isSameOwner = first?.name === ownerIdIn(event) && otherMentions.length === 0

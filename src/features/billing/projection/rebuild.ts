@@ -39,6 +39,7 @@ type Row = { customerId: string; state: StoredPurchase }
  */
 export function createRebuild({ db, projection, transactions, counting }: RebuildDeps) {
   const { billingEvents, subscriptions } = db.tables
+  const { purchaseOwners, purchaseCheckpoints, purchaseTransactions } = db.tables
   return async function rebuild(signal: AbortSignal): Promise<RebuildReport> {
     const start = performance.now()
     const events = await relink(signal)
@@ -63,7 +64,7 @@ export function createRebuild({ db, projection, transactions, counting }: Rebuil
       count += rows.length
       await db.write(async (tx) => {
         const ordered: EventRow[] = []
-        for (const row of rows) ordered.push(row.orderedAt === 0 ? await order(tx, row) : row)
+        for (const row of rows) ordered.push(await readAgain(tx, row))
         await transactions.addAll(tx, ordered)
         for (const row of ordered) {
           const event = eventWithEffect(row)
@@ -74,16 +75,33 @@ export function createRebuild({ db, projection, transactions, counting }: Rebuil
     return count
   }
 
-  /** Stores the time and the purchase of an event that was stored before the log had them. */
-  async function order(tx: Tx, row: EventRow): Promise<EventRow> {
+  /** Stores the time, the purchase and the user of an event as they are read today. */
+  async function readAgain(tx: Tx, row: EventRow): Promise<EventRow> {
     const event = eventWithEffect(row)
     if (!event) return row
-    const found = {
-      ...orderingTimeOf(event, row.receivedAt.getTime()),
-      purchaseKey: purchaseKeyOf(event),
-    }
+    const time = row.orderedAt === 0 ? orderingTimeOf(event, row.receivedAt.getTime()) : {}
+    // An event without effect stays with its purchase, which may have been folded from it.
+    const purchaseKey = purchaseKeyOf(event) ?? row.purchaseKey
+    const { appUserId } = event
+    const isSame = purchaseKey === row.purchaseKey && appUserId === row.appUserId
+    if (row.orderedAt !== 0 && isSame) return row
+    const found = { ...time, purchaseKey, appUserId }
     await tx.update(billingEvents).set(found).where(eq(billingEvents.id, row.id))
+    if (row.purchaseKey !== null && row.purchaseKey !== purchaseKey)
+      await removeWithoutEvents(tx, row.purchaseKey)
     return { ...row, ...found }
+  }
+
+  /** Removes a purchase whose events are about another purchase, as they are read today. */
+  async function removeWithoutEvents(tx: Tx, key: string) {
+    const [event] = await tx
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(eq(billingEvents.purchaseKey, key))
+      .limit(1)
+    if (event) return
+    for (const table of [subscriptions, purchaseOwners, purchaseCheckpoints, purchaseTransactions])
+      await tx.delete(table).where(eq(table.purchaseKey, key))
   }
 
   async function refoldAll(signal: AbortSignal) {

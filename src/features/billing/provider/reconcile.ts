@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm'
+import { sha256 } from '../../../lib/crypto.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Holders } from '../access/holders.ts'
@@ -156,7 +157,8 @@ export function createReconcile(deps: ReconcileDeps) {
         (transactionId === null ? null : originalIdIn(transactionId))
       const event = eventOf(reported, holder, transactionKey)
       await db.write((tx) => eventInbox.recordOwnEvent(tx, 'HOMEPORT_RECONCILED', answer.at, event))
-      report.corrected.push(`${appUserId} ${reported.productId}`)
+      const list = reported.expiresAt === null ? report.failed : report.corrected
+      list.push(`${appUserId} ${reported.productId}`)
     }
     return true
   }
@@ -224,7 +226,11 @@ function isSameSecond(a: number | null, b: number | null): boolean {
 }
 
 function eventOf(reported: ReportedSubscription, appUserId: string, transactionKey: string | null) {
+  const { productId, expiresAt } = reported
+  const subject = sha256(JSON.stringify([appUserId, productId, transactionKey]), 'hex')
   return {
+    // An unreadable report is listed once, however often it is read.
+    ...(expiresAt === null ? { id: `unreadable:${subject}` } : {}),
     app_user_id: appUserId,
     environment: reported.environment,
     store: reported.store,

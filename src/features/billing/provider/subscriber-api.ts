@@ -1,5 +1,6 @@
 import { fetchBounded, readTextCapped } from '../../../lib/bounded-fetch.ts'
 import type { StoredEnvironment } from '../environment.ts'
+import { readTime } from '../inbox/event.ts'
 
 /** A customer's subscription as the provider's REST API reports it. */
 export type ReportedSubscription = {
@@ -10,6 +11,7 @@ export type ReportedSubscription = {
   entitlementIds: string[]
   periodType: string
   purchasedAt: number | null
+  /** Null if it cannot be read. */
   expiresAt: number | null
   graceExpiresAt: number | null
   unsubscribedAt: number | null
@@ -88,19 +90,14 @@ function readReport(body: Json) {
         environment: fields['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION',
         entitlementIds: entitlementsFor(productId),
         periodType: String(fields['period_type'] ?? 'normal').toUpperCase(),
-        purchasedAt: time(fields['purchase_date']),
-        expiresAt: time(fields['expires_date']),
-        graceExpiresAt: time(fields['grace_period_expires_date']),
-        unsubscribedAt: time(fields['unsubscribe_detected_at']),
-        billingIssueAt: time(fields['billing_issues_detected_at']),
-        refundedAt: time(fields['refunded_at']),
-        autoResumeAt: time(fields['auto_resume_date']),
+        purchasedAt: readTime(fields['purchase_date']),
+        expiresAt: readTime(fields['expires_date']),
+        graceExpiresAt: readTime(fields['grace_period_expires_date']),
+        unsubscribedAt: readTime(fields['unsubscribe_detected_at']),
+        billingIssueAt: readTime(fields['billing_issues_detected_at']),
+        refundedAt: readTime(fields['refunded_at']),
+        autoResumeAt: readTime(fields['auto_resume_date']),
       }
     }),
   }
-}
-
-function time(value: unknown): number | null {
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isNaN(ms) ? null : ms
 }

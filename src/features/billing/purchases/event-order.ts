@@ -7,8 +7,12 @@ export type OrderedEvent = BillingEvent & { orderedAt: number }
 /** The fields that decide the order of events. */
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
+type UserIds = Pick<BillingEvent, 'appUserId' | 'originalAppUserId' | 'aliases'>
+
 const MIN_PLAUSIBLE_MS = Date.UTC(2000, 0)
 const MAX_PLAUSIBLE_MS = Date.UTC(2100, 0)
+/** The billing provider grants lifetime access for 200 years. */
+const MAX_PLAUSIBLE_END_MS = Date.UTC(2300, 0)
 
 /** The type of Homeport's own event that names the user who has claimed a purchase. */
 export const PURCHASE_CLAIMED = 'HOMEPORT_PURCHASE_CLAIMED'
@@ -46,7 +50,7 @@ const IDENTITY_EVENT_TYPES = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_
 
 /** The key of the purchase that an event is about; null for none. */
 export function purchaseKeyOf(event: BillingEvent): string | null {
-  if (!RANK.has(event.type)) return null
+  if (!RANK.has(event.type) || event.problem !== null) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
   const transactionKey = originalTransactionId ?? transactionId
   if (transactionKey !== null) return `${environment}|${transactionKey}`
@@ -54,9 +58,22 @@ export function purchaseKeyOf(event: BillingEvent): string | null {
   return `${environment}|${store ?? ''}|${productId ?? ''}|${event.appUserId ?? ''}`
 }
 
-/** False for tests, telemetry and unknown types. */
-export function canAffectAccess({ type }: BillingEvent): boolean {
-  return RANK.has(type) || IDENTITY_EVENT_TYPES.has(type)
+/** False for tests, telemetry, unknown types, and what lacks a field that it needs. */
+export function canAffectAccess({ type, problem }: BillingEvent): boolean {
+  return problem === null && (RANK.has(type) || IDENTITY_EVENT_TYPES.has(type))
+}
+
+/** Whether a purchase that an event describes without an end lasts forever. */
+export function canBeEndless({ type, stated }: BillingEvent): boolean {
+  return stated !== null || type === 'NON_RENEWING_PURCHASE' || type === ACCESS_GRANTED
+}
+
+export function isAboutPurchase(type: string): boolean {
+  return RANK.has(type)
+}
+
+export function hasUser({ appUserId, originalAppUserId, aliases }: UserIds): boolean {
+  return appUserId !== null || originalAppUserId !== null || aliases.length > 0
 }
 
 /** Whether an event does nothing but join app user ids. */
@@ -72,14 +89,16 @@ export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boo
  */
 export function orderingTimeOf(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
-  const others = [purchasedAt, expiresAt, graceExpiresAt, autoResumeAt]
+  const ends = [expiresAt, graceExpiresAt, autoResumeAt]
   const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY_MS
-  const clockIsOff = !isUsable || others.some((time) => time !== null && !isPlausible(time))
-  return { orderedAt: isUsable ? at : receivedAt, clockIsOff }
+  const areOthersPlausible =
+    isPlausible(purchasedAt ?? receivedAt) &&
+    ends.every((time) => isPlausible(time ?? receivedAt, MAX_PLAUSIBLE_END_MS))
+  return { orderedAt: isUsable ? at : receivedAt, clockIsOff: !isUsable || !areOthersPlausible }
 }
 
-function isPlausible(ms: number): boolean {
-  return ms >= MIN_PLAUSIBLE_MS && ms < MAX_PLAUSIBLE_MS
+function isPlausible(ms: number, max = MAX_PLAUSIBLE_MS): boolean {
+  return ms >= MIN_PLAUSIBLE_MS && ms < max
 }
 
 /** The order in which events are folded, whatever the order of arrival. */

@@ -4,6 +4,7 @@ import {
   canRenew,
   isDistinctEarlierPeriod,
   isForEarlierPeriod,
+  isForEndedPeriod,
   PERIOD_STARTS,
   startsLaterPeriod,
 } from './periods.ts'
@@ -33,8 +34,10 @@ export function isOverriddenBy(event: OrderedEvent, later: { type: string }): bo
 }
 
 function handlerFor(purchase: Purchase, event: OrderedEvent): EventHandler | undefined {
+  if (event.problem !== null) return undefined
   if (event.stated !== null) return applyStatement
   if (purchase.stated !== null && !startsLaterPeriod(purchase, event)) return applyToStatedPeriod
+  if (isForEndedPeriod(purchase, event) && !isRefund(event)) return undefined
   return HANDLERS.get(event.type)
 }
 
@@ -106,6 +109,7 @@ function unlessEarlier(handle: EventHandler): EventHandler {
 
 /** A new period clears every problem of the last one. */
 function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
+  if (isUnpaidAtStripe(purchase, event)) return purchase
   return {
     ...purchaseFromFirstEvent(event),
     startedAt: purchase.startedAt,
@@ -114,6 +118,15 @@ function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
     changedTo: purchase.changedTo,
     refundedOrders: purchase.refundedOrders,
   }
+}
+
+/**
+ * Whether the period has an invoice that Stripe could not collect: the provider goes on reporting renewals without a price
+ * after it has ended the access.
+ */
+function isUnpaidAtStripe({ endedAt, billingIssueDetectedAt }: Purchase, event: OrderedEvent) {
+  const isFree = event.store === 'STRIPE' && event.type === 'RENEWAL' && event.price === 0
+  return isFree && endedAt !== null && billingIssueDetectedAt !== null
 }
 
 /**
@@ -160,7 +173,14 @@ function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
   const cancelled = { ...purchase, willRenew: false, cancelReason }
   if (cancelReason === 'BILLING_ERROR') {
     if (isDistinctEarlierPeriod(purchase, event)) return purchase
-    return { ...cancelled, billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? orderedAt }
+    const billingIssueDetectedAt = purchase.billingIssueDetectedAt ?? orderedAt
+    // Stripe has no grace period: an end that has passed means that Stripe has cancelled the subscription.
+    const isEnded = event.store === 'STRIPE' && (event.expiresAt ?? orderedAt) < orderedAt
+    return {
+      ...cancelled,
+      billingIssueDetectedAt,
+      ...(isEnded ? { expiresAt: event.expiresAt } : {}),
+    }
   }
   // Revoking a promotional grant moves the end of its period to now.
   const expiresAt = isForEarlierPeriod(purchase, event)
@@ -175,9 +195,11 @@ function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
 function applyExpiration(purchase: Purchase, event: OrderedEvent): Purchase {
   if (isForEarlierPeriod(purchase, event)) return purchase
   const isPause = event.expirationReason === 'SUBSCRIPTION_PAUSED'
+  const isUnpaid = event.expirationReason === 'BILLING_ERROR'
   return {
     ...purchase,
     willRenew: false,
+    billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? (isUnpaid ? event.orderedAt : null),
     endedAt: Math.min(purchase.endedAt ?? event.orderedAt, event.orderedAt),
     pausedAt: isPause ? event.orderedAt : purchase.pausedAt,
   }

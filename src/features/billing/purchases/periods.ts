@@ -29,8 +29,10 @@ export function isOfSamePeriod(purchase: Purchase, event: PeriodOfEvent): boolea
   const { stated, purchasedAt } = purchase
   const known = stated?.transactionId
   if (known && known === event.transactionId) return true
-  // A store's ids are certain: an upgrade or a sandbox renewal may start within the tolerance.
-  if (known && event.transactionId !== null && event.stated !== null) return false
+  // An upgrade or a sandbox renewal may start within the tolerance, so of a store only equal times count. A purchase that
+  // is restored on another device may get another transaction for the same period.
+  if (known && event.transactionId !== null && event.stated !== null)
+    return purchasedAt !== null && isEqualPeriod(purchase, event)
   const later = endsLater(purchase, event)
   if (later !== null) return Math.abs(later) <= PERIOD_TOLERANCE_MS
   if (purchasedAt === null || event.purchasedAt === null) return true
@@ -47,6 +49,17 @@ export function isForEarlierPeriod(purchase: Purchase, event: PeriodOfEvent): bo
   const later = endsLater(purchase, event)
   if (later !== null) return later < -PERIOD_TOLERANCE_MS
   return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
+}
+
+function isEqualPeriod({ purchasedAt, expiresAt }: Purchase, event: PeriodOfEvent): boolean {
+  return purchasedAt === event.purchasedAt && expiresAt === event.expiresAt
+}
+
+/** Whether an event is about a period that had ended when the current one began. Such an event changes nothing. */
+export function isForEndedPeriod({ purchasedAt }: Purchase, event: PeriodOfEvent): boolean {
+  if (purchasedAt === null || event.purchasedAt === null || event.expiresAt === null) return false
+  const isEarlier = event.purchasedAt < purchasedAt
+  return isEarlier && event.expiresAt <= purchasedAt + PERIOD_TOLERANCE_MS
 }
 
 /**

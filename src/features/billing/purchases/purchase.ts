@@ -1,6 +1,6 @@
 import type { StoredEnvironment } from '../environment.ts'
 import type { Support } from '../inbox/support.ts'
-import type { OrderedEvent } from './event-order.ts'
+import { canBeEndless, type OrderedEvent } from './event-order.ts'
 
 /**
  * A subscription with its renewals, or a one-off purchase. Times in ms. Derived from events alone, never from
@@ -91,7 +91,8 @@ export function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
     price,
     startedAt: purchasedAt ?? event.orderedAt,
     purchasedAt,
-    expiresAt,
+    // Without a known end, an event of a subscription gives no access.
+    expiresAt: expiresAt ?? (canBeEndless(event) ? null : (purchasedAt ?? event.orderedAt)),
     stated: event.stated === null ? null : { transactionId: event.transactionId },
     isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
   }

@@ -2,21 +2,28 @@ import type { OrderedEvent } from './event-order.ts'
 import { isForEarlierPeriod } from './periods.ts'
 import type { Purchase } from './purchase.ts'
 
-type RefundSign = Pick<OrderedEvent, 'type' | 'cancelReason' | 'price'>
+type RefundSign = Pick<OrderedEvent, 'type' | 'cancelReason' | 'isPaidBack'>
 
 /** Providers report most refunds as cancellations. */
-export function isRefund({ type, cancelReason, price }: RefundSign): boolean {
+export function isRefund({ type, cancelReason, isPaidBack }: RefundSign): boolean {
   if (type !== 'CANCELLATION') return type === 'REFUND'
-  return (
-    cancelReason === 'CUSTOMER_SUPPORT' ||
-    (cancelReason === 'DEVELOPER_INITIATED' && price !== null && price < 0)
-  )
+  return cancelReason === 'CUSTOMER_SUPPORT' || isPaidBack
+}
+
+/**
+ * Whether a refund leaves the access as it is. At Stripe, paying back a part is separate from revoking: when the provider
+ * revokes too, the event's end is not ahead.
+ */
+function isPartial(purchase: Purchase, { store, price, expiresAt, orderedAt }: OrderedEvent) {
+  if (store !== 'STRIPE' || price === null || purchase.price === null) return false
+  return Math.abs(price) < purchase.price && expiresAt !== null && expiresAt > orderedAt
 }
 
 /** Ends the access of a refunded period. A refund of an earlier period ends nothing. */
 export function applyRefund(before: Purchase, event: OrderedEvent): Purchase {
   const purchase = rememberRefund(before, event)
   if (isForEarlierPeriod(purchase, event) || isOfOtherOrder(purchase, event)) return purchase
+  if (isPartial(purchase, event)) return purchase
   return {
     ...purchase,
     cancelReason: event.cancelReason ?? 'CUSTOMER_SUPPORT',

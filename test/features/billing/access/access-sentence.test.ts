@@ -92,7 +92,7 @@ const STORIES: Record<string, Story> = {
   'product and store are unknown': [
     1,
     'Unknown product. Renews on 31 October 2026, 00:00 UTC. No plan on sale includes this product.',
-    [initial({ product_id: undefined, store: undefined })],
+    [{ ...initial({ product_id: undefined, store: undefined }), type: 'UNCANCELLATION' }],
   ],
   'the purchase was refunded': [
     6,

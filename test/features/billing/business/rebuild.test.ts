@@ -6,7 +6,6 @@ import {
   clearBilling,
   DAY,
   type EventFixture,
-  lifecycle,
   ms,
   purchase,
   receive,
@@ -177,7 +176,7 @@ test('a purchase that cannot be read is left out, and counts once it can be', as
   await using app = await createFiguresApp()
   const { db, eventFolding } = app.services
   const { billingEvents } = db.tables
-  await receive(app, lifecycle('ann', 'INITIAL_PURCHASE', 0, { id: 'E', purchased_day: 0 }))
+  await receive(app, purchase('ann', { id: 'E' }))
   const [row] = await db.read.select().from(billingEvents)
   await db.write(async (tx) => {
     await tx.update(billingEvents).set({ body: Buffer.from('{') })

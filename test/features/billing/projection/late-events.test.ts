@@ -4,7 +4,14 @@ import type { FoldingSizes } from '../../../../src/features/billing/projection/c
 import type { StoredPurchase } from '../../../../src/features/billing/projection/fold-state.ts'
 import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
-import { bodyOf, type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
+import {
+  bodyOf,
+  type EventFixture,
+  lifecycle,
+  ms,
+  receive,
+  storedPurchases,
+} from '../../../support/billing.ts'
 import { ANN, BOB, cancellation, initial, renewal } from '../../../support/flows/events.ts'
 
 /** A delivery, or `work`, which finishes the stale work that earlier deliveries left behind. */
@@ -50,7 +57,7 @@ test.each<[string, FoldingSizes, Step[]]>([
 ])('folds a late event when %s', async (_name, foldingSizes, steps) => {
   await using app = await createTestApp({}, { foldingSizes })
   app.clock.now = new Date(ms(400))
-  const { backlog, projection, rebuildBilling } = app.services
+  const { backlog, rebuildBilling } = app.services
   await backlog.stop()
   const fixtures = steps
     .filter((step) => step !== 'work')
@@ -62,7 +69,7 @@ test.each<[string, FoldingSizes, Step[]]>([
   }
   await work(app)
   const events = fixtures.map(ordered)
-  expect(await projection.purchasesOf(ANN, 'PRODUCTION')).toEqual([foldPurchase(events) as never])
+  expect(await storedPurchases(app, ANN)).toEqual([foldPurchase(events) as never])
   expect((await stateOf(app)).stale).toBeUndefined()
   expect((await rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual([])
 })

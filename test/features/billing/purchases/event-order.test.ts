@@ -43,12 +43,19 @@ test.each<[string, number | null, number, boolean]>([
 })
 
 test('marks an event in which any other time is implausible', () => {
-  for (const [end, clockIsOff] of [
-    [Date.UTC(2100, 0) - 1, false],
-    [Date.UTC(2100, 0), true],
-  ]) {
-    const fields = { type: 'RENEWAL', event_timestamp_ms: ms(9), expiration_at_ms: end }
-    expect(orderingTimeOf(read({ event: fields }), RECEIVED)).toMatchObject({ clockIsOff })
+  for (const [fields, clockIsOff] of [
+    [{ purchased_at_ms: Date.UTC(2100, 0) - 1 }, false],
+    [{ purchased_at_ms: Date.UTC(2100, 0) }, true],
+    // The provider grants lifetime access for 200 years.
+    [{ expiration_at_ms: Date.UTC(2222, 6) }, false],
+    [{ expiration_at_ms: Date.UTC(2300, 0) }, true],
+  ] as const) {
+    expect(
+      orderingTimeOf(
+        read({ event: { type: 'RENEWAL', event_timestamp_ms: ms(9), ...fields } }),
+        RECEIVED,
+      ),
+    ).toMatchObject({ clockIsOff })
   }
 })
 
@@ -59,7 +66,8 @@ test.each([
   [{ store: 'APP_STORE', product_id: 'p', app_user_id: 'u' }, 'PRODUCTION|APP_STORE|p|u'],
   [{ app_user_id: 'u' }, null],
 ])('the event %j is about the purchase %s', (fields, key) => {
-  expect(purchaseKeyOf(read({ event: { type: 'RENEWAL', ...fields } }))).toBe(key)
+  const event = read({ event: { type: 'RENEWAL', ...fields } })
+  expect(purchaseKeyOf({ ...event, problem: null })).toBe(key)
 })
 
 test.each([
@@ -101,14 +109,22 @@ test.each([
     [],
   ],
 ])('%s', (_name, fields, ids) => {
-  const event = read({ event: { type: 'RENEWAL', transaction_id: 't', ...fields } })
+  const event = read({ event: { type: 'EXPIRATION', transaction_id: 't', ...fields } })
   expect(idsJoinedBy(event)).toEqual(ids)
 })
 
 test('test events, telemetry and unknown types cannot affect access', () => {
-  const types = ['RENEWAL', 'TRANSFER', 'SUBSCRIBER_ALIAS', 'TEST', 'PAYWALL_CLOSE', 'constructor']
-  const affecting = types.filter((type) => canAffectAccess(read({ event: { type } })))
-  expect(affecting).toEqual(['RENEWAL', 'TRANSFER', 'SUBSCRIBER_ALIAS'])
+  const types = [
+    'EXPIRATION',
+    'TRANSFER',
+    'SUBSCRIBER_ALIAS',
+    'TEST',
+    'PAYWALL_CLOSE',
+    'constructor',
+  ]
+  const users = { app_user_id: 'a', transferred_from: ['a'], transferred_to: ['b'] }
+  const affecting = types.filter((type) => canAffectAccess(read({ event: { type, ...users } })))
+  expect(affecting).toEqual(['EXPIRATION', 'TRANSFER', 'SUBSCRIBER_ALIAS'])
 })
 
 test('the owner is the app user id, else the original id, else the first alias', () => {

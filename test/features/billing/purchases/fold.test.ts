@@ -77,9 +77,9 @@ test.each<Case>([
     { expiresAt: ms(5), refundedAt: null, endedAt: null },
   ],
   [
-    'a cancellation of an earlier period does not move the end',
+    'a cancellation of a period that had ended changes nothing',
     [initial(), renewal(30, 60), cancellation(31, 'UNSUBSCRIBE')],
-    { expiresAt: ms(60), willRenew: false },
+    { expiresAt: ms(60), willRenew: true, cancelReason: null },
   ],
   [
     'a cancellation after a failed payment keeps the end and the time of the issue',
@@ -104,7 +104,7 @@ test.each<Case>([
   [
     'an extension of a lifetime purchase changes nothing',
     [
-      initial({ expiration_day: null }),
+      { ...initial({ expiration_day: null }), type: 'NON_RENEWING_PURCHASE' },
       lifecycle(ANN, 'SUBSCRIPTION_EXTENDED', 5, { expiration_day: 20 }),
     ],
     { expiresAt: null },

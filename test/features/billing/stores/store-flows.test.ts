@@ -7,7 +7,7 @@ import { foldPurchase } from '../../../../src/features/billing/purchases/fold.ts
 import type { Purchase } from '../../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { deliver } from '../../../support/app-store/world.ts'
-import { clearBilling, ms, receive } from '../../../support/billing.ts'
+import { clearBilling, ms, receive, storedPurchases } from '../../../support/billing.ts'
 import { cases } from '../../../support/cases.ts'
 import { ANN, type Flow } from '../../../support/flows/events.ts'
 import { NOT_ON_GOOGLE_PLAY, playFlows } from '../../../support/flows/play-flows.ts'
@@ -92,7 +92,7 @@ describe('stores the same purchases in any order, with every event delivered twi
       for (const order of [...ordersOf(store), ...ordersOf(both)]) {
         await clearBilling(app)
         for (const spoken of [...order, ...order]) await say(app, spoken)
-        const stored = await app.services.projection.purchasesOf(ANN, 'PRODUCTION')
+        const stored = await storedPurchases(app, ANN)
         expect(sorted(stored)).toEqual(sorted(purchasesIn(order)))
       }
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))

@@ -1,4 +1,13 @@
-import { type BillingEvent, countryCode, type Money, money, NO_EVENT } from '../../inbox/event.ts'
+import { DAY_MS } from '../../../../lib/durations.ts'
+import {
+  type BillingEvent,
+  countryCode,
+  type Money,
+  money,
+  NO_EVENT,
+  readTime,
+} from '../../inbox/event.ts'
+import { unreadable } from '../../inbox/event-problem.ts'
 import { type AppleDocument, environmentOf } from './notification.ts'
 import type { Claims } from './token.ts'
 
@@ -34,8 +43,11 @@ const SUBSCRIPTION = 'Auto-Renewable Subscription'
 const PREPAID = 'Non-Renewing Subscription'
 const CONSUMABLE = 'Consumable'
 
-/** The `status` of a notification about an expired subscription. */
+/** The `status` of a notification about an expired subscription, and about one in its grace period. */
 const EXPIRED_STATUS = 2
+const GRACE_STATUS = 4
+/** The longest grace period, if Apple does not name its end. */
+const MAX_GRACE_MS = 28 * DAY_MS
 /** Reasons by the `expirationIntent` of the renewal info. */
 const EXPIRATION_REASONS: Record<number, string> = {
   1: 'UNSUBSCRIBE',
@@ -74,8 +86,9 @@ function eventTypeOf(type: string, subtype: string | null): string {
   return EVENT_TYPES[`${type} ${subtype}`] ?? EVENT_TYPES[type] ?? 'RENEWAL'
 }
 
-function statusOf({ data }: Claims): number | null {
-  return integer((data ?? null) as Claims | null, 'status')
+function statusOf({ data, subtype }: Claims): number | null {
+  const status = integer((data ?? null) as Claims | null, 'status')
+  return status ?? (subtype === 'GRACE_PERIOD' ? GRACE_STATUS : null)
 }
 
 type NotificationFacts = { at: number | null; type: string; status: number | null }
@@ -95,7 +108,9 @@ function purchaseIn(
   const revokedAt = integer(transaction, 'revocationDate')
   const isSubscription = transaction['type'] === SUBSCRIPTION
   const willRenew = renewal === null ? null : renewal['autoRenewStatus'] === 1
-  const graceExpiresAt = integer(renewal, 'gracePeriodExpiresDate')
+  const isInGrace = status === GRACE_STATUS && expiresAt !== null
+  const graceExpiresAt =
+    integer(renewal, 'gracePeriodExpiresDate') ?? (isInGrace ? expiresAt + MAX_GRACE_MS : null)
   const hasIssue = renewal?.['isInBillingRetryPeriod'] === true || graceExpiresAt !== null
   const isOver = status === EXPIRED_STATUS || type === 'EXPIRED'
   const reason = EXPIRATION_REASONS[integer(renewal, 'expirationIntent') ?? 0] ?? null
@@ -128,6 +143,7 @@ function purchaseIn(
     refundedAt: isRefund ? revokedAt : null,
     // A consumable has an owner, but gives no access.
     endedAt: isConsumable ? boughtAt : (revokedAt ?? (isOver ? expiresAt : null)),
+    problem: isSubscription && expiresAt === null ? unreadable('expiresDate') : null,
   }
 }
 
@@ -154,10 +170,6 @@ function text(claims: Claims | null, name: string): string | null {
   return typeof value === 'string' && value !== '' && value.length <= 255 ? value : null
 }
 
-/** Xcode's times have fractions of a ms. */
 function integer(claims: Claims | null, name: string): number | null {
-  const value = claims?.[name]
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
-    ? Math.floor(value)
-    : null
+  return readTime(claims?.[name])
 }

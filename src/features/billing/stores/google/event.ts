@@ -1,7 +1,9 @@
 import type { StoredEnvironment } from '../../environment.ts'
 import { type BillingEvent, NO_EVENT } from '../../inbox/event.ts'
+import { unreadable } from '../../inbox/event-problem.ts'
 import type { Json } from '../json.ts'
 import { type PlayAnswer, type PlayItem, type PurchaseKind, readAnswer } from './api/answer.ts'
+import { PlayApiError } from './api/api-error.ts'
 import { type PushDocument, pushEvent } from './push/notification.ts'
 
 /**
@@ -98,6 +100,10 @@ function statementEvent(document: StatementDocument): BillingEvent {
     unsubscribedAt: isUnsubscribed ? (answer.cancelledAt ?? askedAt) : null,
     refundedAt: state === 'CANCELLED' ? askedAt : null,
     endedAt: isRemoved ? askedAt : endOf(answer, item, document),
+    problem:
+      answer.kind === 'subscription' && periodEndsAt === null && !isRemoved
+        ? unreadable('expiryTime')
+        : null,
   }
 }
 
@@ -149,5 +155,6 @@ function unreadableEvent({ tokenHash, askedAt }: UnreadableDocument): BillingEve
     type: 'PLAY_UNREADABLE',
     at: askedAt,
     store: 'PLAY_STORE',
+    problem: { outcome: 'failed', reason: new PlayApiError('unreadable').message },
   }
 }

@@ -86,6 +86,10 @@ export function createSubmissions(deps: SubmissionsDeps) {
       if (environment === 'SANDBOX' && ignoresSandbox) {
         return { ...refusal('sandbox_ignored'), ...described }
       }
+      if (delivery.event.problem !== null) {
+        await db.write((tx) => recordStatement(tx, delivery))
+        return { ...refusal('purchase_invalid'), ...described }
+      }
       const purchaseKey = purchaseKeyOf(delivery.event) ?? ''
       const heldBy = await claims.ownerOf(db.read, purchaseKey)
       const known = await claims.purchaseOf(db.read, purchaseKey)
@@ -136,6 +140,8 @@ function isAlreadyStated(known: Purchase | null, { event }: Delivery): boolean {
   return (
     known?.stated?.transactionId === event.transactionId &&
     known.expiresAt === event.expiresAt &&
+    // Family Sharing may have ended without a refund.
+    (known.endedAt !== null || event.endedAt === null) &&
     // A transaction that was signed after a refund, and does not name it, is no longer refunded.
     (known.refundedAt === null
       ? event.refundedAt === null

@@ -1,5 +1,5 @@
 import type { StoredEnvironment } from '../../../environment.ts'
-import { countryCode, type Money, money } from '../../../inbox/event.ts'
+import { appUserIdIn, countryCode, type Money, money } from '../../../inbox/event.ts'
 import { type Json, listIn, objectIn } from '../../json.ts'
 import { PlayApiError } from './api-error.ts'
 import { text, time, token } from './json.ts'
@@ -90,7 +90,8 @@ function subscriptionIn(reply: Json): PlayAnswer {
     isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
     startedAt: time(reply['startTime']),
     userId:
-      text(own['obfuscatedExternalAccountId']) ?? text(expired['obfuscatedExternalAccountId']),
+      appUserIdIn(own['obfuscatedExternalAccountId']) ??
+      appUserIdIn(expired['obfuscatedExternalAccountId']),
     isOutOfApp: reply['outOfAppPurchaseContext'] !== undefined,
     linkedToken: token(outOfApp['expiredPurchaseToken']) ?? token(reply['linkedPurchaseToken']),
     cancelReason: CANCEL_REASONS[how] ?? null,
@@ -158,7 +159,7 @@ function productIn(reply: Json): PlayAnswer {
     environment: reply['testPurchaseContext'] === undefined ? 'PRODUCTION' : 'SANDBOX',
     isAcknowledged: reply['acknowledgementState'] !== 'ACKNOWLEDGEMENT_STATE_PENDING',
     startedAt: time(reply['purchaseCompletionTime']),
-    userId: text(reply['obfuscatedExternalAccountId']),
+    userId: appUserIdIn(reply['obfuscatedExternalAccountId']),
     isOutOfApp: false,
     linkedToken: null,
     cancelReason: null,

@@ -1,5 +1,5 @@
 import { sha256 } from '../../../../../lib/crypto.ts'
-import { type Delivery, NO_EVENT } from '../../../inbox/event.ts'
+import { type BillingEvent, type Delivery, NO_EVENT } from '../../../inbox/event.ts'
 import { type Json, objectIn } from '../../json.ts'
 import type { PurchaseKind } from '../api/answer.ts'
 import { redactForLog, text, time, token } from '../api/json.ts'
@@ -57,19 +57,19 @@ export function readPush(body: Json): Push | null {
   const { message, subscription } = body
   const { data, messageId } = objectIn(message)
   const id = text(messageId)
-  if (id === null || typeof data !== 'string') return null
+  if (id === null) return null
   const notification = decode(data)
   const kinds = KINDS.filter((kind) => notification?.[kind] !== undefined)
   const [kind] = kinds
   const fault =
     notification === null
-      ? 'The data is not JSON in base64.'
+      ? 'The message has no data that is JSON in base64.'
       : kinds.length === 1
         ? null
         : `The notification has ${kinds.length} kinds instead of one.`
   const document: PushDocument = {
     messageId: id,
-    notification: notification === null ? { data } : redactForLog(notification),
+    notification: notification === null ? { data: data ?? null } : redactForLog(notification),
     ...(fault === null ? {} : { fault }),
   }
   const bytes = Buffer.from(JSON.stringify(document))
@@ -81,7 +81,6 @@ export function readPush(body: Json): Push | null {
       event,
       bytes,
       hash: sha256(bytes, 'hex'),
-      ...(fault === null ? {} : { fault }),
     },
     subscription: text(subscription) ?? '',
     packageName: text(notification?.['packageName']),
@@ -91,7 +90,7 @@ export function readPush(body: Json): Push | null {
 }
 
 /** The event of a notification: it has no effect, because the purchase is then asked about. */
-export function pushEvent({ messageId, notification, fault }: PushDocument) {
+export function pushEvent({ messageId, notification, fault }: PushDocument): BillingEvent {
   const [kind] = KINDS.filter((one) => notification[one] !== undefined)
   const type = fault !== undefined || !kind ? 'PLAY_UNREADABLE' : typeOf(kind, notification)
   return {
@@ -100,6 +99,7 @@ export function pushEvent({ messageId, notification, fault }: PushDocument) {
     type,
     at: time(notification['eventTimeMillis']),
     store: 'PLAY_STORE',
+    problem: fault === undefined ? null : { outcome: 'failed', reason: fault },
   }
 }
 
@@ -137,7 +137,8 @@ function readVoidedOrder(kind: Kind | undefined, subject: Json, at: number | nul
   return { orderId, isPartial: subject['refundType'] === PARTIAL_REFUND, at }
 }
 
-function decode(data: string): Json | null {
+function decode(data: unknown): Json | null {
+  if (typeof data !== 'string') return null
   try {
     const content = JSON.parse(Buffer.from(data, 'base64').toString('utf8'))
     return content !== null && typeof content === 'object' && !Array.isArray(content)

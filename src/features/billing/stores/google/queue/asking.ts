@@ -90,7 +90,6 @@ export function createAskGoogle(deps: AskingDeps) {
       event: playEvent(document),
       bytes,
       hash: sha256(bytes, 'hex'),
-      fault: new PlayApiError('unreadable').message,
     })
   }
 

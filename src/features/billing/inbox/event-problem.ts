@@ -1,0 +1,53 @@
+import { canAffectAccess, hasUser, isAboutPurchase } from '../purchases/event-order.ts'
+import type { BillingEvent } from './event.ts'
+
+/** Why an event has no effect although its type can change access, and how the log lists it. */
+export type EventProblem = { outcome: 'failed' | 'ignored'; reason: string }
+
+/** These events set the end of a subscription. */
+const NEEDS_END = new Set([
+  'INITIAL_PURCHASE',
+  'RENEWAL',
+  'SUBSCRIPTION_EXTENDED',
+  'HOMEPORT_RECONCILED',
+])
+const NEEDS_PRODUCT = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
+
+/** A field that cannot be read, so that the event counts as failed. */
+export function unreadable(field: string, why = 'is missing or cannot be read.'): EventProblem {
+  return { outcome: 'failed', reason: `The field ${field} ${why}` }
+}
+
+function isTooLong(value: unknown): boolean {
+  return Array.isArray(value) && value.length > MAX_LIST_LENGTH
+}
+
+/** As many ids as the parameters of a query allow. */
+export const MAX_LIST_LENGTH = 4_000
+/** Lists that decide who has a purchase. */
+const LISTS = ['transferred_from', 'transferred_to', 'aliases', 'redeemed_from', 'redeemed_by']
+
+/** Checks an event in the billing provider's format. `fields`: as received. */
+export function findProblem(
+  event: Omit<BillingEvent, 'problem'>,
+  fields: Record<string, unknown>,
+): EventProblem | null {
+  const tooLong = LISTS.find((name) => isTooLong(fields[name]))
+  if (tooLong !== undefined && canAffectAccess({ ...event, problem: null }))
+    return unreadable(tooLong, `has more than ${MAX_LIST_LENGTH} ids.`)
+  const end = fields['expiration_at_ms']
+  const { type, productId, transferredFrom, transferredTo } = event
+  const isOwn = type.startsWith('HOMEPORT_')
+  if (type === 'TRANSFER' && (transferredFrom.length === 0 || transferredTo.length === 0))
+    return ignored('The transfer does not name both users.')
+  if (isAboutPurchase(type) && !isOwn && !hasUser(event)) return ignored('The event names no user.')
+  if (NEEDS_PRODUCT.has(type) && productId === null) return ignored('The event names no product.')
+  const mayLackEnd = !NEEDS_END.has(type) && (end === null || end === undefined)
+  const setsEnd = NEEDS_END.has(type) || type === 'NON_RENEWING_PURCHASE'
+  if (!setsEnd || event.expiresAt !== null || mayLackEnd) return null
+  return unreadable(isOwn ? 'expires_date' : 'expiration_at_ms')
+}
+
+function ignored(reason: string): EventProblem {
+  return { outcome: 'ignored', reason }
+}
