@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { BunPlugin } from 'bun'
 import { buildClient } from './build-client.ts'
 import { writeConsole } from './build-console.ts'
@@ -29,14 +29,16 @@ export const TARGETS = {
   'macos-arm64': { platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
 } as const
 
+const DIST = join(ROOT, 'dist')
+
 /** A thread has its own entry point. */
 const READER_THREAD = 'src/platform/db/sqlite/background/reader-thread.ts'
 
 /** Builds one executable with the server, sharp, the migrations and the initial content. Throws build errors. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
-  await writeConsole(join(ROOT, 'dist', 'console'))
-  await writeArchive(join(ROOT, 'dist', 'client.tgz'), await packPackage(await buildClient()))
-  const result = await Bun.build({
+  await writeConsole(join(DIST, 'console'))
+  await writeArchive(join(DIST, 'client.tgz'), await packPackage(await buildClient()))
+  const result = await buildInDist({
     entrypoints: ['src/main.ts', READER_THREAD].map((path) => join(ROOT, path)),
     plugins: [embedNative(platform, folderOf), hidePaths(), leaveOutUnused(), compressDocs()],
     // Renamed identifiers break @elysiajs/bearer at run time.
@@ -47,9 +49,11 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     define: { HOMEPORT_BUILD: JSON.stringify(await readBuildInfo()) },
     splitting: true,
     compile: {
-      outfile,
+      outfile: resolve(outfile),
       ...(target ? { target } : {}),
-      assets: ['./drizzle', './data/seed', './dist/console', './dist/client.tgz'],
+      assets: ['drizzle', 'data/seed', 'dist/console', 'dist/client.tgz'].map((path) =>
+        join(ROOT, path),
+      ),
       autoloadBunfig: false,
       autoloadDotenv: true,
     },
@@ -58,6 +62,24 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
   // The executable contains them.
   const maps = result.outputs.filter(({ kind }) => kind === 'sourcemap')
   await Promise.all(maps.map(({ path }) => rm(path)))
+}
+
+/**
+ * Bun writes a temporary file of the executable's size into the working directory. Those of builds that were killed are
+ * removed.
+ */
+async function buildInDist(options: Bun.BuildConfig) {
+  for (const folder of [ROOT, DIST]) {
+    const leftovers = readdirSync(folder).filter((name) => name.endsWith('.bun-build'))
+    await Promise.all(leftovers.map((name) => rm(join(folder, name))))
+  }
+  const directory = process.cwd()
+  process.chdir(DIST)
+  try {
+    return await Bun.build(options)
+  } finally {
+    process.chdir(directory)
+  }
 }
 
 /**
@@ -205,12 +227,12 @@ export function napiName(platform: string): string {
 if (import.meta.main) {
   // The Dockerfile passes the platform for which it has installed packages.
   const label = process.argv[2] as keyof typeof TARGETS | undefined
-  const { resolve } = createRequire(import.meta.url)
+  const packages = createRequire(import.meta.url)
   const outfile = process.env['OUTFILE'] ?? './dist/homeport'
   await buildExecutable({
     outfile,
     ...(label ? TARGETS[label] : { platform: `${process.platform}-${process.arch}` }),
-    folderOf: (name) => dirname(resolve(`${name}/package`)),
+    folderOf: (name) => dirname(packages.resolve(`${name}/package`)),
   })
   console.log(`${outfile}: ${Math.round(Bun.file(outfile).size / 1e6)} MB`)
 }
