@@ -39,6 +39,7 @@ type Draft = {
   /** The end that the first event names, before any extension. */
   billedUntil: number | null
   refundedAt: number | null
+  partlyRefundedAt: number | null
   refund: number | null
 }
 
@@ -135,6 +136,7 @@ function draftFrom(purchase: Purchase, event: OrderedEvent): Draft {
     isFamilyShared,
     billedUntil: purchase.expiresAt,
     refundedAt: null,
+    partlyRefundedAt: null,
     refund: null,
   }
 }
@@ -163,7 +165,10 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
   const paidBack = event.paidBack ?? (isRefund(event) ? paid : null)
   if (paidBack !== null && paidBack.amount !== 0) draft.refund = Math.abs(paidBack.amount)
   const refundedAt = event.refundedAt ?? (isRefund(event) ? orderedAt : null)
-  if (isCurrent) draft.refundedAt = draft.purchase.refundedAt
+  // A refund of a part may leave the access.
+  const isPartial = isCurrent && isRefund(event) && draft.purchase.refundedAt === null
+  if (isPartial) draft.partlyRefundedAt = orderedAt
+  if (isCurrent) draft.refundedAt = draft.purchase.refundedAt ?? draft.partlyRefundedAt
   else if (type === 'REFUND_REVERSED') draft.refundedAt = null
   else if (refundedAt !== null) draft.refundedAt = refundedAt
 }
