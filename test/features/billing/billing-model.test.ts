@@ -22,8 +22,11 @@ import {
 import { accessByModel, type LoggedEvent } from '../../support/billing-model.ts'
 import { cases } from '../../support/cases.ts'
 
-const USERS = ['ann', 'bob', 'eve']
+const EVE = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
+const USERS = ['ann', 'bob', EVE]
 const IDS = [...USERS, '$anon-1', '$anon-2']
+/** The ids as events spell them: Homeport's own also in capitals. */
+const SPELLINGS = [...IDS, EVE.toUpperCase()]
 const TYPES = [
   'INITIAL_PURCHASE',
   'RENEWAL',
@@ -42,8 +45,8 @@ const day = fc.integer({ min: 0, max: 60 })
 const lifecycleModel = {
   type: fc.constantFrom(...TYPES),
   at: day,
-  app_user_id: fc.constantFrom(...IDS),
-  aliases: fc.subarray(IDS, { maxLength: 1 }),
+  app_user_id: fc.constantFrom(...SPELLINGS),
+  aliases: fc.subarray(SPELLINGS, { maxLength: 1 }),
   environment: fc.constantFrom('PRODUCTION', 'PRODUCTION', 'SANDBOX'),
   original_transaction_id: fc.constantFrom('1', '2', '3'),
   entitlement_ids: fc.subarray(['pro', 'gold'], { minLength: 1 }),
@@ -58,8 +61,8 @@ const lifecycleEvent = fc.record(lifecycleModel)
 const transfer = fc.record({
   type: fc.constant('TRANSFER'),
   at: day,
-  transferred_from: fc.subarray(IDS, { minLength: 1, maxLength: 2 }),
-  transferred_to: fc.constantFrom(...IDS).map((id) => [id]),
+  transferred_from: fc.subarray(SPELLINGS, { minLength: 1, maxLength: 2 }),
+  transferred_to: fc.constantFrom(...SPELLINGS).map((id) => [id]),
 })
 /** An event of the only purchase, usually from the same user. */
 const singlePurchaseEvent = fc.record({

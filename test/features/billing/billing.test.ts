@@ -156,12 +156,6 @@ test.each([
   expect(event?.eventId).toMatch(/^sha256:[0-9a-f]{64}$/)
 })
 
-test('uses the event_id if the id is missing', async () => {
-  await using app = await createTestApp()
-  await deliver(app, { event: { event_id: 'P', type: 'PAYWALL_CLOSE' } })
-  expect(await events(app)).toMatchObject([{ eventId: 'P' }])
-})
-
 test.each<[unknown, number | null]>([
   ['1783000000000', 1_783_000_000_000],
   ['2026-07-02T13:46:40Z', 1_783_000_000_000],

@@ -2,6 +2,7 @@ import type { TestApp } from '../app.ts'
 import { expectOk, type History, playHistories, type StoreSimulation } from '../store-histories.ts'
 import type { AppStore, FakeSubscription } from './app-store.ts'
 import { nextChange, providerEvent } from './life.ts'
+import { FAKE_APP } from './subscription.ts'
 import { type Notification, PATH } from './world.ts'
 
 /** Plays histories in the App Store. Returns the subscriptions. */
@@ -33,11 +34,36 @@ export function beginInAppStore(
     ({ body }: Notification) =>
     () =>
       expectOk(app.ask('POST', PATH, { json: body }))
+  /** The current period under the id that it has after it was restored on another device, without the renewal. */
+  const restored = () => {
+    const transactionId = `${bought.transaction['transactionId']}0`
+    const transaction = {
+      ...bought.transaction,
+      transactionId,
+      signedDate: app.clock.now.getTime(),
+    }
+    const { bundleId, appleId } = FAKE_APP
+    const appAppleId = isSandbox ? {} : { appAppleId: appleId }
+    const signedTransactionInfo = store.signer.sign(transaction)
+    return {
+      data: { environment: bought.environment, ...appAppleId, bundleId, signedTransactionInfo },
+    }
+  }
   return {
     sendFirstMessage: senderOf(bought.notification),
     next: (turn, now) => {
       const { apply, ...change } = nextChange(bought, turn, now, periodMs)
-      return { ...change, apply: () => senderOf(apply()) }
+      return {
+        ...change,
+        apply: () => {
+          const send = senderOf(apply())
+          if (turn.choice % 3 !== 0) return send
+          const sendRestored = senderOf(
+            store.notification('REFUND_DECLINED', undefined, restored()),
+          )
+          return async () => [await send(), await sendRestored()]
+        },
+      }
     },
     providerEvent: (type, at) => providerEvent(bought, type, at, userId),
   }

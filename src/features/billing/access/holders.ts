@@ -1,7 +1,7 @@
 import { and, desc, eq, ne, type SQL } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
-import { PURCHASE_CLAIMED } from '../purchases/event-order.ts'
+import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import type { BillingDb } from '../schema.ts'
 
 type HoldersDeps = {

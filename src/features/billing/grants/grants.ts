@@ -8,7 +8,7 @@ import type { EventInbox } from '../inbox/event-inbox.ts'
 import { checkSupport, type Support } from '../inbox/support.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import { assessPurchases } from '../purchases/access.ts'
-import { ACCESS_GRANTED, ACCESS_REVOKED } from '../purchases/event-order.ts'
+import { ACCESS_GRANTED, ACCESS_REVOKED } from '../purchases/event-types.ts'
 import type { BillingDb } from '../schema.ts'
 
 type GrantsDeps = {

@@ -8,8 +8,7 @@ import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Evidence } from '../stores/evidence.ts'
 import type { BillingEvent, Delivery } from './event.ts'
-import { eventWithEffect } from './event-log.ts'
-import { readStoredEvent, utf8 } from './stored-event.ts'
+import { eventWithEffect, readStoredEvent, utf8 } from './event-log.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 

@@ -1,6 +1,6 @@
 import { isRefund } from '../purchases/refunds.ts'
 import type { BillingEvent } from './event.ts'
-import { readStoredEvent } from './stored-event.ts'
+import { readStoredEvent } from './event-log.ts'
 import type { Support } from './support.ts'
 
 /** An amount in whole units of a currency; `Money` is in thousandths. */

@@ -4,7 +4,9 @@ import type { Tx } from '../../../platform/db/db.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
-import { readStoredEvent } from './stored-event.ts'
+import { appleEvent } from '../stores/apple/event.ts'
+import { playEvent } from '../stores/google/event.ts'
+import { type BillingEvent, readEvent } from './event.ts'
 
 export type EventLog = ReturnType<typeof createEventLog>
 
@@ -147,4 +149,15 @@ export function readStored(rows: EventRow[]): OrderedEvent[] {
 
 function toSortedEvents(rows: Row[]): OrderedEvent[] {
   return rows.flatMap((row) => toOrderedEvent(row) ?? []).toSorted(compareEvents)
+}
+
+/** The event in the body of a row of the log. */
+export function readStoredEvent(provider: string, body: Uint8Array): BillingEvent | null {
+  const document = JSON.parse(utf8(body))
+  if (provider === 'app_store') return appleEvent(document)
+  return provider === 'play_store' ? playEvent(document) : readEvent(document, body)
+}
+
+export function utf8(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }

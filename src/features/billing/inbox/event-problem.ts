@@ -1,8 +1,19 @@
-import { canAffectAccess, hasUser, isAboutPurchase } from '../purchases/event-order.ts'
-import type { BillingEvent } from './event.ts'
+import { isAboutAccess, RANK } from '../purchases/event-types.ts'
 
 /** Why an event has no effect although its type can change access, and how the log lists it. */
 export type EventProblem = { outcome: 'failed' | 'ignored'; reason: string }
+
+/** The fields of an event that are checked, as read. */
+type ReadFields = {
+  type: string
+  productId: string | null
+  expiresAt: number | null
+  appUserId: string | null
+  originalAppUserId: string | null
+  aliases: string[]
+  transferredFrom: string[]
+  transferredTo: string[]
+}
 
 /** These events set the end of a subscription. */
 const NEEDS_END = new Set([
@@ -14,8 +25,12 @@ const NEEDS_END = new Set([
 const NEEDS_PRODUCT = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
 
 /** A field that cannot be read, so that the event counts as failed. */
-export function unreadable(field: string, why = 'is missing or cannot be read.'): EventProblem {
-  return { outcome: 'failed', reason: `The field ${field} ${why}` }
+export function unreadable(field: string): EventProblem {
+  return failed(`The field ${field} is missing or cannot be read.`)
+}
+
+function failed(reason: string): EventProblem {
+  return { outcome: 'failed', reason }
 }
 
 function isTooLong(value: unknown): boolean {
@@ -29,18 +44,19 @@ const LISTS = ['transferred_from', 'transferred_to', 'aliases', 'redeemed_from',
 
 /** Checks an event in the billing provider's format. `fields`: as received. */
 export function findProblem(
-  event: Omit<BillingEvent, 'problem'>,
+  event: ReadFields,
   fields: Record<string, unknown>,
 ): EventProblem | null {
   const tooLong = LISTS.find((name) => isTooLong(fields[name]))
-  if (tooLong !== undefined && canAffectAccess({ ...event, problem: null }))
-    return unreadable(tooLong, `has more than ${MAX_LIST_LENGTH} ids.`)
+  if (tooLong !== undefined && isAboutAccess(event.type))
+    return failed(`The field ${tooLong} has more than ${MAX_LIST_LENGTH} ids.`)
   const end = fields['expiration_at_ms']
   const { type, productId, transferredFrom, transferredTo } = event
   const isOwn = type.startsWith('HOMEPORT_')
   if (type === 'TRANSFER' && (transferredFrom.length === 0 || transferredTo.length === 0))
     return ignored('The transfer does not name both users.')
-  if (isAboutPurchase(type) && !isOwn && !hasUser(event)) return ignored('The event names no user.')
+  const hasUser = [event.appUserId, event.originalAppUserId, ...event.aliases].some(Boolean)
+  if (RANK.has(type) && !isOwn && !hasUser) return ignored('The event names no user.')
   if (NEEDS_PRODUCT.has(type) && productId === null) return ignored('The event names no product.')
   const mayLackEnd = !NEEDS_END.has(type) && (end === null || end === undefined)
   const setsEnd = NEEDS_END.has(type) || type === 'NON_RENEWING_PURCHASE'

@@ -7,7 +7,7 @@ import type { Evidence } from '../stores/evidence.ts'
 import { originalIdIn } from '../stores/purchases/purchase-key.ts'
 import { PROVIDERS } from './event.ts'
 import { type EventFacts, eventFacts } from './event-facts.ts'
-import { utf8 } from './stored-event.ts'
+import { utf8 } from './event-log.ts'
 import type { Transactions } from './transactions.ts'
 
 export type EventFilter = {

@@ -5,7 +5,7 @@ import { beginsWith } from '../../../platform/db/key-ranges.ts'
 import { createCursor } from '../cursor.ts'
 import type { BillingDb } from '../schema.ts'
 import { keysOf, transactionIdIn } from '../stores/purchases/purchase-key.ts'
-import { readStoredEvent } from './stored-event.ts'
+import { readStoredEvent } from './event-log.ts'
 
 export type Transactions = ReturnType<typeof createTransactions>
 

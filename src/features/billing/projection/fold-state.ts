@@ -1,10 +1,5 @@
-import {
-  CLAIM_WITHDRAWN,
-  compareEvents,
-  type EventOrder,
-  type OrderedEvent,
-  PURCHASE_CLAIMED,
-} from '../purchases/event-order.ts'
+import { compareEvents, type EventOrder, type OrderedEvent } from '../purchases/event-order.ts'
+import { CLAIM_WITHDRAWN, PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, isOverriddenBy } from '../purchases/fold.ts'
 import { type OwnerMention, ownerIdIn } from '../purchases/ownership.ts'
 import { EMPTY_PURCHASE, type Purchase } from '../purchases/purchase.ts'

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../../lib/durations.ts'
 import type { BillingEvent } from '../inbox/event.ts'
+import { ACCESS_GRANTED, isAboutAccess, RANK } from './event-types.ts'
 
 /** `orderedAt`: the provider's time of the event in ms; if implausible, the time of receipt. */
 export type OrderedEvent = BillingEvent & { orderedAt: number }
@@ -7,46 +8,12 @@ export type OrderedEvent = BillingEvent & { orderedAt: number }
 /** The fields that decide the order of events. */
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
-type UserIds = Pick<BillingEvent, 'appUserId' | 'originalAppUserId' | 'aliases'>
-
 const MIN_PLAUSIBLE_MS = Date.UTC(2000, 0)
 const MAX_PLAUSIBLE_MS = Date.UTC(2100, 0)
 /** The billing provider grants lifetime access for 200 years. */
 const MAX_PLAUSIBLE_END_MS = Date.UTC(2300, 0)
 
-/** The type of Homeport's own event that names the user who has claimed a purchase. */
-export const PURCHASE_CLAIMED = 'HOMEPORT_PURCHASE_CLAIMED'
-/** The type of Homeport's own event that undoes a claim. */
-export const CLAIM_WITHDRAWN = 'HOMEPORT_CLAIM_WITHDRAWN'
-/** The types of Homeport's own events about access that an operator gives without a purchase. */
-export const ACCESS_GRANTED = 'HOMEPORT_ACCESS_GRANTED'
-export const ACCESS_REVOKED = 'HOMEPORT_ACCESS_REVOKED'
-
-/** The event types that concern a purchase, and their rank among events with the same time. */
-const RANK = new Map(
-  Object.entries({
-    INITIAL_PURCHASE: 0,
-    RENEWAL: 0,
-    NON_RENEWING_PURCHASE: 0,
-    TEMPORARY_ENTITLEMENT_GRANT: 0,
-    [ACCESS_GRANTED]: 0,
-    SUBSCRIPTION_EXTENDED: 1,
-    REFUND_REVERSED: 1,
-    UNCANCELLATION: 1,
-    PRODUCT_CHANGE: 2,
-    BILLING_ISSUE: 3,
-    SUBSCRIPTION_PAUSED: 4,
-    CANCELLATION: 5,
-    REFUND: 5,
-    EXPIRATION: 6,
-    [ACCESS_REVOKED]: 6,
-    HOMEPORT_RECONCILED: 7,
-    [PURCHASE_CLAIMED]: 8,
-    [CLAIM_WITHDRAWN]: 8,
-  }),
-)
 const TRANSFER_RANK = 9
-const IDENTITY_EVENT_TYPES = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
 
 /** The key of the purchase that an event is about; null for none. */
 export function purchaseKeyOf(event: BillingEvent): string | null {
@@ -60,20 +27,12 @@ export function purchaseKeyOf(event: BillingEvent): string | null {
 
 /** False for tests, telemetry, unknown types, and what lacks a field that it needs. */
 export function canAffectAccess({ type, problem }: BillingEvent): boolean {
-  return problem === null && (RANK.has(type) || IDENTITY_EVENT_TYPES.has(type))
+  return problem === null && isAboutAccess(type)
 }
 
 /** Whether a purchase that an event describes without an end lasts forever. */
 export function canBeEndless({ type, stated }: BillingEvent): boolean {
   return stated !== null || type === 'NON_RENEWING_PURCHASE' || type === ACCESS_GRANTED
-}
-
-export function isAboutPurchase(type: string): boolean {
-  return RANK.has(type)
-}
-
-export function hasUser({ appUserId, originalAppUserId, aliases }: UserIds): boolean {
-  return appUserId !== null || originalAppUserId !== null || aliases.length > 0
 }
 
 /** Whether an event does nothing but join app user ids. */

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../../lib/durations.ts'
-import { ACCESS_GRANTED, ACCESS_REVOKED, compareEvents, type OrderedEvent } from './event-order.ts'
+import { compareEvents, type OrderedEvent } from './event-order.ts'
+import { ACCESS_GRANTED, ACCESS_REVOKED } from './event-types.ts'
 import {
   canRenew,
   isDistinctEarlierPeriod,

@@ -19,6 +19,11 @@ test('ignores fields of an unexpected type', () => {
   expect(read({ entitlement_id: 'old' })?.entitlementIds).toEqual(['old'])
 })
 
+test('uses the event_id if the id is missing', () => {
+  const body = { event: { event_id: 'P', type: 'PAYWALL_CLOSE' } }
+  expect(readEvent(body, Buffer.from('x'))?.id).toBe('P')
+})
+
 test('reads times from 1970 up to the latest that a `Date` can hold', () => {
   const times = [0, 8.64e15, -1, 1.5, 8.64e15 + 1, '12', ' 12.7 ', '2026-10-01T00:00:00Z', '']
   expect(times.map((time) => read({ expiration_at_ms: time })?.expiresAt)).toEqual([
