@@ -49,7 +49,7 @@ export type SubmitPlayPurchase = ReturnType<typeof createPlaySubmissions>
 /** Records and claims Google purchases that apps submit for their users. */
 export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   const { db, packages, purchases, pendingClaims, claims, ask, queue, now, log } = deps
-  /** Tokens that Google does not know, and until when (ms) not to ask about them again. */
+  /** Submissions that Google does not know, and until when (ms) not to ask about them again. */
   const unknown = createRecentMap<string, number>(MAX_UNKNOWN)
   return submit
 
@@ -64,7 +64,14 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     const tokenHash = hashOf(purchaseToken)
     const before = await purchases.find(db.read, tokenHash)
     const isMissing = before === null || before.goneAt !== null || before.purchaseToken === ''
-    if (isMissing && (unknown.get(tokenHash) ?? 0) > now().getTime()) {
+    // Another app, kind or product may be the right one.
+    const submitted = JSON.stringify([
+      tokenHash,
+      packageName,
+      submission.kind,
+      submission.productId,
+    ])
+    if (isMissing && (unknown.get(submitted) ?? 0) > now().getTime()) {
       return refusal('purchase_gone')
     }
     const claim = { tokenHash, userId, takeOver, expiresAt: after(CHECKING_MS) }
@@ -107,7 +114,7 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
     } catch (error) {
       if (!(error instanceof PlayApiError)) throw error
       if (error.reason === 'unknown' || error.reason === 'gone') {
-        unknown.set(tokenHash, after(FRESH_MS).getTime())
+        unknown.set(submitted, after(FRESH_MS).getTime())
         // A notification may have arrived in the meantime.
         if (before === null && leased !== null) {
           const unmarked = leased
@@ -153,19 +160,14 @@ export function createPlaySubmissions(deps: PlaySubmissionsDeps) {
   }
 }
 
-/** The purchase to ask about. If the app contradicts the known kind, both kinds are tried. */
+/** The purchase to ask about. What is already stored is more reliable than what the app submits. */
 function purchaseIn(submission: PlaySubmission, before: KnownPurchase | null): PlayPurchase {
   const { packageName, purchaseToken, kind = null, productId = null } = submission
   if (before === null || before.goneAt !== null) {
     return { packageName, purchaseToken, kind, productId }
   }
-  const isSure = before.items.length > 0 || kind === null || kind === before.kind
-  return {
-    ...before,
-    purchaseToken,
-    kind: isSure ? before.kind : null,
-    productId: before.productId ?? productId,
-  }
+  const known = { kind: before.kind ?? kind, productId: before.productId ?? productId }
+  return { ...before, purchaseToken, ...known }
 }
 
 function ignoredSandbox() {

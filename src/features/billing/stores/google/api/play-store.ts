@@ -4,7 +4,7 @@ import type { PlayApi } from './api.ts'
 import { PlayApiError } from './api-error.ts'
 import { text } from './json.ts'
 
-/** A purchase at Google. `kind` and `productId` are null if they are not known yet. */
+/** A purchase at Google. `kind` is the one to try first. It and `productId` are null if they are not known yet. */
 export type PlayPurchase = {
   packageName: string
   purchaseToken: string
@@ -24,15 +24,17 @@ const PAGE_SIZE = 1_000
 export function createPlayStore(api: PlayApi) {
   return { read, acknowledge, readVoided, checkRefunds, isKeyRefused: api.isKeyRefused }
 
-  /** What Google says about a purchase now. */
+  /** What Google says about a purchase now. Tries the other kind too, because apps and notifications may be wrong. */
   async function read(purchase: PlayPurchase, signal?: AbortSignal): Promise<PlayReply> {
-    if (purchase.kind === 'subscription') return readSubscription(purchase, signal)
-    if (purchase.kind === 'one_time') return readProduct(purchase, signal)
+    const isProduct = purchase.kind === 'one_time'
+    const [first, second] = isProduct
+      ? [readProduct, readSubscription]
+      : [readSubscription, readProduct]
     try {
-      return await readSubscription(purchase, signal)
+      return await first(purchase, signal)
     } catch (error) {
       if (!isUnknown(error)) throw error
-      return readProduct(purchase, signal)
+      return second(purchase, signal)
     }
   }
 
