@@ -116,7 +116,10 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
     clearAvatar: accounts.clearAvatar,
   })
   const billing = billingFeature.create(platform, {
-    listPlans: plans.services.plans.listIn,
+    listPlans: async (wanted) => ({
+      ...(await plans.services.plans.listIn(wanted)),
+      rates: (await rates.services.rates.readIfServed())?.rates ?? {},
+    }),
     planSchema: PlanReply,
     existingUsers,
     findUser: async (id) => (await users.services.users.directory.listByIds([id]))[0] ?? null,

@@ -49,6 +49,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       : [
           { name: 'webhooks', run: async () => checkWebhooks(state) },
           { name: 'settings', run: async () => checkSettings(state) },
+          { name: 'plans', run: async () => checkPlans(state) },
         ]),
   ]
 
@@ -139,14 +140,28 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
 
 /** Checks whether the app's settings have rules that can never match. */
 function checkSettings({ settingWarnings }: ServerState): Finding {
-  // A server of an older version does not report them.
-  const [first, ...others] = settingWarnings ?? []
-  if (first === undefined) return ok('every rule can match')
-  const count = others.length === 0 ? '' : ` (and ${others.length} more)`
-  return warning(
-    `${first.replace(/\.$/, '')}${count}`,
+  return summarize(
+    settingWarnings,
+    'every rule can match',
     'Change the rule in the console, or see "homeport settings explain".',
   )
+}
+
+/** Checks whether the durations of the plans can be read. */
+export function checkPlans({ planWarnings }: Pick<ServerState, 'planWarnings'>): Finding {
+  return summarize(
+    planWarnings,
+    'every duration can be read',
+    'Correct it in the console, or with "homeport plans import": until then, a prepaid purchase of the plan gives no access.',
+  )
+}
+
+/** `warnings`: sentences; undefined from a server of an older version. */
+function summarize(warnings: string[] = [], fine: string, advice: string): Finding {
+  const [first, ...others] = warnings
+  if (first === undefined) return ok(fine)
+  const count = others.length === 0 ? '' : ` (and ${others.length} more)`
+  return warning(`${first.replace(/\.$/, '')}${count}`, advice)
 }
 
 export function assessDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {

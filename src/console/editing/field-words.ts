@@ -60,7 +60,9 @@ const SUGGESTIONS: Record<string, () => Suggestion[]> = {
   duration: () => [
     ['week', 'Weekly'],
     ['month', 'Monthly'],
+    ['3 months', 'Quarterly'],
     ['year', 'Yearly'],
+    ['lifetime', 'Without an end'],
   ],
   source: () => [
     ['none', 'Not for sale'],

@@ -141,6 +141,7 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
       `Paid, but in no plan: ${events.unmatchedProducts.slice(0, 3).join(', ')}`,
       linkTo('plans'),
     ],
+    ...overview.plans.warnings.map((text): [boolean, ...Problem] => [true, text, linkTo('plans')]),
     [isSetUp && !events.isConfigured, 'Billing events are rejected', linkTo('events')],
     [!backup.latest && (isSetUp || backup.schedule !== null), 'No backup yet', linkTo('backups')],
     [isSetUp && !mails.isConfigured, 'E-mails are not sent', linkTo('live')],

@@ -64,7 +64,7 @@ const fieldsWith = <Text extends TSchema>(
   }),
   name: Text({ description: 'the name that users see', examples: ['Pro'] }),
   type: text('the kind of plan', 'subscription'),
-  duration: text('the billing period', 'month'),
+  duration: text('the billing period: `month`, `3 months`, `P1Y`, `lifetime` and so on', 'month'),
   source: text('where it is sold', 'revenuecat'),
   paymentProductId: text(
     'the product at the store or the billing provider; empty for none',

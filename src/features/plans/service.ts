@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/locale.ts'
+import { DURATION_RULE, readDuration } from '../../lib/plan-durations.ts'
 import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/plan-limits.ts'
 import { check } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
@@ -34,6 +35,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     list,
     listIn,
     knownLimits,
+    warn,
     replace,
     codesToArchive,
     archive,
@@ -64,6 +66,16 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   async function knownLimits(): Promise<Map<string, LimitPeriod>> {
     const { plans, archived } = await current.read()
     return new Map([...archived, ...plans].flatMap((plan) => Object.entries(periodsByName(plan))))
+  }
+
+  /** A sentence for each plan whose duration cannot be read: an earlier build accepted any text. */
+  async function warn(): Promise<string[]> {
+    const { plans, archived } = await current.read()
+    return [...plans, ...archived].flatMap(({ code, duration }) =>
+      readDuration(duration) === null
+        ? [`The duration “${duration}” of the plan ${code} ${DURATION_RULE}.`]
+        : [],
+    )
   }
 
   /** Translations are cached per catalogue and language. */
@@ -180,11 +192,14 @@ function withNumbers(fields: object) {
 /** Validates an import. Throws `validation_failed`. */
 function validateImports(wanted: unknown): PlanImport[] {
   const imports = check(PlanImports, wanted, 'plans').map(withTrimmedIds)
-  const details = imports.flatMap(({ currency }, at) =>
-    asCurrency(currency) === null
+  const details = imports.flatMap(({ currency, duration }, at) => [
+    ...(asCurrency(currency) === null
       ? [{ path: `plans.${at}.currency`, message: INVALID_CURRENCY }]
-      : [],
-  )
+      : []),
+    ...(readDuration(duration) === null
+      ? [{ path: `plans.${at}.duration`, message: DURATION_RULE }]
+      : []),
+  ])
   for (const field of ['code', 'paymentPriceId'] as const) {
     for (const at of repeatedIndexes(imports.map((plan) => plan[field]))) {
       details.push({ path: `plans.${at}.${field}`, message: 'is also used by another plan' })
@@ -211,6 +226,7 @@ function withTrimmedIds(plan: PlanImport): PlanImport {
     ...plan,
     paymentProductId: plan.paymentProductId.trim(),
     paymentPriceId: plan.paymentPriceId.trim(),
+    duration: plan.duration.trim(),
     capabilities: trimAll(capabilities),
     ...(otherProductIds && { otherProductIds: trimAll(otherProductIds) }),
     ...(entitlementIds && { entitlementIds: trimAll(entitlementIds) }),

@@ -21,6 +21,8 @@ type HealthAdminDeps = {
   eventSearch: EventSearch
   /** Paid products that belong to no plan, as far as events or users have named them since the start. */
   reportedUnmatched: () => Promise<string[]>
+  /** `warn`: a sentence for each plan whose duration cannot be read. */
+  plans: { warn: () => Promise<string[]> }
   rates: { readIfServed: () => Promise<{ updatedAt: string } | null>; isRefreshed: boolean }
   outbox: { count: () => Promise<number> }
   webhooks: { health: { countFailed: () => Promise<number> } }
@@ -72,6 +74,7 @@ async function overview(deps: HealthAdminDeps) {
       isConfigured: config.webhookTokens.length > 0,
       unmatchedProducts: await deps.reportedUnmatched(),
     },
+    plans: { warnings: await deps.plans.warn() },
     rates: { updatedAt: served?.updatedAt ?? null, isRefreshed: rates.isRefreshed },
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },

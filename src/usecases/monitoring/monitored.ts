@@ -46,6 +46,8 @@ export type MonitoringDeps = {
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
   /** `warn`: a sentence for each rule of the app's settings that can never match. */
   settings: { warn: () => Promise<string[]> }
+  /** `warn`: a sentence for each plan whose duration cannot be read. */
+  plans: { warn: () => Promise<string[]> }
   changes: { countStreams: () => number }
   host: HostState
   now: () => Date

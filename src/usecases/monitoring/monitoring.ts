@@ -102,6 +102,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),
       settingWarnings: await deps.settings.warn(),
+      planWarnings: await deps.plans.warn(),
     }
   }
 }

@@ -1,3 +1,4 @@
+import { endOfPeriod } from '../../../lib/plan-durations.ts'
 import type { Environment } from '../environment.ts'
 import type { PurchaseAccess } from '../purchases/access.ts'
 import { type Catalogue, type Offer, type PurchasablePlan, planOf } from './plan-matching.ts'
@@ -19,12 +20,12 @@ type AccessReasons = {
 
 type NamedPlan = { code: string; name: string; duration: string }
 
-const ADVERBS: Record<string, string> = {
-  day: 'daily',
-  week: 'weekly',
-  month: 'monthly',
-  year: 'yearly',
-}
+/** By the end (ms) of a period that begins at 0. */
+const ADVERBS = new Map(
+  Object.entries({ day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' }).map(
+    ([duration, adverb]) => [endOfPeriod(0, duration), adverb],
+  ),
+)
 
 const STORES: Record<string, string> = {
   APP_STORE: 'the App Store',
@@ -91,7 +92,7 @@ function describePlan(plan: NamedPlan, { grant }: Pick<Offer, 'grant'>): string 
 
 /** `Pro, monthly`. */
 export function planTitle({ code, name, duration }: NamedPlan): string {
-  const adverb = ADVERBS[duration]
+  const adverb = ADVERBS.get(endOfPeriod(0, duration))
   const isNamed = adverb !== undefined && name.toLowerCase().includes(adverb)
   return [name || code, ...(adverb && !isNamed ? [adverb] : [])].join(', ')
 }

@@ -1,8 +1,12 @@
-import { addMonths, DAY_MS } from '../../../lib/durations.ts'
+import { DAY_MS } from '../../../lib/durations.ts'
+import { endOfPeriod } from '../../../lib/plan-durations.ts'
 import { type Environment, type StoredEnvironment, storedEnvironment } from '../environment.ts'
 import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { type Catalogue, type PurchasablePlan, planOf } from './plan-matching.ts'
+
+/** The currency of the prices of purchases. */
+const USD = 'USD'
 
 /** The operator's settings that decide about access. */
 export type AccessSettings = {
@@ -12,7 +16,9 @@ export type AccessSettings = {
   sandboxTesters: ReadonlySet<string>
 }
 
-type PricedPlan = PurchasablePlan & { price: number; duration: string }
+type PricedPlan = PurchasablePlan & { price: number; currency?: string; duration: string }
+
+type FindPlan = (purchase: Purchase) => PricedPlan | undefined
 
 /**
  * The access that purchases and their plans give at `now` (ms), best first. Active purchases that belong to no plan, such
@@ -26,12 +32,32 @@ export function assessWithPlans<T extends Purchase>(
 ): PurchaseAccess<T>[] {
   const findPlan = (purchase: Purchase) => planOf(purchase, catalogue)
   const completed = purchases.map((purchase) => withPlan(purchase, findPlan(purchase)))
-  const priceOf = (purchase: Purchase) => findPlan(purchase)?.price ?? purchase.price ?? 0
+  const priceOf = comparePrices(purchases, findPlan, catalogue.rates)
   const assessed = assessPurchases(completed, now, { priceOf, lenienceMs })
   const hasPlan = (purchase: PurchaseAccess<T>) =>
     purchase.active && findPlan(purchase) !== undefined
   const sorted = assessed.toSorted((a, b) => Number(hasPlan(b)) - Number(hasPlan(a)))
-  return placeGrants(sorted, findPlan)
+  return placeGrants(sorted, findPlan, priceOf)
+}
+
+/** Returns the price of a purchase in the currency of all, or 0 for each if there is no rate for one of them. */
+function comparePrices(
+  purchases: Purchase[],
+  findPlan: FindPlan,
+  rates: Record<string, number> = {},
+): (purchase: Purchase) => number {
+  const offerOf = (purchase: Purchase) => {
+    const { price, currency = '' } = findPlan(purchase) ?? { price: purchase.price, currency: USD }
+    return { price: price ?? 0, currency: currency.toUpperCase() }
+  }
+  const priced = purchases.map(offerOf).filter(({ price }) => price > 0)
+  const currencies = new Set(priced.map(({ currency }) => currency))
+  if (currencies.size <= 1) return (purchase) => offerOf(purchase).price
+  const isConvertible = [...currencies].every((currency) => (rates[currency] ?? 0) > 0)
+  return (purchase) => {
+    const { price, currency } = offerOf(purchase)
+    return isConvertible && price > 0 ? price / (rates[currency] ?? 1) : 0
+  }
 }
 
 /** Returns a function that tells the access that a single purchase gives now. */
@@ -58,9 +84,10 @@ export async function createAssessment({
  */
 function placeGrants<T extends Purchase>(
   sorted: PurchaseAccess<T>[],
-  findPlan: (purchase: PurchaseAccess<T>) => PricedPlan | undefined,
+  findPlan: FindPlan,
+  priceOf: (purchase: Purchase) => number,
 ): PurchaseAccess<T>[] {
-  const rateOf = (purchase: PurchaseAccess<T>) => ratePerDay(findPlan(purchase))
+  const rateOf = (purchase: PurchaseAccess<T>) => ratePerDay(priceOf(purchase), findPlan(purchase))
   const isActiveGrant = ({ active, grant }: PurchaseAccess<T>) => active && grant !== null
   if (!sorted.some(isActiveGrant)) return sorted
   // Sorted by rate; those with the same rate stay sorted by their end.
@@ -89,9 +116,8 @@ function endOf({ effectiveEnd }: PurchaseAccess): number {
 }
 
 /** The price of a plan per day, which makes monthly and yearly plans comparable. Others count as yearly. */
-function ratePerDay(plan: PricedPlan | undefined): number {
-  if (plan === undefined) return 0
-  return plan.price / ((endOfPeriod(0, plan.duration) ?? 365 * DAY_MS) / DAY_MS)
+function ratePerDay(price: number, plan: PricedPlan | undefined): number {
+  return plan === undefined ? 0 : price / ((endOfPeriod(0, plan.duration) || 365 * DAY_MS) / DAY_MS)
 }
 
 /** The environments whose purchases count for a user. */
@@ -107,25 +133,12 @@ export function environmentsFor(
 /** Stores report only products, so entitlements and the end of a prepaid period come from the plan. */
 function withPlan<T extends Purchase>(purchase: T, plan: PricedPlan | undefined): T {
   if (purchase.stated === null || plan === undefined) return purchase
-  const { entitlementIds, expiresAt, purchasedAt, periodType } = purchase
-  const hasNoEnd = expiresAt === null && purchasedAt !== null && periodType === 'PREPAID'
+  const { entitlementIds, expiresAt, purchasedAt, startedAt, periodType } = purchase
+  const hasNoEnd = expiresAt === null && periodType === 'PREPAID'
   return {
     ...purchase,
     entitlementIds:
       entitlementIds.length > 0 ? entitlementIds : (plan.entitlementIds ?? [plan.code]),
-    expiresAt: hasNoEnd ? endOfPeriod(purchasedAt, plan.duration) : expiresAt,
+    expiresAt: hasNoEnd ? endOfPeriod(purchasedAt ?? startedAt, plan.duration) : expiresAt,
   }
-}
-
-const DAYS: Record<string, number> = { day: 1, week: 7 }
-const MONTHS: Record<string, number> = { month: 1, quarter: 3, year: 12 }
-
-/** The end of a period that began at `start` (ms): after `month`, `3 months` or `year`. Null for any other duration. */
-function endOfPeriod(start: number, duration: string): number | null {
-  const [, count = '1', unit = ''] =
-    /^(\d{1,3})?\s*(day|week|month|quarter|year)(?:s|ly)?$/.exec(duration.toLowerCase()) ?? []
-  const days = DAYS[unit]
-  if (days !== undefined) return start + Number(count) * days * DAY_MS
-  const months = MONTHS[unit]
-  return months === undefined ? null : addMonths(start, Number(count) * months)
 }

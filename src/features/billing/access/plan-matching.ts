@@ -15,10 +15,14 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
-/** `archived`: no longer on sale, but existing subscribers keep them. */
+/**
+ * `archived`: no longer on sale, but existing subscribers keep them. `rates`: units of each currency for one unit of the
+ * same base, to compare prices.
+ */
 export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
   plans: Plan[]
   archived: Plan[]
+  rates?: Record<string, number>
 }
 
 /** The fields of a purchase that match it to a plan. */
@@ -70,10 +74,13 @@ function planAmong<Plan extends PurchasablePlan>(
 }
 
 /** What decides which purchases give a plan, and which of a user's plans counts. */
-export function matchingFieldsOf(plan: PurchasablePlan & { price: number; duration: string }) {
+export function matchingFieldsOf(
+  plan: PurchasablePlan & { price: number; currency: string; duration: string },
+) {
   const { code, paymentProductId, paymentPriceId, otherProductIds, entitlementIds } = plan
-  const { price, duration } = plan
-  return [code, paymentProductId, paymentPriceId, otherProductIds, entitlementIds, price, duration]
+  const { price, currency, duration } = plan
+  const ids = [code, paymentProductId, paymentPriceId, otherProductIds, entitlementIds]
+  return [...ids, price, currency, duration]
 }
 
 /** Granted access names no product, so it gives the plan with the fewest other entitlements. */

@@ -14,6 +14,7 @@ import { type Catalogue, type PurchasablePlan, paidPlanOf, planGivenBy } from '.
 export type PlanLike = PurchasablePlan & {
   name: string
   price: number
+  currency: string
   duration: string
 } & StandardLimits
 

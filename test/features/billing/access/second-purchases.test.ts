@@ -78,6 +78,17 @@ test('existing subscribers keep an archived plan, unless a plan on sale has the 
   expect((await use(1)).limit).toBe(7)
 })
 
+test('of plans in different currencies, the one that costs more counts', async () => {
+  await using app = await createTestApp()
+  const { read, buy } = await setUp(app)
+  const yen = { code: 'yen', paymentProductId: 'yen', price: 1000, currency: 'jpy' }
+  await publishPlans(app, [{ code: 'free' }, PRO, yen])
+  await buy({ product_id: 'yen', entitlement_ids: [], expiration_day: 30 })
+  expect((await read()).plan.code).toBe('pro')
+  await publishPlans(app, [{ code: 'free' }, PRO, { ...yen, price: 10_000 }])
+  expect((await read()).plan.code).toBe('yen')
+})
+
 /** A user with the plan `pro` until day 30. */
 async function setUp(app: TestApp, { isFree = false } = {}) {
   app.clock.now = new Date(ms(11))

@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { checkPlans } from '../../../src/cli/doctor/local-checks.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { createWorld, deliver } from '../../support/app-store/world.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+const RULE = 'must be such as month, 3 months, year, P1Y, P30D or lifetime'
+const FAULT = { path: 'plans.1.duration', message: RULE }
+
+test.each(['bananas', 'montth', '30d', 'biweekly', 'half year', ''])(
+  'a plan with the duration %p is refused wherever plans are edited',
+  async (duration) => {
+    await using app = await createTestApp()
+    const [free, month, year] = await app.services.plans.list()
+    const content = [free, { ...month, duration }, year]
+    const error = await app.services.plans.replace(content).catch((thrown) => thrown)
+    expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
+    const operator = await signInOperator(app)
+    const { version: base } = await operator.read('plans')
+    const published = await operator.ask('POST', 'plans/publish', {
+      json: { base, note: '', content },
+    })
+    expect([published.status, published.json.details]).toEqual([422, [FAULT]])
+  },
+)
+
+test.each(['P1M', 'P30D', 'quarterly', 'lifetime'])('a plan may last %p', async (duration) => {
+  await using app = await createTestApp()
+  const [free, month, year] = await app.services.plans.list()
+  await app.services.plans.replace([free, { ...month, duration: ` ${duration}` }, year])
+  expect((await app.services.plans.list())[1]).toMatchObject({ duration })
+})
+
+test('a stored duration that cannot be read is listed by doctor and the console until it is corrected', async () => {
+  await using app = await createTestApp()
+  await storeDuration(app, 'bananas')
+  const operator = await signInOperator(app)
+  const sentence = `The duration “bananas” of the plan pro_month ${RULE}.`
+  const warnings = async () => (await operator.read('overview')).plans.warnings
+  expect(await warnings()).toEqual([sentence])
+  expect(checkPlans(await app.services.serverState())).toMatchObject({
+    state: 'warning',
+    detail: sentence.slice(0, -1),
+  })
+  const plans = (await app.ask('GET', '/api/user/pricing_plans/v1')).json.response
+  expect(plans[1].duration).toBe('bananas')
+  const [free, month, year] = await app.services.plans.list()
+  await app.services.plans.replace([free, { ...month, duration: 'month' }, year])
+  expect(await warnings()).toEqual([])
+  expect(checkPlans(await app.services.serverState()).state).toBe('ok')
+})
+
+test('an earlier version with a duration that cannot be read is not published again', async () => {
+  await using app = await createTestApp()
+  await storeDuration(app, 'bananas')
+  const [free, month, year] = await app.services.plans.list()
+  await app.services.plans.replace([free, { ...month, duration: 'P1M' }, year])
+  const error = await app.services.plans.rollBack(1).catch((thrown) => thrown)
+  expect([error.code, error.details]).toEqual(['validation_failed', [FAULT]])
+})
+
+test.each([
+  ['bananas', '2026-10-01T12:00:00.000Z', 'expired'],
+  ['P1M', '2026-11-01T12:00:00.000Z', 'active'],
+  ['lifetime', null, 'active'],
+])(
+  'a non-renewing subscription of a plan with the stored duration %p ends at %p',
+  async (...row) => {
+    const [duration, expiresAt, status] = row
+    await using world = await createWorld()
+    const { app, store, userId } = world
+    await storeDuration(app, duration)
+    const product = 'prod_example_pro'
+    await deliver(app, store.buyOnce('Non-Renewing Subscription', { product, userId }).notification)
+    expect(await world.listSubscriptions()).toMatchObject([{ expiresAt, status }])
+  },
+)
+
+/** Stores a plan as an earlier build accepted it. */
+async function storeDuration(app: TestApp, duration: string) {
+  const { db, plans } = app.services
+  const [, month] = await plans.list()
+  if (!month) throw new Error('the seed has no monthly plan')
+  const { code, _id, ...fields } = { ...month, duration }
+  await db.write((tx) =>
+    tx.update(db.tables.plans).set({ fields }).where(eq(db.tables.plans.code, code)),
+  )
+  await app.restart()
+}
