@@ -95,6 +95,6 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
 
 /** Returns the data of a reply, or its message if it has no data. */
 export function dataOf<M extends Method, P extends string>(reply: Envelope): ReplyOf<M, P> {
-  const { response, message } = reply
-  return (response === undefined ? { message } : response) as ReplyOf<M, P>
+  const { code: _code, response, ...message } = reply
+  return (response === undefined ? message : response) as ReplyOf<M, P>
 }

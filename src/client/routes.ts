@@ -46,7 +46,7 @@ export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelD
     ? Reply extends { response: infer Data }
       ? Data
       : Reply extends { message: string }
-        ? { message: string }
+        ? Omit<Reply, 'code'>
         : never
     : never
 

@@ -1,5 +1,21 @@
+import type { SubscriptionLine } from './billing.ts'
 import type { CallOptions, Message } from './shared-types.ts'
 import type { AuthChange } from './tabs.ts'
+
+/** The reply to the deletion of an account. */
+export type DeletedAccount = Message & {
+  /** Subscriptions that go on at their stores; absent if there are none, or if the reply was lost. */
+  activeSubscriptions?: ActiveSubscription[]
+}
+
+/**
+ * A subscription that goes on at its store. `willRenew`: whether the store goes on charging; `managementUrl`: where the
+ * user cancels it, or null for where it was bought.
+ */
+export type ActiveSubscription = Pick<
+  SubscriptionLine,
+  'store' | 'productId' | 'expiresAt' | 'willRenew'
+> & { managementUrl: string | null }
 
 /** E-mail address and password for a sign-in. */
 export type Credentials = {
@@ -273,6 +289,9 @@ export type UserFunctions = {
   readProfile: (options?: CallOptions) => Promise<UserProfile>
   /** Changes the fields in `changes` and returns the whole profile. Throws `validation_failed`. */
   changeProfile: (changes: ProfileChanges, options?: CallOptions) => Promise<UserProfile>
-  /** Permanently deletes the account and all its data. Call it again if the reply was lost. */
-  deleteProfile: (options?: CallOptions) => Promise<Message>
+  /**
+   * Permanently deletes the account and all its data. Call it again if the reply was lost. Stores go on charging for
+   * `activeSubscriptions`: tell the user where to cancel.
+   */
+  deleteProfile: (options?: CallOptions) => Promise<DeletedAccount>
 }

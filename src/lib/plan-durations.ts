@@ -1,48 +1,28 @@
 import { addMonths, DAY_MS } from './durations.ts'
 
-/** The length of a billing period. */
-type PlanDuration = { months: number; days: number }
-
 export const DURATION_RULE = 'must be such as month, 3 months, year, P1Y, P30D or lifetime'
 
 const WORDS = /^(\d{1,3})?\s*(day|week|month|quarter|year)(?:s|ly)?$/
 /** ISO 8601, as stores write it. */
-const ISO =
-  /^p(?=.)(?:(\d{1,3})y)?(?:(\d{1,4})m)?(?:(\d{1,4})w)?(?:(\d{1,4})d)?(?:t(?=.)(?:(\d{1,4})h)?(?:(\d{1,4})m)?)?$/
-
-const UNITS: Record<string, PlanDuration> = {
-  day: { months: 0, days: 1 },
-  week: { months: 0, days: 7 },
-  month: { months: 1, days: 0 },
-  quarter: { months: 3, days: 0 },
-  year: { months: 12, days: 0 },
-}
+const ISO = /^p(?=.)(?:(\d{1,3})y)?(?:(\d{1,4})m)?(?:(\d{1,4})w)?(?:(\d{1,4})d)?$/
+const DAYS: Record<string, number> = { day: 1, week: 7 }
+const MONTHS: Record<string, number> = { month: 1, quarter: 3, year: 12 }
 
 /** Reads the duration of a plan, such as `month`, `3 months` or `P1Y`; null if it cannot be read. */
-export function readDuration(text: string): PlanDuration | 'lifetime' | null {
+export function readDuration(text: string): { months: number; days: number } | 'lifetime' | null {
   const duration = text.trim().toLowerCase()
   if (duration === 'lifetime') return duration
-  const [, count = '1', name = ''] = WORDS.exec(duration) ?? []
-  const unit = UNITS[name]
-  const { months, days } =
-    unit === undefined
-      ? readIso(duration)
-      : { months: unit.months * Number(count), days: unit.days * Number(count) }
-  return months + days > 0 ? { months, days } : null
-}
-
-function readIso(duration: string): PlanDuration {
+  const [, count = '1', unit = ''] = WORDS.exec(duration) ?? []
   const [, ...parts] = ISO.exec(duration) ?? []
-  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0] = parts.map((part) =>
-    Number(part ?? 0),
-  )
-  return { months: years * 12 + months, days: weeks * 7 + days + hours / 24 + minutes / 1440 }
+  const [years = 0, isoMonths = 0, weeks = 0, isoDays = 0] = parts.map((part) => Number(part ?? 0))
+  const months = years * 12 + isoMonths + Number(count) * (MONTHS[unit] ?? 0)
+  const days = weeks * 7 + isoDays + Number(count) * (DAYS[unit] ?? 0)
+  return months + days > 0 ? { months, days } : null
 }
 
 /** The end of a period that began at `start` (ms), null for `lifetime`. A period that cannot be read ends at once. */
 export function endOfPeriod(start: number, text: string): number | null {
   const duration = readDuration(text)
   if (duration === 'lifetime') return null
-  const { months, days } = duration ?? { months: 0, days: 0 }
-  return addMonths(start, months) + Math.round(days * DAY_MS)
+  return duration ? addMonths(start, duration.months) + duration.days * DAY_MS : start
 }

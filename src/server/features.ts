@@ -22,6 +22,7 @@ import { usersFeature } from '../features/users/feature.ts'
 import type { IdentityProviders } from '../features/users/social/identity-providers.ts'
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
+import { activeSubscriptionsIn, type DeleteAccount } from '../lib/active-subscriptions.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
@@ -88,6 +89,14 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const userData = createUserData(platform.db, () =>
     parts.flatMap(({ userData: tables = {} }: FeatureParts) => Object.values(tables)),
   )
+  const deleteAccount: DeleteAccount = async (userId) => {
+    const { subscriptions } = await subscription.readForExport(userId, 'production')
+    const active = activeSubscriptionsIn(subscriptions)
+    await userData.deleteAccount(userId, (tx) =>
+      users.services.users.notifyOfCharges(tx, userId, active),
+    )
+    return active
+  }
   const changesPart = changesFeature.create(platform, {
     activeSessions: (ids) => users.services.users.sessions.filterActive(ids),
   })
@@ -140,6 +149,7 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
   const { subscription, eventSearch, accessSearch, timeline } = billing.services
   const users = usersFeature.create(platform, {
     ...userData,
+    deleteAccount,
     accounts,
     signingKeys: platform.signingKeys,
     sendMail: platform.mailer.send,

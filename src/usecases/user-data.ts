@@ -8,9 +8,10 @@ import type { UserTable } from '../platform/user-table.ts'
 export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
   return { deleteAccount, exportData, mergeGuest }
 
-  /** Deletes the account and its data in one transaction, and its files after the commit. */
-  async function deleteAccount(userId: string) {
+  /** Deletes the account and its data in one transaction that begins with `before`, and its files after the commit. */
+  async function deleteAccount(userId: string, before: (tx: Tx) => Promise<void>) {
     const deleteFiles = await db.write(async (tx) => {
+      await before(tx)
       const afterCommit: (() => Promise<void>)[] = []
       for (const { deletion } of listTables().toReversed()) {
         const effect = typeof deletion === 'function' ? await deletion(tx, userId) : undefined

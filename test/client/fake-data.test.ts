@@ -11,6 +11,32 @@ const PLAIN = { env: 'test' }
 const DAY_MS = 86_400_000
 
 describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
+  test.each([
+    ['active', [true]],
+    ['trial', [true]],
+    ['grace_period', [true]],
+    ['billing_retry', [true]],
+    ['cancelled', [false]],
+    ['expired', []],
+    ['refunded', []],
+    ['lifetime', []],
+  ] as const)('a deleted account with a purchase that is %s', async (state, renewing) => {
+    await using app = await open()
+    const { client } = clientOf(app, PLAIN)
+    const { user } = await client.register(LOGIN)
+    const isOver = /expired|grace/.test(state)
+    const end = app.clock.now.getTime() + (isOver ? -1000 : 29 * DAY_MS)
+    await app.grant(user, state, end)
+    const { message, activeSubscriptions = [] } = await client.deleteProfile()
+    expect(message).toContain('have been deleted.')
+    expect(activeSubscriptions.map(({ willRenew }) => willRenew)).toEqual([...renewing])
+    for (const { store, managementUrl } of activeSubscriptions)
+      expect([store, managementUrl]).toEqual([
+        'APP_STORE',
+        'https://apps.apple.com/account/subscriptions',
+      ])
+  })
+
   test('usage follows the plan, and begins anew in the next month', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)

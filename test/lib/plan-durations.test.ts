@@ -25,8 +25,6 @@ test.each([
   ['P6M', '2026-07-31T10:00:00Z'],
   ['P1Y', '2027-01-31T10:00:00Z'],
   ['P1Y6M', '2027-07-31T10:00:00Z'],
-  ['PT48H', '2026-02-02T10:00:00Z'],
-  ['P1DT30M', '2026-02-01T10:30:00Z'],
 ])('a period of %p ends at %p', (duration, end) => {
   expect(new Date(endOfPeriod(START, duration) ?? 0)).toEqual(new Date(end))
 })
@@ -51,6 +49,7 @@ test.each([
   'month month',
   'P',
   'PT',
+  'PT48H',
   'P1',
   'P0D',
   'P1.5M',

@@ -49,7 +49,6 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       : [
           { name: 'webhooks', run: async () => checkWebhooks(state) },
           { name: 'settings', run: async () => checkSettings(state) },
-          { name: 'plans', run: async () => checkPlans(state) },
         ]),
   ]
 
@@ -138,30 +137,17 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 }
 
-/** Checks whether the app's settings have rules that can never match. */
-function checkSettings({ settingWarnings }: ServerState): Finding {
-  return summarize(
-    settingWarnings,
-    'every rule can match',
-    'Change the rule in the console, or see "homeport settings explain".',
-  )
-}
-
-/** Checks whether the durations of the plans can be read. */
-export function checkPlans({ planWarnings }: Pick<ServerState, 'planWarnings'>): Finding {
-  return summarize(
-    planWarnings,
-    'every duration can be read',
-    'Correct it in the console, or with "homeport plans import": until then, a prepaid purchase of the plan gives no access.',
-  )
-}
-
-/** `warnings`: sentences; undefined from a server of an older version. */
-function summarize(warnings: string[] = [], fine: string, advice: string): Finding {
-  const [first, ...others] = warnings
-  if (first === undefined) return ok(fine)
+/** Checks whether the settings have rules that can never match, and plans durations that cannot be read. */
+export function checkSettings({ settingWarnings }: Pick<ServerState, 'settingWarnings'>): Finding {
+  // A server of an older version does not report them.
+  const [first, ...others] = settingWarnings ?? []
+  if (first === undefined)
+    return ok('every rule can match, and every duration of a plan can be read')
   const count = others.length === 0 ? '' : ` (and ${others.length} more)`
-  return warning(`${first.replace(/\.$/, '')}${count}`, advice)
+  return warning(
+    `${first.replace(/\.$/, '')}${count}`,
+    'Change it in the console, or see "homeport settings explain" and "homeport plans import".',
+  )
 }
 
 export function assessDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {

@@ -280,9 +280,9 @@ function envelope(result: unknown): Response {
   const code = challengeToken === undefined ? 'ok' : 'two_factor_required'
   const isPage = attachments !== undefined && next !== undefined
   const page = { response: attachments, ...(next === null ? {} : { next }) }
-  const content = typeof message === 'string' ? { message } : isPage ? page : { response: result }
+  const content = typeof message === 'string' ? result : isPage ? page : { response: result }
   const headers = { 'content-type': 'application/json' }
-  return new Response(JSON.stringify({ code, ...content }), { headers })
+  return new Response(JSON.stringify({ code, ...(content as object) }), { headers })
 }
 
 function unsupported(name: string): Response {

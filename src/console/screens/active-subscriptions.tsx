@@ -1,4 +1,5 @@
 import type { Timeline as TimelineService } from '../../features/billing/access/timeline.ts'
+import { MANAGEMENT_PAGES } from '../../lib/active-subscriptions.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { ReplyOf } from '../api.ts'
@@ -6,13 +7,6 @@ import { storeName } from '../purchase-words.ts'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
-
-/** Where users cancel a subscription themselves. */
-const CANCELLATION_PAGES: Record<string, string> = {
-  APP_STORE: 'https://apps.apple.com/account/subscriptions',
-  MAC_APP_STORE: 'https://apps.apple.com/account/subscriptions',
-  PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
-}
 
 /** Stores retry a payment that has failed for up to two months. */
 const RETRIED_MS = 61 * DAY_MS
@@ -34,7 +28,7 @@ export function ActiveSubscriptions({ id }: { id: string }) {
       {({ lines }) => (
         <>
           {lines.filter(mayBeCharged).map(({ transactionId, plan, productId, store }) => {
-            const page = CANCELLATION_PAGES[store ?? '']
+            const page = MANAGEMENT_PAGES[store ?? '']
             return (
               <p key={transactionId} class="notice">
                 <span>

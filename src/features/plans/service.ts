@@ -71,10 +71,9 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   /** A sentence for each plan whose duration cannot be read: an earlier build accepted any text. */
   async function warn(): Promise<string[]> {
     const { plans, archived } = await current.read()
-    return [...plans, ...archived].flatMap(({ code, duration }) =>
-      readDuration(duration) === null
-        ? [`The duration “${duration}” of the plan ${code} ${DURATION_RULE}.`]
-        : [],
+    const unreadable = [...plans, ...archived].filter(({ duration }) => !readDuration(duration))
+    return unreadable.map(
+      ({ code, duration }) => `The duration “${duration}” of the plan ${code} ${DURATION_RULE}.`,
     )
   }
 
@@ -192,14 +191,14 @@ function withNumbers(fields: object) {
 /** Validates an import. Throws `validation_failed`. */
 function validateImports(wanted: unknown): PlanImport[] {
   const imports = check(PlanImports, wanted, 'plans').map(withTrimmedIds)
-  const details = imports.flatMap(({ currency, duration }, at) => [
-    ...(asCurrency(currency) === null
-      ? [{ path: `plans.${at}.currency`, message: INVALID_CURRENCY }]
-      : []),
-    ...(readDuration(duration) === null
-      ? [{ path: `plans.${at}.duration`, message: DURATION_RULE }]
-      : []),
-  ])
+  const details: { path: string; message: string }[] = []
+  for (const [at, { currency, duration }] of imports.entries()) {
+    const path = `plans.${at}`
+    if (asCurrency(currency) === null)
+      details.push({ path: `${path}.currency`, message: INVALID_CURRENCY })
+    if (readDuration(duration) === null)
+      details.push({ path: `${path}.duration`, message: DURATION_RULE })
+  }
   for (const field of ['code', 'paymentPriceId'] as const) {
     for (const at of repeatedIndexes(imports.map((plan) => plan[field]))) {
       details.push({ path: `plans.${at}.${field}`, message: 'is also used by another plan' })

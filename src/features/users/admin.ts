@@ -22,7 +22,7 @@ type UsersAdminDeps = {
   accessOf: (userId: string) => Promise<unknown>
   now: () => Date
   exportData: (userId: string) => Promise<Record<string, unknown>>
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<unknown>
 } & Pick<ConsoleContext, 'record' | 'exportCsv'>
 
 const IdParam = closedObject({ id: t.String({ maxLength: 100 }) })

@@ -1,3 +1,4 @@
+import { chargedAmong, type DeleteAccount } from '../../lib/active-subscriptions.ts'
 import { dataCommand, flagOf, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Page } from './accounts/directory.ts'
@@ -13,7 +14,7 @@ type Needs = {
   findUsers: FindUsers
   now: () => Date
   exportData: (userId: string) => Promise<Record<string, unknown>>
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: DeleteAccount
 }
 
 type ListInput = { page: Page; filter: FilterTexts }
@@ -247,10 +248,10 @@ const userDelete = dataCommand({
   },
   work: async ({ users, deleteAccount }: Needs, user: string) => {
     const { id } = await users.directory.find(user)
-    await deleteAccount(id)
-    return { deleted: id }
+    return { deleted: id, activeSubscriptions: await deleteAccount(id) }
   },
-  print: ({ deleted }) => `Deleted ${deleted}.`,
+  print: ({ deleted, activeSubscriptions }) =>
+    `Deleted ${deleted}.${chargedAmong(activeSubscriptions).length > 0 ? ' The store goes on charging for a subscription until the user cancels it.' : ''}`,
   changes: ({ deleted }) => ({ userId: deleted }),
   target: ({ deleted }) => deleted,
 })

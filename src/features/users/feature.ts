@@ -1,4 +1,5 @@
 import type { TSchema } from 'elysia'
+import type { DeleteAccount } from '../../lib/active-subscriptions.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { passkeyRelyingParty } from '../../platform/app-links.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -50,7 +51,7 @@ type Needs = {
   signingKeys: KeyRing
   sendMail: SendMail
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: DeleteAccount
   exportData: (userId: string) => Promise<Record<string, unknown>>
   /** The schema of the result of `exportData`. */
   exportSchema: TSchema

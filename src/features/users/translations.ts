@@ -9,6 +9,8 @@ export const userGerman: Sentences = {
   'If the account exists, an e-mail is on its way.':
     'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
   'The account and everything in it have been deleted.': 'Das Konto und alles darin ist gelöscht.',
+  'The account and everything in it have been deleted. The store goes on charging for your subscription until you cancel it there.':
+    'Das Konto und alles darin ist gelöscht. Der Store berechnet dein Abo weiter, bis du es dort kündigst.',
   'The address is confirmed.': 'Die Adresse ist bestätigt.',
   'The address is unchanged. Choose a new password: someone else knows yours.':
     'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',

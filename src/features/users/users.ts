@@ -1,4 +1,5 @@
 import { isNotNull } from 'drizzle-orm'
+import { type ActiveSubscription, chargedAmong } from '../../lib/active-subscriptions.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Passwords } from '../../lib/passwords.ts'
 import type { Tx } from '../../platform/db/db.ts'
@@ -64,7 +65,7 @@ type UsersDeps = {
   appleGrants: AppleGrants | null
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<unknown>
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   onSessionsEnded: (tx: Tx, sessions: { id: string; userId: string }[]) => Promise<void>
   now: () => Date
@@ -159,6 +160,7 @@ export function createUsers(deps: UsersDeps) {
     twoFactor,
     clearUnreadableSecrets,
     notifyOfMovedPurchase,
+    notifyOfCharges,
     alertOperators,
   }
 
@@ -185,6 +187,15 @@ export function createUsers(deps: UsersDeps) {
   async function notifyOfMovedPurchase(tx: Tx, userId: string, productId: string) {
     const user = await accounts.find(tx, userId)
     await notices.enqueueNotice(tx, user, 'purchase-moved', { detail: productId })
+  }
+
+  /** Tells a user whose account is being deleted what the stores go on charging for. */
+  async function notifyOfCharges(tx: Tx, userId: string, active: ActiveSubscription[]) {
+    const names = chargedAmong(active).map(({ name }) => name)
+    if (names.length === 0) return
+    // Without the id, because deleting the account deletes its queued e-mails.
+    const user = { ...(await accounts.find(tx, userId)), id: null }
+    await notices.enqueueNotice(tx, user, 'subscription-goes-on', { detail: names.join(', ') })
   }
 
   /** Queues an e-mail to the operators, if ALERT_EMAIL is set. */

@@ -101,8 +101,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       ...(await host.backup()),
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),
-      settingWarnings: await deps.settings.warn(),
-      planWarnings: await deps.plans.warn(),
+      settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],
     }
   }
 }

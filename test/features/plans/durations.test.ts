@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { checkPlans } from '../../../src/cli/doctor/local-checks.ts'
+import { checkSettings } from '../../../src/cli/doctor/local-checks.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { createWorld, deliver } from '../../support/app-store/world.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -39,7 +39,7 @@ test('a stored duration that cannot be read is listed by doctor and the console 
   const sentence = `The duration “bananas” of the plan pro_month ${RULE}.`
   const warnings = async () => (await operator.read('overview')).plans.warnings
   expect(await warnings()).toEqual([sentence])
-  expect(checkPlans(await app.services.serverState())).toMatchObject({
+  expect(checkSettings(await app.services.serverState())).toMatchObject({
     state: 'warning',
     detail: sentence.slice(0, -1),
   })
@@ -48,7 +48,7 @@ test('a stored duration that cannot be read is listed by doctor and the console 
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.replace([free, { ...month, duration: 'month' }, year])
   expect(await warnings()).toEqual([])
-  expect(checkPlans(await app.services.serverState()).state).toBe('ok')
+  expect(checkSettings(await app.services.serverState()).state).toBe('ok')
 })
 
 test('an earlier version with a duration that cannot be read is not published again', async () => {

@@ -1,5 +1,6 @@
+import type { SubscriptionLine } from '../../billing.ts'
 import type { UserExport } from '../../client.ts'
-import type { ProfileChanges } from '../../users.ts'
+import type { ActiveSubscription, ProfileChanges } from '../../users.ts'
 import { invalidField } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { FakeRequest } from '../requests.ts'
@@ -33,8 +34,11 @@ export function createProfiles(deps: ProfileDeps) {
     readProfile: (_input, { userId }) => describe(find(userId)),
     changeProfile,
     deleteProfile(_input, { userId }) {
-      deleteUser(find(userId))
-      return { message: 'The account and everything in it have been deleted.' }
+      const user = find(userId)
+      const activeSubscriptions = activeIn(exportOthers(user).subscription.subscriptions)
+      deleteUser(user)
+      const message = 'The account and everything in it have been deleted.'
+      return activeSubscriptions.length === 0 ? { message } : { message, activeSubscriptions }
     },
     exportData: (_input, { userId }) => exportUser(find(userId)),
   }
@@ -108,4 +112,19 @@ export function createProfiles(deps: ProfileDeps) {
       changes: [...user.changes].map(([kind, { at }]) => ({ kind, at: isoTime(at) })),
     }
   }
+}
+
+const MANAGEMENT_PAGES: Record<string, string> = {
+  APP_STORE: 'https://apps.apple.com/account/subscriptions',
+  PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
+}
+
+/** The subscriptions that go on at their stores. */
+function activeIn(lines: SubscriptionLine[]): ActiveSubscription[] {
+  return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, willRenew }) => {
+    if (/^(expired|refunded|consumed)$/.test(status) || expiresAt === null) return []
+    const renews = willRenew || /^(paused|in_grace_period|in_billing_retry)$/.test(status)
+    const managementUrl = MANAGEMENT_PAGES[store ?? ''] ?? null
+    return { store, productId, expiresAt: effectiveEndAt, willRenew: renews, managementUrl }
+  })
 }

@@ -15,13 +15,11 @@ export type PurchasablePlan = {
   entitlementIds?: string[]
 }
 
-/**
- * `archived`: no longer on sale, but existing subscribers keep them. `rates`: units of each currency for one unit of the
- * same base, to compare prices.
- */
+/** `archived`: no longer on sale, but existing subscribers keep them. */
 export type Catalogue<Plan extends PurchasablePlan = PurchasablePlan> = {
   plans: Plan[]
   archived: Plan[]
+  /** Units of each currency for one unit of the same base, to compare prices. */
   rates?: Record<string, number>
 }
 

@@ -20,7 +20,7 @@ type GuestsDeps = {
   /** Whether a user had access from a purchase, or stored a file, at `since` or later. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   /** Deletes a user and all of the user's data. */
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<unknown>
 }
 
 const PER_IP: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }

@@ -14,6 +14,7 @@ export type MailKind =
   | 'no-account'
   | 'invitation'
   | 'purchase-moved'
+  | 'subscription-goes-on'
 
 type Text = { subject: string; body: string; action?: string }
 type MailContent = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
@@ -77,6 +78,10 @@ const ENGLISH: Record<MailKind, Text> = {
     subject: 'A purchase has moved to another account',
     body: 'Someone has restored your purchase %s in another account, so your account no longer has it. If this was you, you do not need to do anything. If it was not, reply to this e-mail.',
   },
+  'subscription-goes-on': {
+    subject: 'Your subscription is not cancelled',
+    body: 'Your account is deleted, but the store goes on charging for your subscription %s until you cancel it there. In the App Store, open https://apps.apple.com/account/subscriptions, and on Google Play https://play.google.com/store/account/subscriptions. If you bought it elsewhere, cancel it where you bought it.',
+  },
 }
 
 const GERMAN: Record<MailKind, Text> = {
@@ -136,6 +141,10 @@ const GERMAN: Record<MailKind, Text> = {
   'purchase-moved': {
     subject: 'Ein Kauf ist in ein anderes Konto gewechselt',
     body: 'Jemand hat deinen Kauf %s in einem anderen Konto wiederhergestellt; dein Konto hat ihn nicht mehr. Warst du es, musst du nichts tun. Warst du es nicht, antworte auf diese Mail.',
+  },
+  'subscription-goes-on': {
+    subject: 'Dein Abo ist nicht gekündigt',
+    body: 'Dein Konto ist gelöscht, aber der Store berechnet dein Abo %s weiter, bis du es dort kündigst. Öffne im App Store https://apps.apple.com/account/subscriptions und bei Google Play https://play.google.com/store/account/subscriptions. Hast du es anderswo gekauft, kündige es dort, wo du es gekauft hast.',
   },
 }
 

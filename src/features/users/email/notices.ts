@@ -32,7 +32,7 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
   /** Queues a notice to the account's address, in the caller's transaction; false if too many were sent. */
   async function enqueueNotice(
     tx: Tx,
-    { id: userId, email, emailVerifiedAt, locale }: Account,
+    { id: userId, email, emailVerifiedAt, locale }: Omit<Account, 'id'> & { id: string | null },
     mail: MailKind,
     content: { detail: string; link?: string },
   ): Promise<boolean> {

@@ -4,7 +4,7 @@ import { readBody } from '../../../platform/http/body.ts'
 import { STATUS } from '../../../platform/http/errors.ts'
 import { sendPage } from '../../../platform/http/page.ts'
 import type { UserRoutesDeps } from '../routes/deps.ts'
-import { deletePage, resultPage, type TokenPage, tokenPage } from './templates.ts'
+import { deletedPage, deletePage, resultPage, type TokenPage, tokenPage } from './templates.ts'
 import { type PageTexts, pageTexts } from './texts.ts'
 
 type RequestContext = Pick<Context, 'set' | 'request'>
@@ -75,11 +75,12 @@ export function pageRoutes(deps: UserRoutesDeps) {
   async function submitDeletion(context: RequestContext, ip: string) {
     const texts = textsFor(context)
     const form = await readForm(context.request)
+    let subscriptions: Awaited<ReturnType<typeof deleteAccount>> = []
     const error = await failureOf(async () => {
       const userId = await prove(form('email'), form('password'), form('code'), ip)
-      await deleteAccount(userId)
+      subscriptions = await deleteAccount(userId)
     }, context)
-    if (!error) return page(context, resultPage(texts.deleted))
+    if (!error) return page(context, deletedPage(texts, subscriptions))
     return page(context, deletePage(texts, form('email'), error.sentence), error.status)
   }
 

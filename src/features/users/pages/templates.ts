@@ -1,3 +1,4 @@
+import { type ActiveSubscription, chargedAmong } from '../../../lib/active-subscriptions.ts'
 import type { PageTexts } from './texts.ts'
 
 export type TokenPage = 'verify' | 'cancel' | 'reset'
@@ -32,6 +33,16 @@ export function deletePage(texts: PageTexts, email = '', error?: string): PageCo
 
 export function resultPage(title: string): PageContent {
   return { title, content: '' }
+}
+
+/** `subscriptions`: what goes on at the stores. */
+export function deletedPage(texts: PageTexts, subscriptions: ActiveSubscription[]): PageContent {
+  const items = chargedAmong(subscriptions).map(({ name, managementUrl: url }) => {
+    const text = Bun.escapeHTML(name)
+    return `<li>${url ? `<a href="${url}">${text}</a>` : text}</li>`
+  })
+  if (items.length === 0) return resultPage(texts.deleted)
+  return { title: texts.deleted, content: `<p>${texts.goesOn}</p><ul>${items.join('')}</ul>` }
 }
 
 function form(action: string, inputs: string, button: string, error: string | undefined): string {

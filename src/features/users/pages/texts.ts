@@ -14,6 +14,7 @@ const ENGLISH = {
   cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
   wasReset: 'The new password is set. You can now sign in with it in the app.',
   deleted: 'Your account and everything in it have been deleted.',
+  goesOn: 'The store goes on charging until you cancel where you bought it:',
 }
 export type PageTexts = typeof ENGLISH
 
@@ -32,6 +33,7 @@ const GERMAN: PageTexts = {
   cancelled: 'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
   wasReset: 'Das Passwort ist festgelegt. Melde dich damit in der App an.',
   deleted: 'Dein Konto und alles darin ist gelöscht.',
+  goesOn: 'Der Store berechnet weiter, bis du dort kündigst, wo du gekauft hast:',
 }
 
 /** The texts in a language, else in English. */

@@ -1,5 +1,14 @@
 import { type Static, t } from 'elysia'
-import { closedObject, id, integer, nullable, openEnum } from '../../../platform/http/envelope.ts'
+import { type ActiveSubscription, chargedAmong } from '../../../lib/active-subscriptions.ts'
+import {
+  closedObject,
+  id,
+  integer,
+  Message,
+  message,
+  nullable,
+  openEnum,
+} from '../../../platform/http/envelope.ts'
 
 const text = (maxLength: number, description: string, example: string | null) =>
   t.Union([t.String({ maxLength }), t.Null()], {
@@ -104,3 +113,40 @@ export const UserProfile = closedObject(
   'a user',
 )
 export type UserProfile = Static<typeof UserProfile>
+
+const DELETED = 'The account and everything in it have been deleted.'
+const STILL_CHARGED = `${DELETED} The store goes on charging for your subscription until you cancel it there.`
+
+const GOOGLE_PAGE = 'https://play.google.com/store/account/subscriptions'
+
+const nullableText = (description: string, example: string) =>
+  nullable(t.String({ description, examples: [example] }))
+
+const Subscription = closedObject(
+  {
+    store: nullableText('the store', 'APP_STORE'),
+    productId: nullableText('the product at the store', 'prod_example_pro'),
+    expiresAt: nullableText('when the period ends', '2026-12-01T12:00:00.000Z'),
+    willRenew: t.Boolean({ description: 'whether the store goes on charging', examples: [true] }),
+    managementUrl: nullableText('where to cancel; null: where it was bought', GOOGLE_PAGE),
+  },
+  'ActiveSubscription',
+  'a subscription that goes on at its store',
+)
+
+const description = 'subscriptions that go on at their stores; absent if there are none'
+export const DeletionReply = closedObject(
+  {
+    ...Message.properties,
+    activeSubscriptions: t.Optional(t.Array(Subscription, { description })),
+  },
+  'AccountDeletion',
+  'the reply to the deletion of an account',
+)
+
+/** The reply to the deletion of an account with these subscriptions. */
+export function deletionReply(activeSubscriptions: ActiveSubscription[]) {
+  if (activeSubscriptions.length === 0) return message(DELETED)
+  const isCharged = chargedAmong(activeSubscriptions).length > 0
+  return { ...message(isCharged ? STILL_CHARGED : DELETED), activeSubscriptions }
+}

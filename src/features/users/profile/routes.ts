@@ -1,9 +1,10 @@
 import { Elysia, type TSchema } from 'elysia'
+import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { json } from '../../../platform/http/body.ts'
-import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
 import { initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
-import { ProfilePatch, UserProfile } from './model.ts'
+import { DeletionReply, deletionReply, ProfilePatch, UserProfile } from './model.ts'
 import type { Profile } from './service.ts'
 
 const PATH = '/api/user/profile/v1'
@@ -11,7 +12,7 @@ const tags = ['Profile']
 
 type ProfileRoutesDeps = {
   profile: Profile
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: DeleteAccount
   exportData: (userId: string) => Promise<Record<string, unknown>>
   exportSchema: TSchema
   /** The base of file URLs. */
@@ -59,18 +60,18 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     .delete(
       PATH,
       async ({ session }) => {
-        await deleteAccount(session.userId)
-        return message('The account and everything in it have been deleted.')
+        return deletionReply(await deleteAccount(session.userId))
       },
       {
         signedIn: true,
         parse: 'none',
-        response: responses(Message, 400, 401, 507),
+        response: responses(DeletionReply, 400, 401, 507),
         detail: {
           tags,
           operationId: 'deleteProfile',
           summary: 'Delete the account',
-          description: 'Immediate and permanent: removes sessions, files and personal data.',
+          description:
+            'Immediate and permanent: removes sessions, files and personal data. Stores go on charging for `activeSubscriptions`.',
         },
       },
     )

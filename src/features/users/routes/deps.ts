@@ -1,3 +1,4 @@
+import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
 import type { CountryOf } from '../../../platform/http/country.ts'
@@ -14,7 +15,7 @@ export type UserRoutesDeps = {
   /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: DeleteAccount
   /** The name of the app on pages. */
   appName: string
   /** The language of the pages for a request. */

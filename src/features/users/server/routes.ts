@@ -1,12 +1,14 @@
 import { Elysia } from 'elysia'
+import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import { form, json } from '../../../platform/http/body.ts'
-import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { data, responses } from '../../../platform/http/envelope.ts'
 import {
   type RecordByKey,
   type ScopeGuard,
   SERVER_API,
   UserParams,
 } from '../../../platform/http/server-api.ts'
+import { DeletionReply, deletionReply } from '../profile/model.ts'
 import type { Introspect } from '../sessions/introspection.ts'
 import type { Users } from '../users.ts'
 import {
@@ -26,7 +28,7 @@ type ServerUserRoutesDeps = {
   users: Pick<Users, 'directory' | 'accountSecurity' | 'devices'>
   serverUsers: ServerUsers
   introspect: Introspect
-  deleteAccount: (userId: string) => Promise<void>
+  deleteAccount: DeleteAccount
   scopeGuard: ScopeGuard
   recordByKey: RecordByKey
   baseUrlOf: (request: Request) => string
@@ -145,21 +147,22 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       `${USERS}/:id`,
       async ({ params, request }) => {
         const { id, createdAt } = await directory.findById(params.id)
-        await deleteAccount(id)
+        const subscriptions = await deleteAccount(id)
         const before = { createdAt: createdAt.toISOString() }
         await recordByKey(request, { action: 'user.delete', target: id, before })
-        return message('The account and everything in it have been deleted.')
+        return deletionReply(subscriptions)
       },
       {
         scope: 'users:write',
         params: UserParams,
         parse: 'none',
-        response: responses(Message, 400, 401, 403, 404, 429, 507),
+        response: responses(DeletionReply, 400, 401, 403, 404, 429, 507),
         detail: {
           tags: users,
           operationId: 'deleteUser',
           summary: 'Delete a user',
-          description: 'Immediate and permanent: removes sessions, files and personal data.',
+          description:
+            'Immediate and permanent: removes sessions, files and personal data. Stores go on charging for `activeSubscriptions`.',
         },
       },
     )

@@ -1,0 +1,41 @@
+/** A purchase as users read it. */
+type Line = Record<'store' | 'productId' | 'expiresAt' | 'effectiveEndAt', string | null> & {
+  status: string
+  willRenew: boolean
+  billingIssueDetectedAt?: string
+  isSandbox?: boolean
+}
+
+/** A subscription that goes on at its store when the user's account is deleted. */
+export type ActiveSubscription = ReturnType<typeof activeSubscriptionsIn>[number]
+
+/** Deletes an account; returns the subscriptions that go on at their stores. */
+export type DeleteAccount = (userId: string) => Promise<ActiveSubscription[]>
+
+/** Where users cancel a subscription themselves, by store. */
+export const MANAGEMENT_PAGES: Record<string, string> = {
+  APP_STORE: 'https://apps.apple.com/account/subscriptions',
+  MAC_APP_STORE: 'https://apps.apple.com/account/subscriptions',
+  PLAY_STORE: 'https://play.google.com/store/account/subscriptions',
+}
+
+/** The subscriptions that go on at their stores, also after a pause or while a store retries a payment. */
+export function activeSubscriptionsIn(lines: Line[]) {
+  return lines.flatMap(({ store, productId, status, expiresAt, effectiveEndAt, ...line }) => {
+    const isRetried = status === 'expired' && line.willRenew && line.billingIssueDetectedAt
+    const isOver = /^(expired|refunded|consumed)$/.test(status) && !isRetried
+    if (isOver || expiresAt === null || store === 'PROMOTIONAL' || line.isSandbox) return []
+    const willRenew = line.willRenew || /^(paused|in_grace_period|in_billing_retry)$/.test(status)
+    const managementUrl = MANAGEMENT_PAGES[store ?? ''] ?? null
+    return { store, productId, expiresAt: effectiveEndAt, willRenew, managementUrl }
+  })
+}
+
+/** The names of the subscriptions that stores go on charging for, and where to cancel them. */
+export function chargedAmong(subscriptions: ActiveSubscription[]) {
+  const charged = subscriptions.filter(({ willRenew }) => willRenew)
+  return charged.map(({ productId, store, ...one }) => ({
+    ...one,
+    name: productId ?? store ?? '…',
+  }))
+}
