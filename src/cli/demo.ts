@@ -51,7 +51,7 @@ async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number]
   const { users, accounts, profile, attachments, documents, db } = services
   const { name, locale, boughtDaysAgo, laterEvents } = demoUser
   const email = `${name.toLowerCase()}@example.com`
-  const hints = { name, locale, timezone: 'europe/berlin' }
+  const hints = { name, locale, timezone: 'Europe/Berlin' }
   await users.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
   const user = await accounts.findByEmail(db.read, email)
   if (!user) throw new Error(`${email} was not registered`)

@@ -104,7 +104,7 @@ export type UserProfile = {
     name: string
     /** BCP 47, such as `pt-BR`. */
     locale: string
-    /** IANA name in lower case, such as `europe/berlin`. */
+    /** IANA name such as `Europe/Berlin`, `utc`, or an offset such as `+05:30`. */
     timezone: string
     /** ISO 4217 in lower case, such as `usd`. */
     currency: string
@@ -129,7 +129,7 @@ export type ProfileChanges = {
     name?: string | null
     /** BCP 47. */
     locale?: string | null
-    /** IANA name, in any case. */
+    /** IANA name in any case, or an offset such as `+05:30`. */
     timezone?: string | null
     /** ISO 4217, in any case. */
     currency?: string | null

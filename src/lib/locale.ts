@@ -15,25 +15,38 @@ const CURRENCIES = new Set(
     .split(/\s+/),
 )
 
-/** The time zones that `Intl` has accepted, in lower case: asking takes up to 100 µs. */
-const knownTimezones = new Set<string>()
+/** The time zones that `Intl` has accepted, by name or offset in lower case: asking takes up to 100 µs. */
+const knownTimezones = new Map<string, string>()
+/** No further from UTC than Java allows. */
+const OFFSET = /^(?:utc|gmt)?([+\u2212-])(0?\d|1[0-8])(?::?([0-5]\d))?$/
 
-/** An IANA time zone in lower case, or null. Offsets such as `+01:00` are not accepted. */
+/**
+ * A time zone in IANA's spelling (but `utc`), which other systems read in no other case; or null. A fixed offset such
+ * as `GMT+5:30` becomes `+05:30`.
+ */
 export function asTimezone(name: string): string | null {
-  if (!/^[A-Za-z][\w+/-]{1,63}$/.test(name)) return null
-  const timezone = name.toLowerCase()
-  if (knownTimezones.has(timezone)) return timezone
+  if (name.length > 64) return null
+  const lower = name.toLowerCase()
+  const [, sign, hours = '', minutes = '00'] = OFFSET.exec(lower) ?? []
+  const timeZone = sign ? `${sign === '+' ? '+' : '-'}${hours.padStart(2, '0')}:${minutes}` : lower
+  const known = knownTimezones.get(timeZone)
+  if (known !== undefined) return known
   try {
-    new Intl.DateTimeFormat('en', { timeZone: timezone })
-    knownTimezones.add(timezone)
+    const spelled = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
+    const timezone = spelled === 'UTC' || spelled === '+00:00' ? 'utc' : spelled
+    knownTimezones.set(timeZone, timezone)
     return timezone
   } catch {
     return null
   }
 }
 
-/** A BCP 47 tag in its canonical form, or null. */
-export function asLocale(tag: string): string | null {
+/** A BCP 47 tag in its canonical form, or null. Also reads tags as systems write them: `de_DE.UTF-8`, `zh_CN_#Hans`. */
+export function asLocale(text: string): string | null {
+  const tag = text
+    .replace(/(\.[\w-]+)?(@[\w=;-]+)?$/, '')
+    .replace(/^([a-z]+)(_[a-z\d]+)?_+#([a-z]{4})$/i, '$1_$3$2')
+    .replaceAll('_', '-')
   if (tag.length > 35) return null
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? null

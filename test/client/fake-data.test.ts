@@ -123,7 +123,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
       onboardingCompleted: true,
     })
     expect(changed).toMatchObject({
-      profile: { name: 'Ann', locale: 'de-AT', timezone: 'europe/berlin', currency: 'eur' },
+      profile: { name: 'Ann', locale: 'de-AT', timezone: 'Europe/Berlin', currency: 'eur' },
       onboardingCompleted: true,
     })
     const reset = await client.changeProfile({ profile: null, onboardingCompleted: null })
@@ -131,7 +131,7 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
       profile: { name: '', locale: 'pt-BR', currency: 'usd', avatarUrl: null },
       onboardingCompleted: false,
     })
-    const bad = { locale: '!', timezone: '+01:00', currency: 'ZZZ' }
+    const bad = { locale: '!', timezone: '+24:00', currency: 'ZZZ' }
     const { details } = await failureOf(client.changeProfile({ profile: bad }))
     expect(details.map(({ path }) => path)).toEqual([
       'profile.locale',

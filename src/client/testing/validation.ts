@@ -43,17 +43,19 @@ export function passwordFault(
   return message === null ? null : { path, message }
 }
 
-/** A BCP 47 tag in its canonical form; null if it is invalid. */
+/** A BCP 47 tag in its canonical form, also for `de_DE.UTF-8`; null if it is invalid. */
 export function asLocale(tag: string): string | null {
-  return attempt(() => Intl.getCanonicalLocales(tag)[0])
+  return attempt(() => Intl.getCanonicalLocales(tag.replace(/[.@].*$/, '').replace(/_/g, '-'))[0])
 }
 
-/** An IANA time zone in lower case; null if it is invalid. */
+/** A time zone in IANA's spelling, `utc`, or an offset such as `+05:30`; null if it is invalid. */
 export function asTimezone(name: string): string | null {
   return attempt(() => {
-    if (!/^[a-z]/i.test(name)) return null
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return name.toLowerCase()
+    const [, sign, hours = '', minutes = '00'] =
+      /^(?:utc|gmt)?([+-])(\d\d?)(?::?(\d\d))?$/i.exec(name) ?? []
+    const timeZone = sign ? `${sign}${hours.padStart(2, '0')}:${minutes}` : name
+    const spelled = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
+    return /^(UTC|[+-]00:00)$/.test(spelled) ? 'utc' : spelled
   })
 }
 

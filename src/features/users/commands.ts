@@ -1,6 +1,7 @@
 import { chargedAmong, type DeleteAccount } from '../../lib/active-subscriptions.ts'
 import { dataCommand, flagOf, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
+import { asLocale } from '../../lib/locale.ts'
 import type { Page } from './accounts/directory.ts'
 import type { FindUsers } from './accounts/find-users.ts'
 import { FILTERS, type FilterTexts, readFilter } from './accounts/user-filter.ts'
@@ -124,7 +125,7 @@ const userInvite = dataCommand({
   options: [['--locale <locale>', 'language of the e-mail (default: en)']],
   input: ([email = ''], { locale }) => ({
     email,
-    locale: typeof locale === 'string' ? locale : 'en',
+    locale: asLocale(typeof locale === 'string' ? locale : '') ?? 'en',
   }),
   work: async ({ users }: Needs, { email, locale }) => {
     await users.signUp.invite(email, locale).catch(rethrowForOperator)

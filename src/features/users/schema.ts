@@ -1,4 +1,5 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
+import { asTimezone } from '../../lib/locale.ts'
 import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
 
@@ -10,7 +11,7 @@ export const NOT_GUESTS = (t: { loginType: Column }): SQL => sql`${t.loginType} 
 
 /** User accounts, their credentials and their sessions. */
 export function userTables(columns: Columns) {
-  const { table, text, int, bool, ms, json, index, uniqueIndex, primaryKey } = columns
+  const { table, text, textReadAs, int, bool, ms, json, index, uniqueIndex, primaryKey } = columns
 
   const users = table(
     'users',
@@ -26,7 +27,8 @@ export function userTables(columns: Columns) {
       passwordHash: text(),
       name: text().notNull(),
       locale: text().notNull(),
-      timezone: text().notNull(),
+      /** Earlier versions stored it in lower case. */
+      timezone: textReadAs((stored) => asTimezone(stored) ?? stored).notNull(),
       currency: text().notNull(),
       /** The key of one of the user's public images. */
       avatarKey: text(),

@@ -40,7 +40,10 @@ const COMMON_HEADERS: Record<string, Node> = {
   },
   Timezone: {
     name: 'timezone',
-    ...optional('the time zone of new accounts as an IANA name; UTC by default', 'Europe/Berlin'),
+    ...optional(
+      'the time zone of new accounts as an IANA name or an offset; UTC by default',
+      'Europe/Berlin',
+    ),
   },
   AcceptLanguage: {
     name: 'Accept-Language',

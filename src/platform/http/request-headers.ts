@@ -91,7 +91,7 @@ export function decodedHeader(header: string | null): string {
   }
 }
 
-/** The `timezone` header in lower case; `utc` when it is not an IANA name. */
+/** The `timezone` header; `utc` when it is not a time zone. */
 export function timezoneOf(headers: Headers): string {
   return asTimezone(optionalHeader(headers, 'timezone') ?? 'UTC') ?? 'utc'
 }

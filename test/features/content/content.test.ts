@@ -109,6 +109,8 @@ test.each([
   ['de', 'Kostenlos', 'de-CH, en;q=0.5'],
   ['de', 'Kostenlos', 'fr, de;q=0.8, en;q=0.5'],
   ['de', 'Kostenlos', 'xx-invalid-tag-, ?, de'],
+  ['de', 'Kostenlos', 'de_DE'],
+  ['de', 'Kostenlos', 'de_DE.UTF-8, en;q=0.5'],
   ['en', 'Free', 'fr'],
   ['en', 'Free', '*'],
   ['en', 'Free', LONG_HEADER],
@@ -131,6 +133,12 @@ test('?lang= overrides Accept-Language, and languages match across regions', asy
     { _id: expect.any(String), question: 'Por quê?', answer: 'Because.', category: 'x' },
   ])
   expect(portuguese.headers.get('content-language')).toBe('pt-BR')
+})
+
+test('?lang= may have underscores', async () => {
+  await using app = await createTestApp()
+  const reply = await app.ask('GET', `${PLANS}?lang=de_DE`)
+  expect(reply.headers.get('content-language')).toBe('de')
 })
 
 test('an import replaces all FAQs, keeps unchanged ones’ ids and raises the counter', async () => {

@@ -17,7 +17,7 @@ test('registers a user, who can sign in again with the address in a different ca
     user: {
       loginType: 'email',
       email: 'Ann@Example.com',
-      profile: { name: 'Ann', locale: 'de-AT', timezone: 'europe/berlin', currency: 'usd' },
+      profile: { name: 'Ann', locale: 'de-AT', timezone: 'Europe/Berlin', currency: 'usd' },
       twoFactor: { enabled: false },
       onboardingCompleted: false,
     },

@@ -81,7 +81,7 @@ test('keeps the profile and the time of creation', async () => {
   expect(user.profile).toMatchObject({
     name: 'Ann',
     locale: 'pt-BR',
-    timezone: 'europe/berlin',
+    timezone: 'Europe/Berlin',
     currency: 'eur',
   })
   const account = await app.services.accounts.describe(user._id)

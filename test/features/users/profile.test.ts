@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { TSchema } from 'elysia'
 import { ProfilePatch } from '../../../src/features/users/profile/model.ts'
+import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
 import { filesOf } from '../../support/attachments.ts'
 
@@ -18,7 +19,7 @@ test('a patch changes only the fields that it contains', async () => {
   expect(changed.status).toBe(200)
   const expected = {
     ...user,
-    profile: { ...user.profile, name: 'Bob', timezone: 'america/new_york', currency: 'eur' },
+    profile: { ...user.profile, name: 'Bob', timezone: 'America/New_York', currency: 'eur' },
     onboardingCompleted: true,
   }
   expect(changed.json).toEqual({ code: 'ok', response: expected })
@@ -61,7 +62,7 @@ test('null restores the default value', async () => {
 test.each([
   ['an invalid language', { profile: { locale: 'not a tag' } }, 'profile.locale'],
   ['an unknown time zone', { profile: { timezone: 'Mars/Base' } }, 'profile.timezone'],
-  ['an offset as a time zone', { profile: { timezone: '+01:00' } }, 'profile.timezone'],
+  ['an impossible offset', { profile: { timezone: '+24:00' } }, 'profile.timezone'],
   ['a withdrawn currency', { profile: { currency: 'dem' } }, 'profile.currency'],
   ['a name of 101 characters', { profile: { name: 'x'.repeat(101) } }, 'profile.name'],
   ['a number for a name', { profile: { name: 7 } }, 'profile.name'],
@@ -127,14 +128,14 @@ test('a profile of null restores every default value (RFC 7396)', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const path = '/api/user/profile/v1'
-  const profile = { name: 'Ann', locale: 'de', timezone: 'europe/berlin', currency: 'eur' }
+  const profile = { name: 'Ann', locale: 'de', timezone: 'Europe/Berlin', currency: 'eur' }
   await app.ask('PATCH', path, { token, json: { profile } })
   const headers = { 'accept-language': 'fr', timezone: 'Asia/Tokyo' }
   const restored = await app.ask('PATCH', path, { token, json: { profile: null }, headers })
   expect(restored.json.response.profile).toEqual({
     name: '',
     locale: 'fr',
-    timezone: 'asia/tokyo',
+    timezone: 'Asia/Tokyo',
     avatarUrl: null,
     currency: 'usd',
   })
@@ -167,4 +168,39 @@ test('an error about a field has a message that a form can show', async () => {
   ])
   const missing = await app.ask('POST', '/api/auth/login/v1', { json: { password: 'x' } })
   expect(missing.json.details).toEqual([{ path: 'email', message: 'is required' }])
+})
+
+test.each([
+  ['Accept-Language', { 'accept-language': 'de_AT.UTF-8, en;q=0.5' }, { locale: 'de-AT' }],
+  ['Accept-Language with a script', { 'accept-language': 'zh_Hans_CN' }, { locale: 'zh-Hans-CN' }],
+  ['a fixed offset', { timezone: 'GMT+05:30' }, { timezone: '+05:30' }],
+  ['a time zone in lower case', { timezone: 'europe/berlin' }, { timezone: 'Europe/Berlin' }],
+])('a new account takes %s from the headers', async (_what, headers, expected) => {
+  await using app = await createTestApp()
+  const { user } = (await app.ask('POST', '/api/auth/guest/v1', { headers })).json.response
+  expect(user.profile).toMatchObject(expected)
+})
+
+test('a patch takes a language with underscores and a fixed offset', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const json = { profile: { locale: 'zh_Hans_CN', timezone: 'UTC+2' } }
+  const { profile } = (await app.ask('PATCH', PATH, { token, json })).json.response
+  expect(profile).toMatchObject({ locale: 'zh-Hans-CN', timezone: '+02:00' })
+})
+
+test('a time zone stored in lower case has IANA’s spelling wherever it is read', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  const { db, profile } = app.services
+  const { users } = db.tables
+  await db.write((tx) => tx.update(users).set({ timezone: 'america/port_of_spain' }))
+  const timezone = 'America/Port_of_Spain'
+  expect((await app.ask('GET', PATH, { token })).json.response.profile).toMatchObject({ timezone })
+  const exported = await app.ask('GET', '/api/user/export/v1', { token })
+  expect(exported.json.response.user.profile).toMatchObject({ timezone })
+  const ask = await serverClient(app)
+  const read = await ask('GET', `users/v1/${user._id}`)
+  expect(read.json.response.profile).toMatchObject({ timezone })
+  expect((await profile.read(user._id, '')).profile.timezone).toBe(timezone)
 })

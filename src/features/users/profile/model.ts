@@ -27,7 +27,11 @@ export const ProfilePatch = closedObject({
             name: t.Optional(text(100, 'null clears it', 'Ann')),
             locale: t.Optional(text(35, 'BCP 47; null takes it from the request headers', 'pt-BR')),
             timezone: t.Optional(
-              text(64, 'IANA; null takes it from the request headers', 'Europe/Berlin'),
+              text(
+                64,
+                'IANA, in upper or lower case, or an offset; null takes it from the request headers',
+                'Europe/Berlin',
+              ),
             ),
             currency: t.Optional(
               text(3, 'ISO 4217, in upper or lower case; null restores usd', 'EUR'),
@@ -74,7 +78,10 @@ export const UserProfile = closedObject(
       {
         name: t.String({ description: 'empty until it is set', examples: ['Ann'] }),
         locale: t.String({ description: 'BCP 47', examples: ['en'] }),
-        timezone: t.String({ description: 'IANA name in lower case', examples: ['utc'] }),
+        timezone: t.String({
+          description: 'IANA name, `utc`, or an offset such as +05:30',
+          examples: ['Europe/Berlin'],
+        }),
         currency: t.String({ description: 'ISO 4217 in lower case', examples: ['usd'] }),
         avatarUrl: nullable(
           t.String({

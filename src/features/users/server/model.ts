@@ -106,7 +106,11 @@ export const NewServerUser = closedObject({
     t.String({ maxLength: 35, description: 'BCP 47; en if absent', examples: ['pt-BR'] }),
   ),
   timezone: t.Optional(
-    t.String({ maxLength: 64, description: 'IANA; utc if absent', examples: ['Europe/Berlin'] }),
+    t.String({
+      maxLength: 64,
+      description: 'IANA, or an offset; utc if absent',
+      examples: ['Europe/Berlin'],
+    }),
   ),
 })
 

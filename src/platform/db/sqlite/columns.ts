@@ -22,6 +22,9 @@ export const sqliteColumns = {
   table: sqliteTable,
   /** `name`: the column's name, if it differs from the property's name in snake case. */
   text: (name?: string) => (name === undefined ? text() : text(name)),
+  /** Text that is read in a form that may differ from the stored one. */
+  textReadAs: (fromDriver: (stored: string) => string) =>
+    customType<{ data: string; driverData: string }>({ dataType: () => 'text', fromDriver })(),
   int: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
