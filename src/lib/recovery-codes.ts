@@ -21,7 +21,24 @@ function codeOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
-/** A code, of this kind or of an authenticator app, without the spaces, dashes and capitals that a user may type. */
+/**
+ * A code, of this kind or of an authenticator app, as a user may type it: with capitals, spaces, dashes and invisible
+ * characters, in the digits of any script, and with the letters that Crockford reads as digits.
+ */
 export function plainCode(typed: string): string {
-  return typed.toLowerCase().replace(/[\s-]/g, '')
+  return typed
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{Nd}]/gu, '')
+    .replace(/\p{Nd}/gu, digitOf)
+    .replaceAll('o', '0')
+    .replace(/[il]/g, '1')
+}
+
+/** The decimal digits of a script follow each other, from its zero. */
+function digitOf(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0
+  let zero = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
+  return String((code - zero) % 10)
 }

@@ -19,6 +19,13 @@ describe('a code signs in', () => {
     })
   })
 
+  test('in Arabic digits', async () => {
+    await using it = await startEmailCodes()
+    const { requestToken, code } = await it.code()
+    const typed = code.replace(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'[+digit] ?? '')
+    expect((await it.verify(requestToken, typed)).status).toBe(200)
+  })
+
   test('to the account that has the address, in any case', async () => {
     await using it = await startEmailCodes()
     const first = await it.code()

@@ -37,6 +37,18 @@ test('turns two-factor on with a code from another library, and then requires co
   expect((await submitCode(app, challengeToken, recoveryCodes[0] ?? '')).status).toBe(401)
 })
 
+test('takes codes in the digits of any script, and recovery codes with letters for digits', async () => {
+  await using app = await createTestApp()
+  const { secret, recoveryCodes } = await enable(app)
+  app.clock.advance(STEP)
+  const persian = (await codeOf(app, secret)).replace(/\d/g, (digit) => '۰۱۲۳۴۵۶۷۸۹'[+digit] ?? '')
+  expect((await submitCode(app, await challengeOf(app), `\u200e${persian}`)).status).toBe(200)
+  for (const code of recoveryCodes) {
+    const typed = code.toUpperCase().replaceAll('0', 'O').replaceAll('1', 'l')
+    expect((await submitCode(app, await challengeOf(app), typed)).status).toBe(200)
+  }
+})
+
 test('the database contains neither the secret nor the recovery codes in plain text', async () => {
   await using app = await createTestApp()
   const { secret, recoveryCodes } = await enable(app)
