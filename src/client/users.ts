@@ -20,7 +20,7 @@ export type ActiveSubscription = Pick<
 /** E-mail address and password for a sign-in. */
 export type Credentials = {
   email: string
-  /** Used exactly as typed. */
+  /** Used as typed, in any Unicode normalization form. */
   password: string
 }
 

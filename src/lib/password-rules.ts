@@ -29,13 +29,16 @@ async function faultOf(
   minLength: number,
   personal: string[],
 ): Promise<string | null> {
-  if (password.length < minLength) return `must have ${minLength} characters or more`
-  if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or fewer`
-  const plain = password.toLowerCase()
-  if (personal.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
+  const normalized = password.normalize('NFC')
+  if ([...normalized].length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or fewer`
+  // As users count them: the emoji of a family is one, of seven code points.
+  const characters = Array.from(new Intl.Segmenter().segment(normalized), ({ segment }) => segment)
+  if (characters.length < minLength) return `must have ${minLength} characters or more`
+  const plain = normalized.toLowerCase()
+  if (personal.some((text) => text.length > 0 && text.normalize('NFC').toLowerCase() === plain)) {
     return 'must not be your address or name'
   }
-  if (new Set(password).size === 1) return 'must not repeat a single character'
+  if (new Set(characters).size === 1) return 'must not repeat a single character'
   common ??= await loadCommon()
   return common.has(plain) ? 'is too common' : null
 }

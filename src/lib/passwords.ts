@@ -23,6 +23,8 @@ export type Passwords = ReturnType<typeof createPasswords>
 export type Hasher = {
   hash: (password: string) => Promise<string>
   verify: (password: string, stored: string | null) => Promise<boolean>
+  /** Whether the hash of this password should be replaced: another cost, another system, or not normalized. */
+  isOutdated: (password: string, stored: string) => Promise<boolean>
 }
 
 /** Hashes and verifies off the event loop, two at a time. Throws `unavailable` when too many wait. */
@@ -33,8 +35,8 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
   const acquireSlot = createFairQueue({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
-  const hasher: Hasher = { hash: hashNow, verify: verifyNow }
-  return { inTurn, hash, isOutdated }
+  const hasher: Hasher = { hash: hashNow, verify: verifyNow, isOutdated }
+  return { inTurn, hash }
 
   /**
    * Runs `work` when it is the turn of `holders`: the IP address and the account. Count the attempt inside `work`:
@@ -50,11 +52,17 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   }
 
   async function hashNow(password: string): Promise<string> {
-    return (await load()).hash(password)
+    return (await load()).hash(password.normalize('NFC'))
+  }
+
+  /** Also accepts hashes made before passwords were normalized, or by a system that does not do it. */
+  async function verifyNow(password: string, stored: string | null): Promise<boolean> {
+    for (const form of formsOf(password)) if (await verifyForm(form, stored)) return true
+    return false
   }
 
   /** Without a stored hash (no such user) a decoy is verified, so that the time reveals nothing. */
-  async function verifyNow(password: string, stored: string | null): Promise<boolean> {
+  async function verifyForm(password: string, stored: string | null): Promise<boolean> {
     if (stored !== null && isForeign(stored)) return verifyForeign(stored, password)
     const matches = await (await load()).verify(stored ?? decoy, password)
     return matches && stored !== null
@@ -67,10 +75,19 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
     return argon2
   }
 
-  /** Whether the cost of a hash differs from the current one, or it comes from another system. */
-  function isOutdated(stored: string): boolean {
-    return !stored.startsWith(current)
+  async function isOutdated(password: string, stored: string): Promise<boolean> {
+    if (!stored.startsWith(current)) return true
+    const [normalized, ...others] = formsOf(password)
+    return others.length > 0 && !(await verifyForm(normalized, stored))
   }
+}
+
+/** The normalized password first. Most passwords are the same in all forms. */
+function formsOf(password: string): [string, ...string[]] {
+  const normalized = password.normalize('NFC')
+  const others = new Set([password, password.normalize('NFD')])
+  others.delete(normalized)
+  return [normalized, ...others]
 }
 
 function randomBase64(): string {

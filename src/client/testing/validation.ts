@@ -29,9 +29,9 @@ export function passwordFault(
   const own = personal.flatMap((text) => [text, text?.split('@')[0]]).filter(Boolean)
   const plain = password.toLowerCase()
   const message =
-    password.length < 8
+    [...password].length < 8
       ? 'must have 8 characters or more'
-      : password.length > 256
+      : [...password].length > 256
         ? 'must have 256 characters or fewer'
         : own.some((text) => text?.toLowerCase() === plain)
           ? 'must not be your address or name'

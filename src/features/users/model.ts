@@ -35,10 +35,10 @@ const password = (description: string, example = 'correct horse battery') =>
     description,
     examples: [example],
   })
-const Password = password('used exactly as typed')
+const Password = password('used as typed, in any Unicode normalization form')
 /** Users without a password must have signed in recently instead. */
 const OwnPassword = t.Optional(
-  password('used exactly as typed; users without one must have signed in in the last ten minutes'),
+  password('used as typed; users without one must have signed in in the last ten minutes'),
 )
 const NewPassword = password('8 to 256 characters, and not a common one', 'a better one of mine')
 const mailToken = t.String({

@@ -64,7 +64,7 @@ export function createProfiles(deps: ProfileDeps) {
       if (normal === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
       return { [name]: normal }
     }
-    const limited = (name: string) => (name.length <= 100 ? name : null)
+    const limited = (name: string) => ([...name].length <= 100 ? name : null)
     const changes = {
       ...text('name', limited, '', 'text of at most 100 characters, or null'),
       ...text('locale', asLocale, locale, 'a BCP 47 language tag such as en'),

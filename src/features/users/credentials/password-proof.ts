@@ -90,9 +90,9 @@ export function createPasswordProof(deps: PasswordProofDeps) {
   async function renewOutdatedHash(
     { id, passwordHash }: Pick<Account, 'id' | 'passwordHash'>,
     password: string,
-    { hash, verify }: Hasher,
+    { hash, verify, isOutdated }: Hasher,
   ): Promise<string | null> {
-    if (passwordHash === null || !passwords.isOutdated(passwordHash)) return passwordHash
+    if (passwordHash === null || !(await isOutdated(password, passwordHash))) return passwordHash
     const renewed = await hash(password)
     const isUnchanged = and(eq(users.id, id), eq(users.passwordHash, passwordHash))
     const replaced = await db.write((tx) =>
