@@ -1,4 +1,4 @@
-import { type Static, type TSchema, TypeGuard } from '@sinclair/typebox'
+import { Kind, type Static, type TSchema, TypeGuard, TypeRegistry } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
 import { AppError, type ErrorDetail } from './errors.ts'
@@ -15,9 +15,32 @@ const TYPE_FAULTS = new Set([
 
 const MAX_DETAILS = 20
 
+/** The kind of text whose length is counted in code points, as JSON Schema does; TypeBox counts UTF-16 code units. */
+const TEXT = 'Text'
+TypeRegistry.Set<TSchema>(TEXT, (schema, value) => {
+  const { minLength = 0, maxLength = Infinity, pattern = '' } = schema
+  if (typeof value !== 'string' || value.length > 2 * maxLength) return false
+  const { length } = [...value]
+  return length >= minLength && length <= maxLength && new RegExp(pattern).test(value)
+})
+
+/** Makes a schema count the lengths of texts in code points. */
+export function countCodePoints<T extends TSchema>(schema: T): T {
+  const { minLength, maxLength, pattern, format, error } = schema
+  const isLimited = minLength !== undefined || maxLength !== undefined
+  const isExplained = pattern === undefined || error !== undefined
+  if (TypeGuard.IsString(schema) && isLimited && format === undefined && isExplained)
+    Object.assign(schema, { [Kind]: TEXT })
+  const { properties, patternProperties, anyOf, items, additionalProperties } = schema
+  const inner = [properties, patternProperties, anyOf, [items, additionalProperties]]
+  for (const one of inner.flatMap((schemas) => Object.values(schemas ?? {})))
+    if (typeof one === 'object') countCodePoints(one as TSchema)
+  return schema
+}
+
 /** Returns `value` if it is valid; otherwise throws `validation_failed` with the invalid paths below `root`. */
 export function check<T extends TSchema>(schema: T, value: unknown, root: string): Static<T> {
-  if (Value.Check(schema, value)) return value
+  if (Value.Check(countCodePoints(schema), value)) return value
   const details = detailsOf(Value.Errors(schema, value), (path) =>
     [root, path].filter(Boolean).join('.'),
   )
@@ -61,16 +84,19 @@ function variantFor({ schema, value }: ValueError): number {
 }
 
 function expectation(fault: ValueError): string {
-  const { type, schema, message } = fault
+  const { type, schema, value, message } = fault
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   if (type === ValueErrorType.ObjectAdditionalProperties) return 'is not a known field'
   if (typeof schema['error'] === 'string') return schema['error']
-  if (type === ValueErrorType.StringMinLength)
+  const isText = schema[Kind] === TEXT
+  const isMeasured = isText && typeof value === 'string'
+  const isShort = isMeasured && [...value].length < (schema['minLength'] ?? 0)
+  if (type === ValueErrorType.StringMinLength || isShort)
     return `must have ${schema['minLength']} characters or more`
-  if (type === ValueErrorType.StringMaxLength)
+  if (type === ValueErrorType.StringMaxLength || isMeasured)
     return `must have ${schema['maxLength']} characters or fewer`
   if (isChoice(fault)) return `must be ${choicesIn(schema['anyOf'])}`
-  return TYPE_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
+  return TYPE_FAULTS.has(type) || isText ? `must be ${nameOf(schema)}` : message
 }
 
 /** Such as `pro, free or null`. */

@@ -1,6 +1,6 @@
 import type { TSchema } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
-import { isStorableText } from '../../lib/validation.ts'
+import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 
@@ -16,6 +16,7 @@ export const UPLOAD_TIMEOUT_SECONDS = 255
 
 /** The route options for a JSON body of at most `limit` bytes: a capped parser and the schema. */
 export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
+  countCodePoints(body)
   return { parse: [({ request }: { request: Request }) => parseJson(request, limit)], body }
 }
 
