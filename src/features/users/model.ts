@@ -116,7 +116,13 @@ export const SocialBody = closedObject({
       examples: ['5f0c6d3e'],
     }),
   ),
-  name: t.Optional(Name),
+  name: t.Optional(
+    t.String({
+      maxLength: 1_000,
+      description: 'the user’s name, cut to 100 characters',
+      examples: ['Ann'],
+    }),
+  ),
   authorizationCode: t.Optional(
     t.String({
       maxLength: 2_048,

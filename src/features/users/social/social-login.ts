@@ -45,6 +45,7 @@ type SocialRequest = {
   authorizationCode?: string | undefined
 }
 
+const MAX_NAME_LENGTH = 100
 /** Limits refused id tokens per IP. */
 const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 5 * 60 }
 
@@ -110,7 +111,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     await signUp.requireOpen(tx, identity.emailVerified ? identity.email : null)
     const guest = await guestOf(tx, bearerId)
     const login = await loginFieldsOf(tx, identity)
-    const name = defaults.name || identity.name
+    // The user has not chosen it here and cannot shorten it.
+    const name = [...(defaults.name || identity.name)].slice(0, MAX_NAME_LENGTH).join('')
     const user = guest
       ? await accountSecurity.upgradeGuest(
           tx,
