@@ -68,7 +68,7 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       throw new TypeError('The first argument must be an object that contains the input.')
     }
     return runCall(options as CallOptions | undefined, (deadline) =>
-      work({ ...(place ? { [place]: input } : {}), deadline }),
+      work({ ...(place ? { [place]: withTrimmedAddress(input) } : {}), deadline }),
     )
   }
 
@@ -91,6 +91,14 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
       return sendRequest(next.accessToken)
     }
   }
+}
+
+/** Keyboards and clipboards put spaces and invisible characters around an address. */
+function withTrimmedAddress(input: unknown) {
+  const { email } = (input ?? {}) as { email?: unknown }
+  if (typeof email !== 'string') return input
+  const [trimmed = ''] = /[^\s\p{Cf}](.*[^\s\p{Cf}])?/su.exec(email) ?? []
+  return { ...(input as object), email: trimmed }
 }
 
 /** Returns the data of a reply, or its message if it has no data. */

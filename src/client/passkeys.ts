@@ -46,7 +46,7 @@ type PasskeyCredential<Response> = {
   rawId: string
   type: 'public-key'
   authenticatorAttachment?: string
-  clientExtensionResults: Record<string, unknown>
+  clientExtensionResults?: Record<string, unknown> | null
   response: Response
 }
 

@@ -26,14 +26,20 @@ export function mailboxOf(text: string): string | null {
   return domain === null || mailbox.length > MAX_LENGTH ? null : mailbox
 }
 
+/** An address without the white space and invisible characters that keyboards and clipboards put around it. */
+export function trimAddress(text: string): string {
+  return /[^\s\p{Cc}\p{Z}\p{DI}](?:.*[^\s\p{Cc}\p{Z}\p{DI}])?/su.exec(text)?.[0] ?? ''
+}
+
 /** The form for comparing addresses, which ignores case. Text that is not an address is otherwise unchanged. */
 export function emailKeyOf(text: string): string {
-  return (mailboxOf(text) ?? text.normalize('NFC')).toLowerCase().normalize('NFC')
+  const address = trimAddress(text)
+  return (mailboxOf(address) ?? address.normalize('NFC')).toLowerCase().normalize('NFC')
 }
 
 /** How the form for comparing begins if the address begins with `text`. */
 export function emailPrefixOf(text: string): string {
-  return text.normalize('NFKC').toLowerCase()
+  return trimAddress(text).normalize('NFKC').toLowerCase()
 }
 
 function asciiDomain(text: string): string | null {

@@ -1,4 +1,4 @@
-import { mailboxOf } from './email-address.ts'
+import { mailboxOf, trimAddress } from './email-address.ts'
 import type { SettingsReader } from './settings-reader.ts'
 
 /** Settings of outgoing webhooks, and of alerts about them. */
@@ -8,7 +8,7 @@ export function readWebhooks({ optional, isOn }: SettingsReader) {
     alertEmail: optional(
       'ALERT_EMAIL',
       'an address such as ops@example.com',
-      (text) => mailboxOf(text) ?? undefined,
+      (text) => mailboxOf(trimAddress(text)) ?? undefined,
     ),
     /** Webhooks may also go to private addresses, and over http. */
     webhooksAllowPrivate: isOn('WEBHOOKS_ALLOW_PRIVATE', false),

@@ -65,6 +65,25 @@ describe.each(SCRIPTED_BACKENDS)('$name:', ({ open }) => {
     expect(await here.listSessions()).toHaveLength(1)
   })
 
+  test('trims what keyboards and clipboards put around an address', async () => {
+    await using app = await open()
+    const { client, network } = clientOf(app, PLAIN)
+    const bodies: string[] = []
+    network.interceptor.request = (request) => {
+      void request
+        .clone()
+        .text()
+        .then((body) => bodies.push(body))
+      return request
+    }
+    const typed = ` \u200e${EMAIL}\u00a0\n\ufeff`
+    expect((await client.register({ ...LOGIN, email: typed })).user.email).toBe(EMAIL)
+    const session = await client.login({ ...LOGIN, email: typed })
+    expect('user' in session && session.user.email).toBe(EMAIL)
+    expect(bodies.join('')).toContain(`"email":"${EMAIL}"`)
+    expect(bodies.join('')).not.toContain('\u200e')
+  })
+
   test('refuses invalid accounts with the same details', async () => {
     await using app = await open()
     const { client } = clientOf(app, PLAIN)

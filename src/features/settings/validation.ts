@@ -1,5 +1,5 @@
 import { differencesBetween } from '../../lib/differences.ts'
-import { mailboxOf } from '../../lib/email-address.ts'
+import { mailboxOf, trimAddress } from '../../lib/email-address.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { isRule } from '../../lib/rule-words.ts'
 import { check } from '../../lib/validation.ts'
@@ -16,7 +16,8 @@ const INVALID_LINK = `must be a URL that begins with one of ${LINK_SCHEMES.join(
  * Validates an edit and returns the settings, without empty lists of rules. Unchanged links and
  * addresses are not checked again.
  */
-export function checkEdit(before: StoredSettings, edited: unknown): StoredSettings {
+export function checkEdit(before: StoredSettings, sent: unknown): StoredSettings {
+  const edited = withTrimmedAddress(sent)
   const problems = differencesBetween(before, edited).flatMap(({ path, after }) => {
     const rule = /^rules\.(.+)\.\d+$/.exec(path)
     const [key = '', value, place] =
@@ -118,6 +119,12 @@ function withoutEmptyRules({ rules = {}, ...settings }: StoredSettings): StoredS
     list.length > 0 ? [[key, list] as const] : [],
   )
   return entries.length === 0 ? settings : { ...settings, rules: Object.fromEntries(entries) }
+}
+
+function withTrimmedAddress(edited: unknown): unknown {
+  const { supportEmail } = (edited ?? {}) as { supportEmail?: unknown }
+  if (typeof supportEmail !== 'string') return edited
+  return { ...(edited as object), supportEmail: trimAddress(supportEmail) }
 }
 
 function isMailbox(text: string): boolean {

@@ -1,4 +1,6 @@
+import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
+import { trimAddress } from '../../lib/email-address.ts'
 import { AppError } from '../../lib/errors.ts'
 import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
@@ -17,7 +19,30 @@ export const UPLOAD_TIMEOUT_SECONDS = 255
 /** The route options for a JSON body of at most `limit` bytes: a capped parser and the schema. */
 export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
   countCodePoints(body)
-  return { parse: [({ request }: { request: Request }) => parseJson(request, limit)], body }
+  const parse = async ({ request }: { request: Request }) => {
+    const value = await parseJson(request, limit)
+    // In a merge patch, null restores the default.
+    return request.method === 'PATCH' ? value : asMeant(body, value)
+  }
+  return { parse: [parse], body }
+}
+
+/** Without optional members that are null, which clients send for absent ones, and with trimmed `email` members. */
+function asMeant(schema: TSchema, value: unknown): unknown {
+  const { anyOf = [], properties = {}, required = [], items = {} } = schema
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map((one) => asMeant(items, one))
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (property === undefined) return [[name, member]]
+    if (member === null && !required.includes(name) && !Value.Check(property, null)) return []
+    const isAddress = name === 'email' && typeof member === 'string'
+    return [[name, isAddress ? trimAddress(member) : asMeant(property, member)]]
+  })
+  return (anyOf as TSchema[]).reduce<unknown>(
+    (read, one) => asMeant(one, read),
+    Object.fromEntries(members),
+  )
 }
 
 /** The route options for a small form, as browsers and OAuth clients send it. */

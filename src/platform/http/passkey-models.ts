@@ -16,10 +16,12 @@ const passkeyParts = {
   authenticatorAttachment: t.Optional(
     t.String({ maxLength: 40, description: 'where the passkey is', examples: ['platform'] }),
   ),
-  clientExtensionResults: t.Record(t.String(), t.Unknown(), {
-    description: 'the results of extensions',
-    examples: [{}],
-  }),
+  clientExtensionResults: t.Optional(
+    t.Union([t.Record(t.String(), t.Unknown()), t.Null()], {
+      description: 'the results of extensions',
+      examples: [{}],
+    }),
+  ),
 }
 const clientDataJSON = bytes('what the device has signed')
 

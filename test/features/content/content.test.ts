@@ -52,6 +52,12 @@ test('a fresh server has settings, a free plan, two paid ones, FAQs and rates', 
   expect((await app.ask('GET', VERSIONS)).json.response).toEqual({ appSetting: 1, faqs: 1 })
 })
 
+test('a setting’s e-mail address is trimmed', async () => {
+  await using app = await createTestApp()
+  await app.services.settings.set({ supportEmail: ' help@example.com\u200b' })
+  expect((await app.ask('GET', SETTINGS)).json.response.supportEmail).toBe('help@example.com')
+})
+
 test('a changed setting is visible at once, with a new ETag and counter', async () => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)

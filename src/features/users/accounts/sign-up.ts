@@ -69,8 +69,8 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLin
   }
 
   /** Sends an invitation, which replaces an earlier one. Throws `conflict` where it would be of no use. */
-  async function invite(email: string, locale: string) {
-    requireMailbox(email)
+  async function invite(typed: string, locale: string) {
+    const email = requireMailbox(typed)
     if (mode !== 'invite') throw notByInvitation(mode)
     await db.write(async (tx) => {
       await accounts.requireFreeAddress(tx, email)

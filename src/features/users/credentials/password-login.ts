@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { emailKeyOf } from '../../../lib/email-address.ts'
+import { emailKeyOf, trimAddress } from '../../../lib/email-address.ts'
 import { AppError, invalidFields } from '../../../lib/errors.ts'
 import { checkPassword } from '../../../lib/password-rules.ts'
 import type { Passwords } from '../../../lib/passwords.ts'
@@ -99,7 +99,8 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   }
 
   /** Creates an account at the request of an operator or a server, without a session or an e-mail. */
-  async function create({ email, password, emailVerified, ...defaults }: NewAccount) {
+  async function create({ email: typed, password, emailVerified, ...defaults }: NewAccount) {
+    const email = trimAddress(typed)
     if (password === null) requireMailbox(email)
     else await checkNewLogin(email, password, defaults.name)
     const emailKey = emailKeyOf(email)

@@ -1,4 +1,4 @@
-import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/email-address.ts'
 import { AppError, invalidField } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
@@ -221,9 +221,10 @@ function networkMailLimit(ip: string): Limit {
   return { rule: PER_IP, key: ip }
 }
 
-/** Throws `validation_failed` unless `email` is a plain address that mail can be sent to. */
-export function requireMailbox(email: string) {
-  if (mailboxOf(email) !== null) return
+/** The address without what surrounds it. Throws `validation_failed` unless mail can be sent to it. */
+export function requireMailbox(typed: string): string {
+  const email = trimAddress(typed)
+  if (mailboxOf(email) !== null) return email
   throw invalidField('email', 'must be an e-mail address')
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DAY_MS } from '../../../lib/durations.ts'
-import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { emailKeyOf, mailboxOf, trimAddress } from '../../../lib/email-address.ts'
 import { readForeignHash } from '../../../lib/foreign-hashes.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import { isStorableText } from '../../../lib/validation.ts'
@@ -90,8 +90,10 @@ export function toUserRecord(draft: Draft, source: string, line: number): UserRe
 
 function readEmail(value: unknown): string | null {
   const text = readText(value, 'e-mail address', 1_000)
-  if (text !== null && mailboxOf(text) === null) throw new Refusal('has an invalid e-mail address')
-  return text
+  const email = text && (trimAddress(text) || null)
+  if (email !== null && mailboxOf(email) === null)
+    throw new Refusal('has an invalid e-mail address')
+  return email
 }
 
 function readIdentities(found: Draft['identities']): ImportedIdentity[] {

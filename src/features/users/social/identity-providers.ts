@@ -112,10 +112,11 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         provider,
         subject: issuer !== null && provider === 'oidc' ? openIdSubject(issuer, sub) : sub,
         email,
-        // Apple may send it as the string 'true'.
-        emailVerified: verified === true || verified === 'true',
+        // Apple may send it as the string 'true'. Addresses are compared without what surrounds them.
+        emailVerified:
+          (verified === true || verified === 'true') && mailboxOf(email ?? '') !== null,
         ownsAddress: (provider === 'google' && isText(hd)) || ownsAddress(provider, email),
-        name: isText(payload['name']) ? [...payload['name']].slice(0, 100).join('') : '',
+        name: isText(payload['name']) ? payload['name'] : '',
         clientId,
       }
     } catch (error) {
