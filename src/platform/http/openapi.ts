@@ -192,7 +192,7 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   const { title, ...schema } = repair(node as Node)
   const cleaned = Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) =>
-      key === '$id' || key === 'x-simple' || value === undefined
+      key === '$id' || key === 'x-simple' || value === undefined || isReadOnly(value)
         ? []
         : [[key, clean(value, schemas)]],
     ),
@@ -207,6 +207,10 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   }
   schemas[title] = cleaned
   return { $ref: `#/components/schemas/${title}` }
+}
+
+function isReadOnly(schema: unknown): boolean {
+  return (schema as Node | null)?.['readOnly'] === true
 }
 
 function isEmpty(schema: unknown): boolean {

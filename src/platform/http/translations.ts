@@ -31,4 +31,5 @@ export const httpGerman: Sentences = {
     'muss gültiges Unicode ohne U+# sein, und seine Zahlen müssen in ein Double passen',
   'is required': 'wird benötigt',
   'is not a known field': 'ist hier unbekannt',
+  'cannot be changed': 'kann nicht geändert werden',
 }

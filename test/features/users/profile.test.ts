@@ -3,7 +3,8 @@ import type { TSchema } from 'elysia'
 import { ProfilePatch } from '../../../src/features/users/profile/model.ts'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
-import { filesOf } from '../../support/attachments.ts'
+import { filesOf, uploadBody } from '../../support/attachments.ts'
+import { phonePhoto } from '../../support/pictures.ts'
 
 const PATH = '/api/user/profile/v1'
 const PROFILE_FIELDS: Record<string, TSchema> = ProfilePatch.properties.profile.anyOf[0].properties
@@ -203,4 +204,50 @@ test('a time zone stored in lower case has IANA’s spelling wherever it is read
   const read = await ask('GET', `users/v1/${user._id}`)
   expect(read.json.response.profile).toMatchObject({ timezone })
   expect((await profile.read(user._id, '')).profile.timezone).toBe(timezone)
+})
+
+test('takes back what it replied, and refuses other values of read-only fields', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const uploaded = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
+  const [picture] = uploaded.json.response
+  await app.ask('PATCH', PATH, { token, json: { profile: { avatarKey: picture.key } } })
+  const read = (await app.ask('GET', PATH, { token })).json.response
+  const same = await app.ask('PATCH', PATH, { token, json: read })
+  expect([same.status, same.json.response]).toEqual([200, read])
+  const renamed = { ...read, profile: { ...read.profile, name: 'Bea' } }
+  expect((await app.ask('PATCH', PATH, { token, json: renamed })).json.response).toEqual(renamed)
+  const others: [object, string][] = [
+    [{ _id: 'x' }, '_id'],
+    [{ email: null }, 'email'],
+    [{ emailVerified: true }, 'emailVerified'],
+    [{ twoFactor: { ...read.twoFactor, recoveryCodesLeft: 1 } }, 'twoFactor'],
+    [{ profile: { ...read.profile, avatarUrl: null } }, 'profile.avatarUrl'],
+  ]
+  for (const [other, path] of others) {
+    const refused = await app.ask('PATCH', PATH, { token, json: { ...renamed, ...other } })
+    expect([refused.status, refused.json.details]).toEqual([
+      422,
+      [{ path, message: 'cannot be changed' }],
+    ])
+  }
+})
+
+test('other servers send back what they have read of a user, too', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  const ask = await serverClient(app)
+  const read = (await ask('GET', `users/v1/${user._id}`)).json.response
+  const same = await ask('PATCH', `users/v1/${user._id}`, { json: read })
+  expect([same.status, same.json.response]).toEqual([200, read])
+  const other = await ask('PATCH', `users/v1/${user._id}`, { json: { ...read, createdAt: '' } })
+  expect(other.json.details).toEqual([{ path: 'createdAt', message: 'cannot be changed' }])
+})
+
+test('read-only fields are not documented in requests', async () => {
+  await using app = await createTestApp()
+  const { components } = (await app.ask('GET', '/docs/json')).json
+  const { ProfileChanges } = components.schemas
+  expect(Object.keys(ProfileChanges.properties)).not.toContain('avatarUrl')
+  expect(JSON.stringify(components)).not.toContain('readOnly')
 })

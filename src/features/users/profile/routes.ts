@@ -3,6 +3,7 @@ import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { json } from '../../../platform/http/body.ts'
 import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
+import { withoutReadOnly, withReadOnly } from '../../../platform/http/read-only.ts'
 import { initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
 import { DeletionReply, deletionReply, ProfilePatch, UserProfile } from './model.ts'
 import type { Profile } from './service.ts'
@@ -42,18 +43,22 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       PATH,
       async ({ session, body, request }) => {
         const { headers } = request
+        const { userId } = session
+        const baseUrl = baseUrlOf(request)
         const defaults = { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
-        return data(await profile.change(session.userId, body, defaults, baseUrlOf(request)))
+        const patch = withoutReadOnly(ProfilePatch, body, await profile.read(userId, baseUrl))
+        return data(await profile.change(userId, patch, defaults, baseUrl))
       },
       {
-        ...json(ProfilePatch),
+        ...json(withReadOnly(ProfilePatch, UserProfile)),
         signedIn: true,
         response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 429, 507),
         detail: {
           tags,
           operationId: 'changeProfile',
           summary: 'Change your profile',
-          description: 'A merge patch (RFC 7396): absent fields stay, `null` restores the default.',
+          description:
+            'A merge patch (RFC 7396): absent fields stay, `null` restores the default. Other fields of the profile are accepted if they are unchanged.',
         },
       },
     )

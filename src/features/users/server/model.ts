@@ -12,7 +12,7 @@ const { _id, loginType, email, emailVerified, profile, onboardingCompleted } =
   UserProfile.properties
 
 /** A user as other servers see it. */
-const ServerUser = closedObject(
+export const ServerUser = closedObject(
   {
     _id,
     loginType,

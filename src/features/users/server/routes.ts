@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import { form, json } from '../../../platform/http/body.ts'
 import { data, responses } from '../../../platform/http/envelope.ts'
+import { withoutReadOnly, withReadOnly } from '../../../platform/http/read-only.ts'
 import {
   type RecordByKey,
   type ScopeGuard,
@@ -15,6 +16,7 @@ import {
   Introspection,
   IntrospectionRequest,
   NewServerUser,
+  ServerUser,
   ServerUserPatch,
   ServerUserReply,
   ServerUsersReply,
@@ -102,21 +104,27 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
     .patch(
       `${USERS}/:id`,
       async ({ params, body, request }) => {
-        const { before, account } = await serverUsers.change(params.id, body)
-        const after = { fields: Object.keys(body), emailVerified: account.emailVerifiedAt !== null }
+        const current = serverUserOf(await directory.findById(params.id), baseUrlOf(request))
+        const patch = withoutReadOnly(ServerUserPatch, body, current)
+        const { before, account } = await serverUsers.change(params.id, patch)
+        const after = {
+          fields: Object.keys(patch),
+          emailVerified: account.emailVerifiedAt !== null,
+        }
         await recordByKey(request, { action: 'user.change', target: account.id, before, after })
         return data(serverUserOf(account, baseUrlOf(request)))
       },
       {
         scope: 'users:write',
         params: UserParams,
-        ...json(ServerUserPatch),
+        ...json(withReadOnly(ServerUserPatch, ServerUser)),
         response: responses(ServerUserReply, ...WRITES),
         detail: {
           tags: users,
           operationId: 'changeUser',
           summary: 'Change a user',
-          description: 'A merge patch (RFC 7396): absent fields stay, `null` restores the default.',
+          description:
+            'A merge patch (RFC 7396): absent fields stay, `null` restores the default. Other fields of the user are accepted if they are unchanged.',
         },
       },
     )

@@ -1,0 +1,47 @@
+import { type TObject, type TSchema, TypeGuard } from '@sinclair/typebox'
+import { t } from 'elysia'
+import { type ErrorDetail, invalidFields } from '../../lib/errors.ts'
+
+/** Not documented in requests, because it changes nothing. */
+const readOnly = t.Optional(t.Unknown({ readOnly: true }))
+
+/** A merge patch that also takes the other members of `whole`, for clients that send back what they have read. */
+export function withReadOnly<T extends TObject>(patch: T, whole: TObject): T {
+  const properties = Object.entries(whole.properties).map(([name, inWhole]) => {
+    const { [name]: property = readOnly } = patch.properties
+    const anyOf = property['anyOf']?.map((one: TSchema) =>
+      TypeGuard.IsObject(one) && TypeGuard.IsObject(inWhole) ? withReadOnly(one, inWhole) : one,
+    )
+    return [name, anyOf ? { ...property, anyOf } : property]
+  })
+  return { ...patch, properties: { ...patch.properties, ...Object.fromEntries(properties) } }
+}
+
+/** The members of a patch that `schema` has. Throws `validation_failed` unless the others are those of `current`. */
+export function withoutReadOnly<T extends object>(schema: TObject, sent: T, current: object): T {
+  const errors: ErrorDetail[] = []
+  const patch = withoutOthers(schema, sent, current, '')
+  if (errors.length > 0) throw invalidFields(errors)
+  return patch as T
+
+  function withoutOthers(
+    { properties }: TObject,
+    sent: object,
+    current: object,
+    root: string,
+  ): object {
+    const now: Record<string, unknown> = { ...current }
+    const members = Object.entries(sent).flatMap(([name, value]) => {
+      const property = properties[name]
+      if (property === undefined) {
+        if (!Bun.deepEquals(value, now[name]))
+          errors.push({ path: root + name, message: 'cannot be changed' })
+        return []
+      }
+      const inner = value === null ? undefined : property['anyOf']?.find(TypeGuard.IsObject)
+      const path = `${root}${name}.`
+      return [[name, inner ? withoutOthers(inner, value, Object(now[name]), path) : value]]
+    })
+    return Object.fromEntries(members)
+  }
+}
