@@ -125,7 +125,12 @@ export function createApiKeys({ db, now, newId }: ApiKeysDeps) {
 
 function validate({ name, scopes, networks }: NewKey) {
   const details: ErrorDetail[] = []
-  if (name.trim() !== name || name === '' || name.length > MAX_NAME_LENGTH || /\p{C}/u.test(name)) {
+  if (
+    name.trim() !== name ||
+    name === '' ||
+    [...name].length > MAX_NAME_LENGTH ||
+    /\p{C}/u.test(name)
+  ) {
     details.push({
       path: 'name',
       message: `must be one line of 1 to ${MAX_NAME_LENGTH} characters`,

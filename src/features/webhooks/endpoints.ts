@@ -45,7 +45,7 @@ export function createEndpoints(deps: EndpointsDeps) {
   async function add({ url, events, description = '' }: NewEndpoint) {
     const target = await checkUrl(url)
     const wanted = checkEvents(events)
-    if (description.length > MAX_DESCRIPTION_LENGTH || /\p{C}/u.test(description))
+    if ([...description].length > MAX_DESCRIPTION_LENGTH || /\p{C}/u.test(description))
       throw invalid(
         'description',
         `must be one line of at most ${MAX_DESCRIPTION_LENGTH} characters`,

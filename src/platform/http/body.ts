@@ -22,25 +22,25 @@ export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
   const parse = async ({ request }: { request: Request }) => {
     const value = await parseJson(request, limit)
     // In a merge patch, null restores the default.
-    return request.method === 'PATCH' ? value : asMeant(body, value)
+    return request.method === 'PATCH' ? value : normalizeMembers(body, value)
   }
   return { parse: [parse], body }
 }
 
 /** Without optional members that are null, which clients send for absent ones, and with trimmed `email` members. */
-function asMeant(schema: TSchema, value: unknown): unknown {
+function normalizeMembers(schema: TSchema, value: unknown): unknown {
   const { anyOf = [], properties = {}, required = [], items = {} } = schema
   if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return value.map((one) => asMeant(items, one))
+  if (Array.isArray(value)) return value.map((one) => normalizeMembers(items, one))
   const members = Object.entries(value).flatMap(([name, member]) => {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (property === undefined) return [[name, member]]
     if (member === null && !required.includes(name) && !Value.Check(property, null)) return []
     const isAddress = name === 'email' && typeof member === 'string'
-    return [[name, isAddress ? trimAddress(member) : asMeant(property, member)]]
+    return [[name, isAddress ? trimAddress(member) : normalizeMembers(property, member)]]
   })
   return (anyOf as TSchema[]).reduce<unknown>(
-    (read, one) => asMeant(one, read),
+    (read, one) => normalizeMembers(one, read),
     Object.fromEntries(members),
   )
 }

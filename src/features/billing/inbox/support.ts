@@ -16,7 +16,7 @@ export function readSupport(value: unknown): Support | null {
 /** Trims the reason. Throws 422 if it is missing or too long. */
 export function checkSupport({ by, reason: text }: Support): Support {
   const reason = text.trim()
-  const isValid = reason !== '' && reason.length <= MAX_REASON_LENGTH && isStorableText(reason)
+  const isValid = reason !== '' && [...reason].length <= MAX_REASON_LENGTH && isStorableText(reason)
   if (!isValid) throw invalidField('reason', `must have 1 to ${MAX_REASON_LENGTH} characters`)
   return { by, reason }
 }

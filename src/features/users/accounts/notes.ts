@@ -35,7 +35,7 @@ export function createNotes({ db, accounts, now, newId }: NotesDeps) {
   async function add(userId: string, text: string, author: string | null) {
     const trimmed = text.trim()
     if (trimmed === '') throw invalidField('text', 'must not be empty')
-    if (trimmed.length > MAX_NOTE_LENGTH)
+    if ([...trimmed].length > MAX_NOTE_LENGTH)
       throw invalidField('text', `must have ${MAX_NOTE_LENGTH} characters or fewer`)
     const id = newId()
     await db.write(async (tx) => {
