@@ -20,8 +20,14 @@ const TEXT = 'Text'
 TypeRegistry.Set<TSchema>(TEXT, (schema, value) => {
   const { minLength = 0, maxLength = Infinity, pattern = '' } = schema
   if (typeof value !== 'string' || value.length > 2 * maxLength) return false
-  const { length } = [...value]
-  return length >= minLength && length <= maxLength && new RegExp(pattern).test(value)
+  // Counting is only needed near a limit.
+  const isInside = value.length <= maxLength && value.length >= 2 * minLength
+  const { length } = isInside ? value : [...value]
+  return (
+    length >= minLength &&
+    length <= maxLength &&
+    (pattern === '' || new RegExp(pattern).test(value))
+  )
 })
 
 /** Makes a schema count the lengths of texts in code points. */

@@ -10,7 +10,8 @@ import {
 import type { Columns } from '../columns.ts'
 
 /** Sorted by bytes, as in SQLite. */
-const text = textReadAs((stored) => stored)
+const textType = () => 'text collate "C"'
+const text = customType<{ data: string }>({ dataType: textType })
 
 /** The driver returns bigint values as text. */
 const int = customType<{ data: number; driverData: string | number }>({
@@ -33,18 +34,12 @@ const json = customType<{ data: unknown; driverData: string }>({
 
 const blob = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
 
-function textReadAs(fromDriver: (stored: string) => string) {
-  return customType<{ data: string; driverData: string }>({
-    dataType: () => 'text collate "C"',
-    fromDriver,
-  })
-}
-
 /** The column kit of PostgreSQL, with the names and types of SQLite's. */
 export const postgresColumns = {
   table: pgTable,
   text: (name?: string) => (name === undefined ? text() : text(name)),
-  textReadAs: (fromDriver: (stored: string) => string) => textReadAs(fromDriver)(),
+  textReadAs: (fromDriver: (stored: string) => string) =>
+    customType<{ data: string; driverData: string }>({ dataType: textType, fromDriver })(),
   int: () => int(),
   real: () => doublePrecision(),
   bool: () => boolean(),
