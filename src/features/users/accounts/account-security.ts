@@ -12,6 +12,7 @@ type AccountSecurityDeps = {
   endings: SessionEndings
   identities: Identities
   oneTimeTokens: OneTimeTokens
+  now: () => Date
 }
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
@@ -23,9 +24,10 @@ export function createAccountSecurity({
   endings,
   identities,
   oneTimeTokens,
+  now,
 }: AccountSecurityDeps) {
   const { users, sessions, passkeys, recoveryCodes, knownDevices } = db.tables
-  return { secure, upgradeGuest, signOut, endOtherSessions, removeUntrustedSignInMethods }
+  return { secure, upgradeGuest, claim, signOut, endOtherSessions, removeUntrustedSignInMethods }
 
   /**
    * Ends the user's sessions except `keptSession` (null: all) and revokes the one-time tokens and pending
@@ -63,6 +65,17 @@ export function createAccountSecurity({
       await tx.update(sessions).set({ openedByGuest: true }).where(isKept)
     }
     return accounts.update(tx, guest.id, { loginType, ...login })
+  }
+
+  /**
+   * Gives an account with an unverified address to the user who has proven to own the address. A stranger may have
+   * set its password, so every earlier way in ends.
+   */
+  async function claim(tx: Tx, user: Account, loginType: LoginType): Promise<Account> {
+    await removeUntrustedSignInMethods(tx, user)
+    await tx.update(users).set({ passwordHash: null }).where(eq(users.id, user.id))
+    await secure(tx, user.id, null)
+    return accounts.update(tx, user.id, { loginType, emailVerifiedAt: now() })
   }
 
   /** Ends all sessions of a user at an operator's request. */

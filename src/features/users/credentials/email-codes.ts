@@ -1,4 +1,3 @@
-import { eq } from 'drizzle-orm'
 import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -47,7 +46,6 @@ const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { outbox, limits, key, now } = deps
-  const { users } = db.tables
   return { request, mailFor, signInWith, limitsOf, codeOf }
 
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
@@ -115,24 +113,14 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     bearerId: string | null,
   ): Promise<Account | null> {
     const known = await accounts.findByEmail(tx, email)
-    if (known) return known.emailVerifiedAt === null ? claim(tx, known) : known
+    if (known?.emailVerifiedAt === null) return accountSecurity.claim(tx, known, 'email')
+    if (known) return known
     if (!(await signUp.admit(tx, email))) return null
     const login = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     const user = bearerId === null ? null : await accounts.find(tx, bearerId)
     if (user?.loginType !== 'guest') return accounts.create(tx, 'email', defaults, login)
     const name = defaults.name === '' ? {} : { name: defaults.name }
     return accountSecurity.upgradeGuest(tx, user, 'email', { ...login, ...name })
-  }
-
-  /**
-   * Gives an account with an unverified address to the owner of the mailbox. A stranger may have set its password, so
-   * every earlier way in ends.
-   */
-  async function claim(tx: Tx, user: Account): Promise<Account> {
-    await accountSecurity.removeUntrustedSignInMethods(tx, user)
-    await tx.update(users).set({ passwordHash: null }).where(eq(users.id, user.id))
-    await accountSecurity.secure(tx, user.id, null)
-    return accounts.update(tx, user.id, { loginType: 'email', emailVerifiedAt: now() })
   }
 
   /** The rate limits for codes of an account. */

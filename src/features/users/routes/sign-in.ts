@@ -111,7 +111,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in with Google, Apple or the OpenID Connect provider',
           description:
-            "Takes the id token from the provider. An account with the same verified address is linked if the provider owns that address (Apple; Google for gmail.com and Workspace; the OpenID Connect provider for the domains of the server’s configuration) or the account's token is sent. With a guest's token the guest is upgraded or merged.",
+            "Takes the id token from the provider. An account with the same verified address is linked if the provider owns that address (Apple; Google for gmail.com and Workspace; the OpenID Connect provider for the domains of the server’s configuration) or the account's token is sent. An account that never verified the address is taken over if the provider owns it: its password, passkeys, providers and sessions end. With a guest's token the guest is upgraded or merged.",
         },
       },
     )

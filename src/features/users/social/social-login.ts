@@ -140,9 +140,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * Links only if both sides have verified the address: otherwise a stranger could claim an account
-   * by signing up with the address first. If the provider does not own the address, the request
-   * must also carry the account's token.
+   * Links only an address that the provider has verified. If the provider also owns the address, its user takes over
+   * an account that never verified it, as with an e-mailed code; otherwise the request must also carry the
+   * account's token, because the address may have changed hands.
    */
   async function linkByEmail(
     tx: Tx,
@@ -152,11 +152,13 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     const { provider, email, emailVerified, ownsAddress } = identity
     if (email === null || !emailVerified) return null
     const user = await accounts.findByEmail(tx, email)
-    if (!user || user.emailVerifiedAt === null) return null
-    if (!ownsAddress && user.id !== bearerId) return null
+    if (!user || (!ownsAddress && user.id !== bearerId)) return null
+    const isClaimed = ownsAddress && user.emailVerifiedAt === null
+    const owned = isClaimed ? await accountSecurity.claim(tx, user, provider) : user
     await link(tx, identity, user.id)
-    await notices.enqueueNotice(tx, user, 'provider-linked', { detail: names[provider] })
-    return user
+    if (!isClaimed)
+      await notices.enqueueNotice(tx, user, 'provider-linked', { detail: names[provider] })
+    return owned
   }
 
   /**
