@@ -162,7 +162,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'refresh',
           summary: 'Exchange the refresh token',
           description:
-            'Each use replaces the refresh token. If the reply is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in; a guest’s session ends only after 60 days without use.',
+            'Each use replaces the refresh token. Store the new token before you use it. If the reply is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in; a guest’s session ends only after 60 days without use.',
         },
       },
     )

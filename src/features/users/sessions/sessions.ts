@@ -146,7 +146,8 @@ export function createSessions(deps: SessionsDeps) {
    * the same successor, until 60 s after that successor was first used. Later, the token counts as
    * stolen and the session ends. The session also ends if this happens with two tokens in a row:
    * both were sent again after their successor had been used. Within 5 s of that use, two processes
-   * may have refreshed at once, so the second token is only refused.
+   * may have refreshed at once, so the second token is only refused. A guest could not sign in again, so a guest's
+   * token is accepted until its successor was used for a refresh.
    */
   async function refresh(token: string, device: Omit<Device, 'name'>): Promise<TokenGrant> {
     const { sealed } = device
@@ -171,7 +172,8 @@ export function createSessions(deps: SessionsDeps) {
         const age = usedAt === null ? 0 : at.getTime() - usedAt.getTime()
         const isSecondInRow = usedAt !== null && session.repeatedGeneration === generation - 1
         if (isSecondInRow && age <= OVERLAP_MS) throw refreshedElsewhere()
-        if (isSecondInRow || age > RETRY_WINDOW_MS) {
+        const isGuestsLast = loginType === 'guest' && generation === session.generation - 1
+        if (!isGuestsLast && (isSecondInRow || age > RETRY_WINDOW_MS)) {
           await endings.endOne(tx, session.id, 'token_reused')
           await onTokenReuse(tx, { ...family, device: session.device })
           return { denial: { reason: 'token_reused', ...ids } } as const
@@ -188,19 +190,19 @@ export function createSessions(deps: SessionsDeps) {
           sessionId: session.id,
           generation: generation - MAX_KNOWN_TOKENS,
         })
-        if (loginType === 'guest') await prolong(tx, session.id, at)
         await lastSeen.record(tx, seen, device)
       }
+      if (loginType === 'guest') await prolong(tx, session.id, at)
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
     })
     if ('grant' in outcome) return outcome.grant
     throw notSignedIn(outcome.denial)
   }
 
-  /** A guest cannot sign in again: an absolute end of the session would lose the account. */
+  /** A guest cannot sign in again: an end of a session in use would lose the account. */
   async function prolong(tx: Tx, sessionId: string, at: Date) {
     const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
-    await tx.update(sessions).set({ expiresAt }).where(eq(sessions.id, sessionId))
+    await tx.update(sessions).set({ expiresAt, lastUsedAt: at }).where(eq(sessions.id, sessionId))
   }
 
   async function end(sessionId: string) {
