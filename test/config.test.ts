@@ -126,6 +126,7 @@ const VARIABLES: Record<string, Variable> = {
   ],
   ...IDENTITY_VARIABLES,
   ...APP_LINK_VARIABLES,
+  SOCIAL_NONCE: ['required', { socialNonce: 'required' }, ['always']],
   SIGN_UP: ['invite', { signUp: 'invite' }, ['sometimes']],
   PASSWORD_MIN_LENGTH: ['256', { passwordMinLength: 256 }, ['7', '257', '8.5']],
   PASSWORD_HASHING: ['strong', { passwordHashing: 'strong' }, ['weak']],

@@ -8,6 +8,8 @@ export function readSignIn({ read, optional, all, choice, integer }: SettingsRea
   return {
     /** Who may create an account: everyone, users with an invitation, or only operators and servers. */
     signUp: choice('SIGN_UP', ['on', 'invite', 'off'], 'on'),
+    /** Whether the app must send the nonce of every id token. */
+    socialNonce: choice('SOCIAL_NONCE', ['optional', 'required'], 'optional'),
     googleClientIds: all('GOOGLE_CLIENT_IDS', CLIENT_IDS, isWord),
     appleClientIds: all('APPLE_CLIENT_IDS', CLIENT_IDS, isWord),
     appleTeamId: optional('APPLE_TEAM_ID', 'a team id', anyText),

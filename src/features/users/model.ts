@@ -112,7 +112,8 @@ export const SocialBody = closedObject({
   nonce: t.Optional(
     t.String({
       maxLength: 512,
-      description: 'the nonce that the app passed to the provider, before hashing',
+      description:
+        'the nonce that the app passed to the provider, before hashing; optional unless the server requires it',
       examples: ['5f0c6d3e'],
     }),
   ),

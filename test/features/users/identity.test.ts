@@ -62,36 +62,52 @@ test('links accounts only by an address that both sides have verified', async ()
   expect(linked.json.response.user).toMatchObject({ _id: bob.user._id, loginType: 'email' })
 })
 
-test('the nonce must match the app’s, in plain text or, for Apple, optionally hashed', async () => {
-  using idp = await startIdentityProvider()
-  await using app = await createTestApp(idp.openId, idp)
-  const hash = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
-  const claims = (provider: string, nonce?: string) => ({
-    sub: provider,
-    ...(nonce ? { nonce } : {}),
-  })
-  const cases = [
-    ['google', 'n-1', 'n-1', 200],
-    ['google', hash, 'n-1', 401],
-    ['google', 'n-1', 'n-2', 401],
-    ['google', 'n-1', undefined, 401],
-    ['google', undefined, 'n-1', 401],
-    ['apple', 'n-1', 'n-1', 200],
-    ['apple', hash, 'n-1', 200],
-    ['apple', hash, 'n-2', 401],
-    ['oidc', 'n-1', 'n-1', 200],
-    ['oidc', hash, 'n-1', 401],
-    ['oidc', 'n-1', undefined, 401],
-    ['oidc', undefined, 'n-1', 401],
-  ] as const
-  for (const [provider, claimed, sent, status] of cases) {
-    const idToken = await idp.mint(provider, claims(provider, claimed))
-    const reply = await app.ask('POST', PATH, {
-      json: { provider, idToken, ...(sent ? { nonce: sent } : {}) },
-    })
-    expect([provider, claimed, sent, reply.status]).toEqual([provider, claimed, sent, status])
-  }
-})
+const HASH = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
+/** The nonces in an id token and of the app, and the replies without and with `SOCIAL_NONCE=required`. */
+const NONCES = [
+  ['google', { nonce: 'n-1' }, 'n-1', 200, 200],
+  ['google', { nonce: HASH }, 'n-1', 200, 200],
+  ['google', { nonce: HASH }, HASH, 200, 200],
+  ['google', { nonce: HASH.toUpperCase() }, 'n-1', 401, 401],
+  ['google', { nonce: 'n-1' }, 'n-2', 401, 401],
+  ['google', { nonce: 'n-1' }, undefined, 200, 401],
+  ['google', { nonce: ['n-1'] }, 'n-1', 401, 401],
+  ['google', { nonce: null }, 'n-1', 401, 401],
+  ['google', {}, undefined, 200, 401],
+  ['google', {}, 'n-1', 401, 401],
+  ['google', { nonce_supported: false }, 'n-1', 401, 401],
+  ['apple', { nonce: 'n-1', nonce_supported: true }, 'n-1', 200, 200],
+  ['apple', { nonce: HASH }, 'n-1', 200, 200],
+  ['apple', { nonce: HASH }, 'n-2', 401, 401],
+  ['apple', { nonce: 'n-1' }, undefined, 401, 401],
+  ['apple', {}, 'n-1', 401, 401],
+  ['apple', { nonce_supported: true }, 'n-1', 401, 401],
+  ['apple', { nonce_supported: false }, 'n-1', 200, 200],
+  ['apple', { nonce_supported: 'false' }, 'n-1', 200, 200],
+  ['apple', { nonce: 'n-2', nonce_supported: false }, 'n-1', 401, 401],
+  ['apple', { nonce_supported: false }, undefined, 200, 401],
+  ['oidc', { nonce: 'n-1' }, 'n-1', 200, 200],
+  ['oidc', { nonce: HASH }, 'n-1', 401, 401],
+  ['oidc', { nonce: 'n-1' }, undefined, 401, 401],
+  ['oidc', {}, 'n-1', 401, 401],
+  ['oidc', { nonce_supported: false }, 'n-1', 401, 401],
+  ['oidc', {}, undefined, 200, 401],
+] as const
+
+test.each(['optional', 'required'])(
+  'the nonces of the app and the id token must agree where they are %s',
+  async (SOCIAL_NONCE) => {
+    using idp = await startIdentityProvider()
+    await using app = await createTestApp({ ...idp.openId, SOCIAL_NONCE }, idp)
+    for (const [provider, claims, nonce, optional, required] of NONCES) {
+      const idToken = await idp.mint(provider, { sub: provider, ...claims })
+      const json = { provider, idToken, ...(nonce ? { nonce } : {}) }
+      const { status } = await app.ask('POST', PATH, { json })
+      const expected = SOCIAL_NONCE === 'required' ? required : optional
+      expect([provider, claims, nonce, status]).toEqual([provider, claims, nonce, expected])
+    }
+  },
+)
 
 test.each(['google', 'oidc'] as const)(
   '74: forged, foreign and stale id tokens of %s get 401',

@@ -45,6 +45,8 @@ type VerifierDeps = {
   providers: IdentityProviders
   openId: OpenIdSettings
   ownsAddress: OwnsAddress
+  /** Whether the app must send the nonce of every id token. */
+  isNonceRequired: boolean
   now: () => Date
 }
 
@@ -78,7 +80,7 @@ const MAX_SUBJECT_LENGTH = 255
 
 /** Verifies native id tokens against the provider's published keys. */
 export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
-  const { providers, openId, ownsAddress, now } = deps
+  const { providers, openId, ownsAddress, isNonceRequired, now } = deps
   const { issuer } = openId
   const rules: Record<ProviderName, TokenRules | null> = {
     google: rulesOf(providers.google),
@@ -98,13 +100,13 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ['sub', 'exp', 'iat'],
       })
-      const { sub, email_verified: verified, hd, nonce: claimed } = payload
+      const { sub, email_verified: verified, hd } = payload
       const clientId = provider === 'oidc' ? openIdClientOf(payload, clientIds) : payload.aud
       if (
         !isText(sub) ||
         sub.length > MAX_SUBJECT_LENGTH ||
         !isText(clientId) ||
-        !nonceMatches(provider, claimed, nonce)
+        !acceptsNonce(provider, payload, nonce, isNonceRequired)
       )
         throw refused()
       const email = isText(payload['email']) ? payload['email'] : null
@@ -177,15 +179,21 @@ function isText(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== '' && isStorableText(claim)
 }
 
-/** The nonces of the app and the token must match, or both be absent. */
-function nonceMatches(
+/**
+ * The nonces of the app and the token must match, or both be absent. The Google SDK for iOS adds one that the app
+ * never sees, and some Apple devices support none.
+ */
+function acceptsNonce(
   provider: ProviderName,
-  claimed: unknown,
+  { nonce: claimed, nonce_supported: isSupported }: JWTPayload,
   appNonce: string | undefined,
+  isRequired: boolean,
 ): boolean {
-  if (claimed === undefined && appNonce === undefined) return true
-  if (typeof claimed !== 'string' || appNonce === undefined) return false
-  return claimed === appNonce || (provider === 'apple' && claimed === sha256(appNonce, 'hex'))
+  if (appNonce === undefined) return !isRequired && (claimed === undefined || provider === 'google')
+  if (claimed === undefined)
+    return provider === 'apple' && (isSupported === false || isSupported === 'false')
+  const isHashed = provider !== 'oidc' && claimed === sha256(appNonce, 'hex')
+  return claimed === appNonce || isHashed
 }
 
 function refused(): AppError {
