@@ -146,6 +146,10 @@ export function userTables(columns: Columns) {
       email: text(),
       /** Apple's token, sealed; it revokes the grant when the account is deleted. */
       grant: text(),
+      /** Apple forwards no e-mails to the address: the user has turned that off. */
+      mailDisabled: bool().notNull().default(false),
+      /** When the user last turned it off or on, as Apple said. */
+      mailEventAt: ms(),
       createdAt: ms().notNull(),
     },
     (t) => [
