@@ -64,6 +64,8 @@ export type SocialLogin = {
   name?: string
   /** From Apple: lets the server revoke the grant when the account is deleted. */
   authorizationCode?: string
+  /** The redirect URI of the authorization code, if it was issued to a Services ID of Apple. */
+  redirectUri?: string
 }
 
 /** A device's tokens and its user. The client keeps the tokens: an app needs only `user`. */

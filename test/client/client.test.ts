@@ -16,6 +16,7 @@ const NOT_FOR_APPS = [
   'receiveBillingEvent',
   'receiveAppStoreNotification',
   'receivePlayNotification',
+  'receiveAppleAccountNotification',
 ]
 
 test('the client has a function for every documented operation, and each requests the right route', async () => {

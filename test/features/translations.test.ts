@@ -9,7 +9,7 @@ const SOURCES = [
 ]
 /** Files whose texts are examples, keyed, or for operators, other servers, stores or billing providers. */
 const EXCLUDED_FILES =
-  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|server-api|usage\/(model|service|consumption)|translations|texts|access-sentence|users\/import\/|billing\/(stores\/)?routes|billing\/(grants|business)\/|billing\/stores\/(apple|checks|google)\/|purchases\/actions|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
+  /features\/(alerts|api-keys|operators|settings|plans|content|webhooks)\/|\/server\/|server-api|usage\/(model|service|consumption)|translations|texts|access-sentence|users\/import\/|billing\/(stores\/)?routes|billing\/(grants|business)\/|billing\/stores\/(apple|checks|google)\/|purchases\/actions|apple-notifications|key-ring|file-settings|directory|accounts\/notes|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A string literal, and the property or function that receives it. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and errors that only a developer's mistake causes. */

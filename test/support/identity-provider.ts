@@ -20,6 +20,8 @@ export async function startIdentityProvider() {
     document: {},
     reply: null,
   }
+  /** The redirect URI of Apple's codes; empty for those of an app. */
+  const redirect = { uri: '' }
   const endless = { isOn: false, status: 200, sent: 0 }
   const server = Bun.serve({
     port: 0,
@@ -34,6 +36,8 @@ export async function startIdentityProvider() {
       const form = new URLSearchParams(await request.text())
       if (form.get('client_secret')?.split('.').length !== 3)
         return new Response('', { status: 400 })
+      if (pathname === '/auth/token' && (form.get('redirect_uri') ?? '') !== redirect.uri)
+        return Response.json({ error: 'invalid_grant' }, { status: 400 })
       if (pathname === '/auth/token')
         return Response.json({ refresh_token: `r-${form.get('code')}` })
       if (pathname === '/auth/revoke') revoked.push(form.get('token') ?? '')
@@ -61,6 +65,7 @@ export async function startIdentityProvider() {
     discovery,
     requestedPaths,
     revoked,
+    redirect,
     endless,
     rotate,
     mint,

@@ -6,11 +6,13 @@ import {
   describeInsecureStore,
   probeStore,
 } from '../../features/attachments/storage/file-settings.ts'
+import { APPLE_ACCOUNT_PATH } from '../../features/users/model.ts'
 import { type FreeSpace, freeSpace } from '../../lib/free-space.ts'
 import { SKEW_WARNING_MS } from '../../lib/jobs.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.ts'
+import { publicUrl } from '../../platform/public-url.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { isServing } from '../command-socket.ts'
 import { asCommandError, describeWritableFolders } from '../data-directory.ts'
@@ -40,6 +42,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
         ]
       : [{ name: 'database', run: databaseServer }]),
     ...(config.filesUrl ? [{ name: 'files', run: store }] : []),
+    ...(config.appleClientIds.length > 0 ? [{ name: 'apple', run: apple }] : []),
     { name: 'backup', run: () => checkBackup(config, state) },
     ...(webhookTokens.length > 0
       ? [{ name: 'deliveries', run: async () => checkDeliveries(state) }]
@@ -65,6 +68,12 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       return warning('BASE_URL is not set', 'Set it, or links in e-mails point to localhost.')
     }
     return ok('valid')
+  }
+
+  async function apple() {
+    const detail = `Apple can report changes to ${publicUrl(config)}${APPLE_ACCOUNT_PATH} (docs/sign-in.md)`
+    if (config.appleTeamId !== null) return ok(detail)
+    return warning(detail, 'Set APPLE_TEAM_ID, or deleting an account does not revoke its sign-in.')
   }
 
   async function server() {

@@ -127,6 +127,7 @@ export const usersFeature = {
       }),
       acceptsIdentity: createAcceptsIdentity(providers, openId),
       openId,
+      apple: providers.apple,
       appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
       readProfile: profile.read,
     })

@@ -131,7 +131,29 @@ export const SocialBody = closedObject({
       examples: ['c1f2.0.abc'],
     }),
   ),
+  redirectUri: t.Optional(
+    t.String({
+      maxLength: 2_048,
+      description: 'the redirect URI of the code, if it was issued to a Services ID of Apple',
+      examples: ['https://example.com/callback'],
+    }),
+  ),
 })
+export const APPLE_ACCOUNT_PATH = '/api/webhooks/apple-account/v1'
+/** The body that Apple posts. Apple may add fields. */
+export const AppleAccountNotification = t.Object(
+  {
+    payload: t.String({
+      description: 'the notification, signed by Apple (JWS)',
+      examples: ['eyJhbGciOiJSUzI1NiJ9.eyJldmVudHMiOiJ7fSJ9.c2lnbmF0dXJl'],
+    }),
+  },
+  {
+    additionalProperties: true,
+    title: 'AppleAccountNotification',
+    description: 'a server-to-server notification of Sign in with Apple',
+  },
+)
 export const RefreshBody = closedObject({ refreshToken: RefreshToken })
 export const PasswordBody = closedObject({ currentPassword: Password, newPassword: NewPassword })
 export const ForgotBody = closedObject({ email: Email })
@@ -272,4 +294,10 @@ export const userTags = {
   Profile: 'The signed-in user',
 }
 /** Pages for browsers. */
-export const userPlainPaths = ['/auth/verify', '/auth/reset', '/auth/cancel', '/account/delete']
+export const userPlainPaths = [
+  '/auth/verify',
+  '/auth/reset',
+  '/auth/cancel',
+  '/account/delete',
+  APPLE_ACCOUNT_PATH,
+]

@@ -33,6 +33,7 @@ export const userGerman: Sentences = {
     'Die Adresse wurde zu oft geändert. Versuche es später noch einmal.',
   'This link was already used or has expired: request a new one.':
     'Dieser Link wurde schon benutzt oder ist zu alt: Fordere einen neuen an.',
+  'The notification was received.': 'Die Meldung ist angekommen.',
   'Another account has this e-mail address.': 'Ein anderes Konto hat diese E-Mail-Adresse.',
   'An account with this e-mail address already exists: sign in instead.':
     'Mit dieser E-Mail-Adresse gibt es schon ein Konto: Melde dich damit an.',

@@ -34,8 +34,13 @@ import { createSessions } from './sessions/sessions.ts'
 import { createSignIn } from './sessions/sign-in.ts'
 import type { Tokens } from './sessions/tokens.ts'
 import type { AppleGrants } from './social/apple-grants.ts'
+import { createAppleNotifications } from './social/apple-notifications.ts'
 import type { Identities } from './social/identities.ts'
-import type { AcceptsIdentity, VerifyIdToken } from './social/identity-providers.ts'
+import type {
+  AcceptsIdentity,
+  IdentityProviders,
+  VerifyIdToken,
+} from './social/identity-providers.ts'
 import { createSocialLogin } from './social/social-login.ts'
 import { createTwoFactor } from './two-factor/two-factor.ts'
 
@@ -63,6 +68,7 @@ type UsersDeps = {
   /** The OpenID Connect provider: its issuer, or null without one, and its name. */
   openId: { issuer: string | null; name: string }
   appleGrants: AppleGrants | null
+  apple: IdentityProviders['apple']
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: (userId: string) => Promise<unknown>
@@ -122,14 +128,15 @@ export function createUsers(deps: UsersDeps) {
     signIn,
     openIdName: openId.name,
   })
+  const appleNotifications = createAppleNotifications({ ...deps, ...security })
   const directory = createDirectory({ db, accounts })
   const importer = createImporter({ ...deps, ...accounts, hashKinds, issuer: openId.issuer })
   outbox.deliverWith(async (message) => {
-    if (message.kind === 'mail') await sendMail({ to: message.to, ...renderMail(message, appName) })
+    if (message.kind === 'mail') await mailUser(message)
     else if (message.kind === 'alert') await sendMail(alertMail(message, appName))
     else if (message.kind === 'email-code') {
       const mail = await emailCodes.mailFor(message)
-      if (mail) await sendMail({ to: mail.to, ...renderMail(mail, appName) })
+      if (mail) await mailUser(mail)
     } else if (message.kind === 'forgotten-password')
       await addresses.sendReset(message.email, message.ip ?? null)
     else await appleGrants?.revoke(message.token, message.clientId)
@@ -137,6 +144,7 @@ export function createUsers(deps: UsersDeps) {
   return {
     accounts,
     addresses,
+    appleNotifications,
     devices,
     directory,
     emailCodes,
@@ -162,6 +170,12 @@ export function createUsers(deps: UsersDeps) {
     notifyOfMovedPurchase,
     notifyOfCharges,
     alertOperators,
+  }
+
+  async function mailUser(mail: Parameters<typeof renderMail>[0] & { to: string }) {
+    const { to } = mail
+    if (await appleNotifications.isMailable(to))
+      await sendMail({ to, ...renderMail(mail, appName) })
   }
 
   /** Clears data that was sealed with lost secrets and can no longer be unsealed. */

@@ -208,26 +208,30 @@ test('registering with the token of a full user creates a new account', async ()
   expect(forged.status).toBe(401)
 })
 
-test('deleting an account revokes the grant from Apple', async () => {
-  using idp = await startIdentityProvider()
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const pem = Buffer.from(await crypto.subtle.exportKey('pkcs8', privateKey)).toString('base64')
-  const keys = {
-    APPLE_TEAM_ID: 'TEAM',
-    APPLE_KEY_ID: 'KEY',
-    APPLE_PRIVATE_KEY: `-----BEGIN PRIVATE KEY-----\n${pem}\n-----END PRIVATE KEY-----`,
-  }
-  await using app = await createTestApp(keys, { providers: idp.providers, appleUrl: idp.url })
-  const idToken = await idp.mint('apple', { sub: 'a-1' })
-  const signedIn = await app.ask('POST', PATH, {
-    json: { provider: 'apple', idToken, authorizationCode: 'code-1' },
-  })
-  expect(signedIn.status).toBe(200)
-  const token = signedIn.json.response.accessToken
-  expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
-  await app.services.users.outbox.flush()
-  expect(idp.revoked).toEqual(['r-code-1'])
-})
+test.each(['', 'https://example.com/callback'])(
+  'deleting an account revokes the grant from Apple, with the redirect URI “%s”',
+  async (redirectUri) => {
+    using idp = await startIdentityProvider()
+    idp.redirect.uri = redirectUri
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+    const pem = Buffer.from(await crypto.subtle.exportKey('pkcs8', privateKey)).toString('base64')
+    const keys = {
+      APPLE_TEAM_ID: 'TEAM',
+      APPLE_KEY_ID: 'KEY',
+      APPLE_PRIVATE_KEY: `-----BEGIN PRIVATE KEY-----\n${pem}\n-----END PRIVATE KEY-----`,
+    }
+    await using app = await createTestApp(keys, { providers: idp.providers, appleUrl: idp.url })
+    const idToken = await idp.mint('apple', { sub: 'a-1' })
+    const code = { authorizationCode: 'code-1', ...(redirectUri ? { redirectUri } : {}) }
+    const json = { provider: 'apple', idToken, ...code }
+    const signedIn = await app.ask('POST', PATH, { json })
+    expect(signedIn.status).toBe(200)
+    const token = signedIn.json.response.accessToken
+    expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+    await app.services.users.outbox.flush()
+    expect(idp.revoked).toEqual(['r-code-1'])
+  },
+)
 
 test('the export contains all of the user’s data and nobody else’s', async () => {
   using idp = await startIdentityProvider()

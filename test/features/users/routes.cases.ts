@@ -74,6 +74,18 @@ export const routes: RouteCase[] = [
   },
   {
     method: 'POST',
+    path: '/api/webhooks/apple-account/v1',
+    access: 'public',
+    good: {},
+    prepare: async ({ identityProvider }) => {
+      const events = JSON.stringify({ type: 'consent-revoked', sub: 'a-1' })
+      return { json: { payload: await identityProvider.mint('apple', { events }) } }
+    },
+    bad: { json: {}, status: 401 },
+    oversize: { json: { payload: LONG } },
+  },
+  {
+    method: 'POST',
     path: '/api/auth/guest/v1',
     access: 'public',
     good: {},

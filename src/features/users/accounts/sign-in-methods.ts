@@ -19,13 +19,18 @@ export type SignInMethods = ReturnType<typeof createSignInMethods>
 export function createSignInMethods(deps: SignInMethodsDeps) {
   const { db, accounts, relyingParty, acceptsIdentity } = deps
   const { identities, passkeys } = db.tables
-  return { requireOne }
+  return { requireOne, updateLoginType }
+
+  /** Like `updateLoginType`, but throws `conflict` if no method is left. */
+  async function requireOne(tx: Tx, userId: string) {
+    if (!(await updateLoginType(tx, userId))) throw onlySignInMethod()
+  }
 
   /**
-   * Updates the login type after a method was removed in the same transaction. Throws `conflict` if none is left.
-   * A verified address is one: codes are sent to it.
+   * Updates the login type after a method was removed in the same transaction. Returns false if none is left. A
+   * verified address is one: codes are sent to it.
    */
-  async function requireOne(tx: Tx, userId: string) {
+  async function updateLoginType(tx: Tx, userId: string): Promise<boolean> {
     const { emailKey, passwordHash, emailVerifiedAt, loginType } = await accounts.find(tx, userId)
     const signsInByEmail = emailKey !== null && (passwordHash !== null || emailVerifiedAt !== null)
     const linked = await tx
@@ -41,8 +46,9 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
       ...(hasPasskey ? ['passkey'] : []),
     ]
     const [first] = left
-    if (first === undefined) throw onlySignInMethod()
+    if (first === undefined) return false
     if (!left.includes(loginType)) await accounts.update(tx, userId, { loginType: first })
+    return true
   }
 }
 

@@ -18,8 +18,8 @@ export const PURPOSES = [
 export type Purpose = (typeof PURPOSES)[number]
 /** For tokens of a device or an address whose account, if any, is not known yet. */
 type OpenPurpose = 'email-code' | 'invitation'
-/** For challenges that carry their own expiry, and are stored only once they are used. */
-type StatelessPurpose = 'passkey-sign-in'
+/** For challenges and notifications that are stored only once they are used. */
+type StatelessPurpose = 'passkey-sign-in' | 'apple-notification'
 
 /** How long a token for each purpose is valid. */
 export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {

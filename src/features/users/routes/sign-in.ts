@@ -1,8 +1,10 @@
 import { Elysia } from 'elysia'
-import { json } from '../../../platform/http/body.ts'
+import { json, readBody, readJson } from '../../../platform/http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
 import { isSealed } from '../../../platform/http/opened-request.ts'
 import {
+  APPLE_ACCOUNT_PATH,
+  AppleAccountNotification,
   ChallengeBody,
   LoginBody,
   ProviderQuery,
@@ -16,11 +18,13 @@ import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
 import { createOriginOf, localeOf } from './origin.ts'
 
 const tags = ['Signing in']
+/** Apple's notifications have about 1 kB. */
+const MAX_NOTIFICATION_BYTES = 16 * 1024
 
 /** Signing in, refreshing and signing out. */
 export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
   const originOf = createOriginOf(origins)
-  const { passwordLogin, signIn, socialLogin, guests, sessions } = users
+  const { appleNotifications, passwordLogin, signIn, socialLogin, guests, sessions } = users
   const { bearerUserId, bearerUserIdIfValid } = guests
   return new Elysia({ name: 'auth-sign-in' })
     .use(signedIn)
@@ -131,6 +135,30 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'unlinkProvider',
           summary: 'Unlink an identity provider',
           description: '409 when it is the only way to sign in. Other devices are signed out.',
+        },
+      },
+    )
+    .post(
+      APPLE_ACCOUNT_PATH,
+      async ({ request, server }) => {
+        const body = Object(readJson(await readBody(request, MAX_NOTIFICATION_BYTES)))
+        const ip = origins.ipOf(request, server)
+        const code = await appleNotifications.receive(body.payload, ip)
+        return message('The notification was received.', code)
+      },
+      {
+        parse: 'none',
+        response: responses(Message, 400, 401, 413, 415, 429),
+        detail: {
+          tags: ['Webhook'],
+          operationId: 'receiveAppleAccountNotification',
+          summary: 'Receive a notification of Sign in with Apple',
+          description:
+            'For Apple only: the notification must be signed by Apple for one of `APPLE_CLIENT_IDS`. `consent-revoked` and `account-delete` unlink the Apple account and end the user’s sessions; `email-disabled` and `email-enabled` stop and resume e-mails to the private address. Replies 200 with the code `ok`, `duplicate` or `ignored`.',
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: AppleAccountNotification as object } },
+          },
         },
       },
     )

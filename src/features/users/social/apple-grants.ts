@@ -18,9 +18,11 @@ const SECRET_LIFETIME_SECONDS = 5 * 60
 export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys, now: () => Date) {
   return { exchange, revoke }
 
-  /** The refresh token of the grant. Throws if Apple does not return one. */
-  async function exchange(code: string, clientId: string): Promise<string> {
-    const reply = await post('/auth/token', clientId, { code, grant_type: 'authorization_code' })
+  /** The refresh token of the grant. Codes of a Services ID need the redirect URI. Throws if Apple does not return one. */
+  async function exchange(code: string, clientId: string, redirectUri = ''): Promise<string> {
+    const form = { code, grant_type: 'authorization_code' }
+    const redirect = redirectUri === '' ? {} : { redirect_uri: redirectUri }
+    const reply = await post('/auth/token', clientId, { ...form, ...redirect })
     const answer = JSON.parse((await readTextCapped(reply, MAX_BODY_BYTES)) ?? '{}')
     const { refresh_token: token } = answer as { refresh_token?: unknown }
     if (typeof token !== 'string') throw new Error('Apple returned no refresh token')

@@ -151,7 +151,7 @@ export function openIdSubject(issuer: string, subject: string): string {
   return `${issuer} ${subject}`
 }
 
-function rulesOf({ issuers, jwksUrl, clientIds }: ProviderSettings): TokenRules {
+export function rulesOf({ issuers, jwksUrl, clientIds }: ProviderSettings): TokenRules {
   const keys = remoteKeys(jwksUrl, KEYS_LIFETIME_MS)
   return { issuers, clientIds, algorithms: ALGORITHMS, keys }
 }
@@ -175,7 +175,7 @@ function openIdClientOf({ aud, azp }: JWTPayload, clientIds: string[]): string |
 }
 
 /** Providers send strings; parsers may disagree about other types. */
-function isText(claim: unknown): claim is string {
+export function isText(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== '' && isStorableText(claim)
 }
 
@@ -204,7 +204,7 @@ function refused(): AppError {
   )
 }
 
-function unreachable(cause: unknown): AppError {
+export function unreachable(cause: unknown): AppError {
   return new AppError(
     'unavailable',
     'The identity provider is unavailable. Try again in a moment.',

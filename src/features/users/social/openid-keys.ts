@@ -86,7 +86,8 @@ export async function discoverOpenId(issuer: string): Promise<OpenIdProvider> {
   return { jwksUrl, algorithms }
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
+/** The JSON object in a text; null if there is none. */
+export function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : null

@@ -43,6 +43,7 @@ type SocialRequest = {
   idToken: string
   nonce?: string | undefined
   authorizationCode?: string | undefined
+  redirectUri?: string | undefined
 }
 
 const MAX_NAME_LENGTH = 100
@@ -63,7 +64,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   return { login, unlink }
 
   async function login(
-    { provider, idToken, nonce, authorizationCode }: SocialRequest,
+    { provider, idToken, nonce, authorizationCode, redirectUri }: SocialRequest,
     defaults: AccountDefaults,
     { ip, device, baseUrl }: RequestOrigin,
     bearerId: string | null,
@@ -74,7 +75,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       if (!isRefused) await db.write(release)
       throw error
     })
-    const grant = await exchange(identity, authorizationCode)
+    const grant = await exchange(identity, authorizationCode, redirectUri)
     const result = await db.write(async (tx) => {
       await release(tx)
       const user = await findOrCreateAccount(tx, identity, defaults, ip, bearerId)
@@ -188,10 +189,14 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /** The sealed grant. A failed exchange does not stop the sign-in. */
-  async function exchange({ provider, clientId }: ProvenIdentity, code: string | undefined) {
+  async function exchange(
+    { provider, clientId }: ProvenIdentity,
+    code: string | undefined,
+    redirectUri: string | undefined,
+  ) {
     if (provider !== 'apple' || code === undefined || appleGrants === null) return null
     try {
-      const token = await appleGrants.exchange(code, clientId)
+      const token = await appleGrants.exchange(code, clientId, redirectUri)
       return seal(sealKey, JSON.stringify({ clientId, token }))
     } catch (err) {
       log.warn({ err }, 'the authorization code of an Apple sign-in could not be exchanged')
