@@ -105,6 +105,7 @@ export const usersFeature = {
     })
     const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = needs
     const openId = openIdOf(config)
+    const isNonceRequired = config.socialNonce === 'required'
     const users = createUsers({
       ...platform,
       ...needs,
@@ -122,7 +123,7 @@ export const usersFeature = {
         providers,
         openId,
         ownsAddress,
-        isNonceRequired: config.socialNonce === 'required',
+        isNonceRequired,
         now,
       }),
       acceptsIdentity: createAcceptsIdentity(providers, openId),
@@ -140,6 +141,8 @@ export const usersFeature = {
       idsByName: accounts.names.find,
     })
     const { limits } = platform
+    // Backups are daily by default, and copies before migrations are kept for 30 days.
+    const retention = { audit: config.auditKeepDays, backups: Math.max(30, config.backupKeep) }
     const serverUsers = createServerUsers({ ...users, profile })
     const introspect = createIntrospection({
       checkSession: users.sessions.check,
@@ -158,7 +161,7 @@ export const usersFeature = {
         exportData,
       },
       routes: (context: RouteContext) =>
-        userRoutes({ users, deleteAccount, appName, ...context }).use(
+        userRoutes({ users, deleteAccount, appName, retention, ...context }).use(
           profileRoutes({ ...needs, profile, ...context }),
         ),
       serverRoutes: (context: ServerContext) =>

@@ -8,10 +8,10 @@ import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { SignUp } from '../accounts/sign-up.ts'
 import { requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
-import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
+import { type CodeMessage, PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
-import { LIFETIME_MS, type OneTimeTokens } from './one-time-tokens.ts'
+import { type CodePurpose, LIFETIME_MS, type OneTimeTokens } from './one-time-tokens.ts'
 
 type EmailCodesDeps = {
   db: UsersDb
@@ -46,63 +46,90 @@ const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
   const { outbox, limits, key, now } = deps
-  return { request, mailFor, signInWith, limitsOf, codeOf }
+  return { request, mailFor, signInWith, prove, limitsOf, codeOf }
 
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
-  async function request(email: string, locale: string, ip: string) {
+  async function request(
+    email: string,
+    locale: string,
+    ip: string,
+    purpose: CodePurpose = 'email-code',
+  ) {
     requireMailbox(email)
     await limits.reserve(mailLimits(email, ip))
     const requestToken = await db.write(async (tx) => {
-      const token = await oneTimeTokens.issueOpen(tx, 'email-code', email)
-      const until = now().getTime() + LIFETIME_MS['email-code']
-      const message = { kind: 'email-code', email, locale, code: codeOf(token), until } as const
+      const token = await oneTimeTokens.issueOpen(tx, purpose, email)
+      const until = now().getTime() + LIFETIME_MS[purpose]
+      const content = { email, locale, code: codeOf(token), until, purpose }
+      const message = { kind: 'email-code', ...content } as const
       await outbox.add(tx, message, { priority: PRIORITY.reset, userId: null, source: ip })
       return token
     })
-    return { requestToken, expiresIn: LIFETIME_MS['email-code'] / 1000 }
+    return { requestToken, expiresIn: LIFETIME_MS[purpose] / 1000 }
   }
 
   /** The mail for a request: the code, or that there is no account; null once the code has expired. */
-  async function mailFor(message: { email: string; locale: string; code: string; until: number }) {
-    const { email, locale, code, until } = message
+  async function mailFor(message: CodeMessage) {
+    const { email, locale, code, until, purpose = 'email-code' } = message
     if (until <= now().getTime()) return null
     const user = await accounts.findByEmail(db.read, email)
     if (user?.email)
-      return { mail: 'email-code', to: user.email, locale: user.locale, detail: code } as const
-    if (await signUp.isOpenTo(db.read, email))
+      return { mail: purpose, to: user.email, locale: user.locale, detail: code } as const
+    if (purpose === 'email-code' && (await signUp.isOpenTo(db.read, email)))
       return { mail: 'email-code', to: email, locale, detail: code } as const
     return { mail: 'no-account', to: email, locale, detail: email } as const
   }
 
   /** Signs in with a code, or creates the account where sign-up is open. Throws `invalid_credentials`. */
   async function signInWith(
-    { requestToken, code }: CodeAnswer,
+    answer: CodeAnswer,
     defaults: AccountDefaults,
     { ip, device, baseUrl }: RequestOrigin,
     bearerId: string | null,
   ) {
-    const found = await oneTimeTokens.find(db.read, 'email-code', requestToken)
+    const result = await redeem('email-code', answer, ip, async (tx, email) => {
+      const user = await findOrCreateAccount(tx, email, defaults, bearerId)
+      return user && signIn.finishSignIn(tx, user, device, bearerId)
+    })
+    return signIn.toSignInReply(result, baseUrl)
+  }
+
+  /** The account whose owner has read a code to delete it. Throws `invalid_credentials`. */
+  async function prove(answer: CodeAnswer, ip: string): Promise<Account> {
+    return redeem('deletion-code', answer, ip, async (tx, email) => {
+      return (await accounts.findByEmail(tx, email)) ?? null
+    })
+  }
+
+  /** Uses up a code in the transaction of `work`, which gets its address and returns null to refuse it. */
+  async function redeem<Result>(
+    purpose: CodePurpose,
+    { requestToken, code }: CodeAnswer,
+    ip: string,
+    work: (tx: Tx, email: string) => Promise<Result | null>,
+  ): Promise<Result> {
+    const found = await oneTimeTokens.find(db.read, purpose, requestToken)
     const perAddress = found?.emailKey ? [{ rule: WRONG_PER_ADDRESS, key: found.emailKey }] : []
     const { release } = await limits.reserve([...perAddress, { rule: PER_IP, key: ip }])
     const result = await db.write(async (tx) => {
-      const pending = await oneTimeTokens.find(tx, 'email-code', requestToken)
+      const pending = await oneTimeTokens.find(tx, purpose, requestToken)
       if (!pending) return null
       if (!equalInConstantTime(plainCode(code), codeOf(requestToken))) {
         await oneTimeTokens.countFailure(tx, pending)
         return null
       }
-      await oneTimeTokens.consume(tx, 'email-code', requestToken)
+      await oneTimeTokens.consume(tx, purpose, requestToken)
       const email = pending.email ?? ''
-      const user = await findOrCreateAccount(tx, email, defaults, bearerId)
-      if (!user) return null
+      const done = await work(tx, email)
+      if (done === null) return null
       await release(tx)
       const [perNetwork, ...perAddress] = mailLimits(email, ip)
       await limits.takeBack(tx, perNetwork)
       for (const limit of perAddress) await limits.resetCounter(tx, limit)
-      return signIn.finishSignIn(tx, user, device, bearerId)
+      return done
     })
     if (result === null) throw wrongCode()
-    return signIn.toSignInReply(result, baseUrl)
+    return result
   }
 
   /** The account with this address, else the guest's or a new one; null where sign-up is closed. */

@@ -17,7 +17,8 @@ export const PURPOSES = [
 /** For tokens of an account. */
 export type Purpose = (typeof PURPOSES)[number]
 /** For tokens of a device or an address whose account, if any, is not known yet. */
-type OpenPurpose = 'email-code' | 'invitation'
+export type CodePurpose = 'email-code' | 'deletion-code'
+type OpenPurpose = CodePurpose | 'invitation'
 /** For challenges and notifications that are stored only once they are used. */
 type StatelessPurpose = 'passkey-sign-in' | 'apple-notification'
 
@@ -30,6 +31,7 @@ export const LIFETIME_MS: Record<Purpose | OpenPurpose, number> = {
   'two-factor': 5 * MINUTE_MS,
   'passkey-registration': 5 * MINUTE_MS,
   'email-code': 10 * MINUTE_MS,
+  'deletion-code': 10 * MINUTE_MS,
   invitation: 7 * DAY_MS,
 }
 
@@ -174,7 +176,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   async function revoke(tx: Tx, userId: string) {
     const isVerified = and(eq(users.id, userId), isNotNull(users.emailVerifiedAt))
     const isProven = (await tx.$count(users, isVerified)) > 0
-    const kept = isProven ? ['verify-email'] : ['verify-email', 'email-code']
+    const kept = ['verify-email', ...(isProven ? [] : ['email-code', 'deletion-code'])]
     const isRevocable = notInArray(oneTimeTokens.purpose, kept)
     await tx.delete(oneTimeTokens).where(and(isTokenOf(tx, userId), isRevocable))
   }

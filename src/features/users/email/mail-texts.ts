@@ -11,6 +11,7 @@ export type MailKind =
   | 'provider-linked'
   | 'passkey-added'
   | 'email-code'
+  | 'deletion-code'
   | 'no-account'
   | 'invitation'
   | 'purchase-moved'
@@ -65,9 +66,13 @@ const ENGLISH: Record<MailKind, Text> = {
     subject: 'Your sign-in code',
     body: 'Your code is %s. It works for 10 minutes, and only on the device where you asked for it. Never share it: we will never ask you for it. If you did not ask for a code, ignore this e-mail.',
   },
+  'deletion-code': {
+    subject: 'Your code to delete your account',
+    body: 'Your code is %s. Whoever enters it deletes your account for good. It works for 10 minutes, and only on the page where you asked for it. Never share it. If you did not ask for it, ignore this e-mail.',
+  },
   'no-account': {
     subject: 'There is no account with this address',
-    body: 'Someone, hopefully you, wanted to sign in with the address %s, but it has no account. If you have an account, sign in with the address that you used then. If this was not you, ignore this e-mail.',
+    body: 'Someone, hopefully you, asked for a code for the address %s, but it has no account. If you have an account, sign in with the address that you used then. If this was not you, ignore this e-mail.',
   },
   invitation: {
     subject: 'You are invited',
@@ -129,9 +134,13 @@ const GERMAN: Record<MailKind, Text> = {
     subject: 'Dein Code für die Anmeldung',
     body: 'Dein Code ist %s. Er gilt 10 Minuten und nur auf dem Gerät, auf dem du ihn angefordert hast. Gib ihn nie weiter: Wir fragen dich nie danach. Hast du keinen Code angefordert, ignoriere diese Mail.',
   },
+  'deletion-code': {
+    subject: 'Dein Code, um dein Konto zu löschen',
+    body: 'Dein Code ist %s. Wer ihn eingibt, löscht dein Konto endgültig. Er gilt 10 Minuten und nur auf der Seite, auf der du ihn angefordert hast. Gib ihn nie weiter. Hast du ihn nicht angefordert, ignoriere diese Mail.',
+  },
   'no-account': {
     subject: 'Zu dieser Adresse gibt es kein Konto',
-    body: 'Jemand, hoffentlich du, wollte sich mit der Adresse %s anmelden, aber sie hat kein Konto. Hast du ein Konto, melde dich mit der Adresse an, die du damals benutzt hast. Warst du es nicht, ignoriere diese Mail.',
+    body: 'Jemand, hoffentlich du, wollte einen Code für die Adresse %s, aber sie hat kein Konto. Hast du ein Konto, melde dich mit der Adresse an, die du damals benutzt hast. Warst du es nicht, ignoriere diese Mail.',
   },
   invitation: {
     subject: 'Du bist eingeladen',

@@ -1,4 +1,5 @@
 import type { Outbox } from '../../../platform/outbox/outbox.ts'
+import type { CodePurpose } from '../credentials/one-time-tokens.ts'
 import type { MailKind } from './mail-texts.ts'
 
 /**
@@ -20,10 +21,19 @@ type UserMessage =
   | { kind: 'alert'; to: string; subject: string; text: string }
   /** A request to reset a password. */
   | { kind: 'forgotten-password'; email: string; ip?: string }
-  /** A request for a sign-in code. `until`: when the code expires, in ms. */
-  | { kind: 'email-code'; email: string; locale: string; code: string; until: number }
+  /** A request for a code. */
+  | ({ kind: 'email-code' } & CodeMessage)
   /** A grant to revoke at Apple. */
   | { kind: 'apple-revocation'; clientId: string; token: string }
+
+/** `until`: when the code expires, in ms. Messages of earlier builds have no `purpose`, and are sign-in codes. */
+export type CodeMessage = {
+  email: string
+  locale: string
+  code: string
+  until: number
+  purpose?: CodePurpose
+}
 
 export type UserOutbox = Outbox<UserMessage>
 

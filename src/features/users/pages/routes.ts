@@ -15,8 +15,8 @@ const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
 
 /** Pages for apps without deep links, each a form that posts to its own URL. */
 export function pageRoutes(deps: UserRoutesDeps) {
-  const { users, ipOf, deleteAccount, appName, languageOf, translate } = deps
-  const { addresses, passwordLogin, proof, twoFactor } = users
+  const { users, ipOf, deleteAccount, appName, languageOf, translate, retention } = deps
+  const { addresses, emailCodes, passwordLogin, proof, twoFactor } = users
   return new Elysia({ name: 'auth-pages' })
     .get('/auth/verify', (context) => open(context, 'verify', context.query.token), tokenQuery)
     .post(
@@ -36,7 +36,11 @@ export function pageRoutes(deps: UserRoutesDeps) {
       (context) => submit(context, 'reset', ({ wasReset }) => wasReset),
       unparsed,
     )
-    .get('/account/delete', (context) => page(context, deletePage(textsFor(context))), hidden)
+    .get(
+      '/account/delete',
+      (context) => page(context, deletePage(textsFor(context), retention, {})),
+      hidden,
+    )
     .post(
       '/account/delete',
       (context) => submitDeletion(context, ipOf(context.request, context.server)),
@@ -72,23 +76,38 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return page(context, nextPage, status)
   }
 
+  /** Sends a code, or deletes the account by its password or a code. The page works without scripts. */
   async function submitDeletion(context: RequestContext, ip: string) {
     const texts = textsFor(context)
     const form = await readForm(context.request)
-    let subscriptions: Awaited<ReturnType<typeof deleteAccount>> = []
+    const email = form('email')
+    let requestToken = form('requestToken')
+    let deleted: ReturnType<typeof deletedPage> | null = null
     const error = await failureOf(async () => {
-      const userId = await prove(form('email'), form('password'), form('code'), ip)
-      subscriptions = await deleteAccount(userId)
+      if (form('send') === 'code') {
+        const sent = await emailCodes.request(
+          email,
+          languageOf(context.request),
+          ip,
+          'deletion-code',
+        )
+        requestToken = sent.requestToken
+        return
+      }
+      const byCode = requestToken !== ''
+      const user = byCode
+        ? await emailCodes.prove({ requestToken, code: form('emailCode') }, ip)
+        : await proof.prove(email, form('password'), ip)
+      // The code is used up: without the second step, the user needs another one.
+      requestToken = ''
+      // A stranger may have turned it on for an address that is not theirs.
+      const isStrangers = byCode && user.emailVerifiedAt === null
+      if (user.twoFactorSince !== null && !isStrangers) await twoFactor.prove(user.id, form('code'))
+      deleted = deletedPage(texts, await deleteAccount(user.id))
     }, context)
-    if (!error) return page(context, deletedPage(texts, subscriptions))
-    return page(context, deletePage(texts, form('email'), error.sentence), error.status)
-  }
-
-  /** Checks the password and, with two-factor on, the code. Returns the user's id. */
-  async function prove(email: string, password: string, code: string, ip: string) {
-    const user = await proof.prove(email, password, ip)
-    if (user.twoFactorSince !== null) await twoFactor.prove(user.id, code)
-    return user.id
+    if (deleted) return page(context, deleted)
+    const content = deletePage(texts, retention, { email, requestToken }, error?.sentence)
+    return page(context, content, error?.status)
   }
 
   function textsFor({ request }: RequestContext): PageTexts {

@@ -20,15 +20,29 @@ export function tokenPage(
   return { title, content: form(`/auth/${page}`, inputs, button, error) }
 }
 
-export function deletePage(texts: PageTexts, email = '', error?: string): PageContent {
+/** For how many days the logs and backups keep what belonged to a deleted account. */
+export type Retention = { audit: number; backups: number }
+
+/** The form to delete an account by its password or, once a code was sent, by the code. */
+export function deletePage(
+  texts: PageTexts,
+  { audit, backups }: Retention,
+  { email = '', requestToken = '' },
+  error?: string,
+): PageContent {
   const { title, button } = texts.delete
+  const isSent = requestToken !== ''
   const fields = [
     field('email', texts.email, 'email', 'username', `required value="${Bun.escapeHTML(email)}"`),
-    field('password', texts.password, 'password', 'current-password'),
+    isSent
+      ? `<input type="hidden" name="requestToken" value="${Bun.escapeHTML(requestToken)}">${field('emailCode', texts.emailCode, 'text', 'one-time-code')}`
+      : field('password', texts.password, 'password', 'current-password'),
     field('code', texts.code, 'text', 'one-time-code', ''),
   ]
-  const formHtml = form('/account/delete', fields.join(''), button, error)
-  return { title, content: `<p>${texts.deleteWarning}</p>${formHtml}` }
+  const send = `<p>${isSent ? texts.codeSent : texts.otherWays}</p><button name="send" value="code" formnovalidate>${texts.sendCode}</button>`
+  const kept = texts.kept.replace('{audit}', `${audit}`).replace('{backups}', `${backups}`)
+  const formHtml = form('/account/delete', fields.join(''), button, error, send)
+  return { title, content: `<p>${texts.deleteWarning}</p><p>${kept}</p>${formHtml}` }
 }
 
 export function resultPage(title: string): PageContent {
@@ -45,9 +59,9 @@ export function deletedPage(texts: PageTexts, subscriptions: ActiveSubscription[
   return { title: texts.deleted, content: `<p>${texts.goesOn}</p><ul>${items.join('')}</ul>` }
 }
 
-function form(action: string, inputs: string, button: string, error: string | undefined): string {
+function form(action: string, inputs: string, button: string, error?: string, after = '') {
   const alert = error ? `<p class="error" role="alert">${Bun.escapeHTML(error)}</p>` : ''
-  return `${alert}<form method="post" action="${action}">${inputs}<button>${button}</button></form>`
+  return `${alert}<form method="post" action="${action}">${inputs}<button>${button}</button>${after}</form>`
 }
 
 function field(

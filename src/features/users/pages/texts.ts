@@ -6,6 +6,13 @@ const ENGLISH = {
   delete: { title: 'Delete your account', button: 'Delete everything' },
   deleteWarning:
     'Your profile, files and sessions will be deleted immediately and cannot be restored.',
+  kept: 'Records of your purchases stay without your name and address: they belong to our accounts. Our logs keep the number of your account, but no name or address, for up to {audit} days. Backups contain your data until they are replaced, after about {backups} days.',
+  otherWays:
+    'You have no password? Leave it empty and ask for a code by e-mail. If your account has no e-mail address, delete it in the app.',
+  sendCode: 'E-mail me a code',
+  codeSent:
+    'If there is an account with this address, a code is on its way. It works for 10 minutes.',
+  emailCode: 'Code from the e-mail',
   email: 'E-mail address',
   password: 'Password',
   newPassword: 'New password',
@@ -25,6 +32,12 @@ const GERMAN: PageTexts = {
   delete: { title: 'Lösche dein Konto', button: 'Alles löschen' },
   deleteWarning:
     'Dein Profil, deine Dateien und deine Anmeldungen werden sofort gelöscht. Das lässt sich nicht rückgängig machen.',
+  kept: 'Belege deiner Käufe bleiben ohne Namen und Adresse: Sie gehören zu unserer Buchführung. Unsere Protokolle behalten die Nummer deines Kontos, aber weder Namen noch Adresse, höchstens {audit} Tage. Sicherungskopien enthalten deine Daten, bis sie nach etwa {backups} Tagen ersetzt sind.',
+  otherWays:
+    'Du hast kein Passwort? Lass es leer und fordere einen Code per E-Mail an. Hat dein Konto keine E-Mail-Adresse, lösche es in der App.',
+  sendCode: 'Code per E-Mail senden',
+  codeSent: 'Wenn es zu dieser Adresse ein Konto gibt, ist ein Code unterwegs. Er gilt 10 Minuten.',
+  emailCode: 'Code aus der E-Mail',
   email: 'E-Mail-Adresse',
   password: 'Passwort',
   newPassword: 'Neues Passwort',

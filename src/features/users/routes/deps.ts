@@ -2,6 +2,7 @@ import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
 import type { CountryOf } from '../../../platform/http/country.ts'
+import type { Retention } from '../pages/templates.ts'
 import type { Users } from '../users.ts'
 
 /** The token is optional: guests who send one keep their data. */
@@ -16,6 +17,7 @@ export type UserRoutesDeps = {
   baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
   deleteAccount: DeleteAccount
+  retention: Retention
   /** The name of the app on pages. */
   appName: string
   /** The language of the pages for a request. */
