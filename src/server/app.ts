@@ -15,6 +15,7 @@ import { home } from '../platform/http/home.ts'
 import { host } from '../platform/http/host.ts'
 import { jwks } from '../platform/http/jwks.ts'
 import { metricsRoute } from '../platform/http/metrics.ts'
+import { singleParameters } from '../platform/http/query.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { observe } from '../platform/http/request-log.ts'
 import { createBaseUrlOf } from '../platform/http/request-url.ts'
@@ -72,9 +73,12 @@ export function createApp(services: Services) {
   const hasOperators = services.operators.accounts.hasAny
   if (servesConsole) serveConsole(app, services)
   return app
-    .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
+    .use(
+      errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator, appName }),
+    )
     .use(observe({ log, metrics, isTls }))
     .use(host())
+    .use(singleParameters(app))
     .use(cors({ origins: config.corsOrigins, log }))
     .use(
       encryption({
@@ -133,14 +137,17 @@ function serveConsole(app: AnyElysia, services: Services) {
 
 /** The operators' console on its own, also for a separate port. */
 export function createConsoleApp(services: Services) {
-  const { log, metrics, config } = services
+  const { log, metrics, config, appName } = services
   const { isTls } = config
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   return app
-    .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
+    .use(
+      errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator, appName }),
+    )
     .use(observe({ log, metrics, isTls }))
     .use(host())
+    .use(singleParameters(app))
     .get('/', ({ redirect }) => redirect('/console'))
     .use(createConsole(services))
 }

@@ -8,6 +8,7 @@ import {
   openEnum,
   time,
 } from '../../platform/http/envelope.ts'
+import { openQuery } from '../../platform/http/query.ts'
 
 export const UploadQuery = t.Object({
   type: oneOf(['supportTicket', 'publicAsset'], {
@@ -83,7 +84,7 @@ export const FileParams = t.Object({ key: key() })
 
 export const KeyQuery = t.Object({ key: key({ maxLength: 10_000 }) })
 
-export const SignatureQuery = t.Object({
+export const SignatureQuery = openQuery({
   expires: t.Optional(
     t.String({
       maxLength: 20,

@@ -5,6 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
+import { repeatedIn } from './query.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 const JSON_LIMIT = 64 * 1024
@@ -58,6 +59,8 @@ async function parseForm(request: Request): Promise<unknown> {
     )
   }
   const text = new TextDecoder().decode(await readBody(request, JSON_LIMIT))
+  const [repeated] = repeatedIn(text)
+  if (repeated !== undefined) throw malformed('The form contains a field twice.')
   return Object.fromEntries(new URLSearchParams(text))
 }
 

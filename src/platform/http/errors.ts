@@ -11,6 +11,7 @@ import {
 import type { Log } from '../../lib/log.ts'
 import { detailsOf } from '../../lib/validation.ts'
 import { asStorageError } from '../db/storage-error.ts'
+import { sendPage } from './page.ts'
 import { requestInfo } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 import type { Translator } from './translator.ts'
@@ -53,10 +54,24 @@ type FailureBody = {
   details?: ErrorDetail[]
 }
 
-type ErrorsDeps = { log: Log; allowedMethods: AllowedMethods; translator: Translator }
+type ErrorsDeps = {
+  log: Log
+  allowedMethods: AllowedMethods
+  translator: Translator
+  /** The name of the app on pages. */
+  appName: string
+}
 
-/** Turns every thrown error into the failure envelope. Add it first, so that it covers every route. */
-export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
+/** Routes whose replies are always pages. */
+const PAGES = /^\/(auth|account)\//
+/** Routes that reply with JSON, also to a browser that shows one of them. */
+const INTERFACES = /^\/(console\/)?api\//
+
+/**
+ * Turns every thrown error into the failure envelope, or a page for browsers. Add it first, so that it covers every
+ * route.
+ */
+export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps) {
   return new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
     ({ error, code, request, set }) => {
@@ -79,12 +94,23 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
         set.headers['retry-after'] = String(failure.retryAfterSeconds)
       }
       const { message, details = [] } = failure
+      if (isForBrowser(request)) {
+        const { language, translated } = translator.translateAll([message], request)
+        const page = { title: translated[0] ?? message, content: '', language, appName }
+        return sendPage(set, { ...page, footer: Bun.escapeHTML(appName) }, STATUS[failure.code])
+      }
       const sentences = [message, ...details.map((detail) => detail.message)]
       const { language, translated } = translator.translateAll(sentences, request)
       set.headers['content-language'] = language
       return failureBody(failure, requestId, translated)
     },
   )
+}
+
+function isForBrowser(request: Request): boolean {
+  const path = pathOf(request)
+  if (PAGES.test(path)) return true
+  return !INTERFACES.test(path) && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
 
 /** The message of an error about a reply contains the whole reply, with tokens and addresses: names only the field. */

@@ -1,6 +1,7 @@
 import { t } from 'elysia'
 import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../lib/local-text.ts'
 import { asLocale } from '../../lib/locale.ts'
+import { openQuery } from './query.ts'
 import { languagesOf, matchLanguage } from './request-headers.ts'
 
 const text = t.String({ maxLength: 10_000 })
@@ -42,7 +43,7 @@ function languagesIn(texts: Text[]): string[] {
 }
 
 /** The query of every negotiated route. */
-export const LanguageQuery = t.Object({
+export const LanguageQuery = openQuery({
   lang: t.Optional(
     t.String({ maxLength: 35, description: 'overrides Accept-Language', examples: ['de'] }),
   ),

@@ -29,6 +29,7 @@ export const httpGerman: Sentences = {
   'must have # characters or fewer': 'darf höchstens # Zeichen haben',
   'must be well-formed Unicode without U+#, and its numbers must fit into a double':
     'muss gültiges Unicode ohne U+# sein, und seine Zahlen müssen in ein Double passen',
+  'must be sent only once': 'darf nur einmal gesendet werden',
   'is required': 'wird benötigt',
   'is not a known field': 'ist hier unbekannt',
   'cannot be changed': 'kann nicht geändert werden',

@@ -14,7 +14,7 @@ test('the pages work without JavaScript', async () => {
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { accessToken } = await app.register('ann@example.com')
   const token = tokenIn(await smtp.next('ann@example.com'))
-  const page = await app.ask('GET', `/auth/verify?token=${token}`)
+  const page = await app.ask('GET', `/auth/verify?token=${token}&utm_source=mail&mc_eid=1`)
   expect(page.text).toContain(`value="${token}"`)
   expect(page.headers.get('referrer-policy')).toBe('no-referrer')
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")

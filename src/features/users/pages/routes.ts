@@ -3,6 +3,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { readBody } from '../../../platform/http/body.ts'
 import { STATUS } from '../../../platform/http/errors.ts'
 import { sendPage } from '../../../platform/http/page.ts'
+import { openQuery } from '../../../platform/http/query.ts'
 import type { UserRoutesDeps } from '../routes/deps.ts'
 import { deletedPage, deletePage, resultPage, type TokenPage, tokenPage } from './templates.ts'
 import { type PageTexts, pageTexts } from './texts.ts'
@@ -11,7 +12,7 @@ type RequestContext = Pick<Context, 'set' | 'request'>
 
 const MAX_FORM_BYTES = 4 * 1024
 const hidden = { detail: { hide: true } }
-const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
+const TokenQuery = openQuery({ token: t.Optional(t.String()) })
 
 /** Pages for apps without deep links, each a form that posts to its own URL. */
 export function pageRoutes(deps: UserRoutesDeps) {
