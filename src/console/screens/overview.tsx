@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { DAY_MS } from '../../lib/durations.ts'
+import { areRatesOld } from '../../lib/ecb-days.ts'
 import type { Overview as OverviewReply } from '../../usecases/admin/health.ts'
 import type { Json } from '../api.ts'
 import { bytes, number, plural, upTo1000, words } from '../format.ts'
@@ -115,7 +116,6 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
   // Otherwise the checklist names what is missing.
   const isSetUp = !setup.isOpen(overview)
   const { unacknowledgedSince, hasStoreError } = setup
-  const areRatesOld = Date.now() - Date.parse(rates.updatedAt ?? '') > 4 * DAY_MS
   const failed = upTo1000(events.failed)
   const warnings: [applies: boolean, ...Problem][] = [
     [
@@ -145,7 +145,11 @@ function warningsIn(overview: Overview, setup: HealthProps['setup']): Problem[] 
     [isSetUp && !events.isConfigured, 'Billing events are rejected', linkTo('events')],
     [!backup.latest && (isSetUp || backup.schedule !== null), 'No backup yet', linkTo('backups')],
     [isSetUp && !mails.isConfigured, 'E-mails are not sent', linkTo('live')],
-    [areRatesOld, 'Currency rates are out of date', linkTo('rates')],
+    [
+      rates.updatedAt !== null && areRatesOld(Date.parse(rates.updatedAt), Date.now()),
+      'Currency rates are out of date',
+      linkTo('rates'),
+    ],
     [rates.updatedAt === null, 'There are no currency rates', linkTo('rates')],
     [jobs.some(({ error }) => error !== null), 'A scheduled job failed', '#jobs'],
   ]

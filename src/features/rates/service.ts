@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
 import { batchesOf } from '../../lib/batches-of.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { areRatesOld, isPublicationDay } from '../../lib/ecb-days.ts'
 import { AppError } from '../../lib/errors.ts'
 import { pause } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
@@ -40,7 +41,6 @@ export type Rates = ReturnType<typeof createRates>
 
 const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
 const SETS_PER_QUERY = 50
-const STALE_AFTER_MS = 4 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY_UTC_HOUR = 15
 
@@ -78,7 +78,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
 
   async function isStale(): Promise<boolean> {
     const found = await served.read()
-    return found === null || now().getTime() - Date.parse(found.updatedAt) > STALE_AFTER_MS
+    return found === null || areRatesOld(Date.parse(found.updatedAt), now().getTime())
   }
 
   /**
@@ -151,7 +151,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     if (warnedOn === today || !(await isStale())) return
     warnedOn = today
     if ((await served.read()) === null) log.warn({ baseCode }, 'there are no rates for RATES_BASE')
-    else log.warn('the currency rates are older than 4 days')
+    else log.warn('the currency rates are out of date')
   }
 
   /** Requests the rates once and stores valid ones. On failure the last good set remains in use. */
@@ -272,12 +272,10 @@ function versionOf({ id, storedAt }: { id: string; storedAt: Date }): string {
   return `${id} ${storedAt.getTime()}`
 }
 
-/** The last expected publication before `at`: a working day at 15:00 UTC. */
+/** The last expected publication before `at`: at 15:00 UTC. */
 function lastPublication(at: Date): Date {
   const day = new Date(at)
   day.setUTCHours(PUBLISHED_BY_UTC_HOUR, 0, 0, 0)
-  while (day > at || day.getUTCDay() === 0 || day.getUTCDay() === 6) {
-    day.setUTCDate(day.getUTCDate() - 1)
-  }
+  while (day > at || !isPublicationDay(day)) day.setUTCDate(day.getUTCDate() - 1)
   return day
 }

@@ -221,6 +221,18 @@ test('140: rates older than 4 days are stale but still served', async () => {
   expect((await app.ask('GET', '/api/user/currency_rates/v1')).status).toBe(200)
 })
 
+test('rates are not stale over Easter, when the provider publishes none', async () => {
+  using feed = startFeed(() => new Response(ecbXml('2027-03-25', seeded)))
+  await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
+  app.clock.now = new Date('2027-03-25T15:30:00Z')
+  expect((await refresh(app)).outcome).toBe('stored')
+  app.clock.now = new Date('2027-03-30T14:45:00Z')
+  expect((await app.ask('GET', '/ready')).json.rates).toBe('ok')
+  expect(await app.services.rates.isDue()).toBe(false)
+  app.clock.now = new Date('2027-03-31T15:01:00Z')
+  expect((await app.ask('GET', '/ready')).json.rates).toBe('stale')
+})
+
 test('parses the JSON of other providers', () => {
   const frankfurter = createFeed('frankfurter', null, null)
   const set = { amount: 1, base: 'EUR', date: NEXT, rates: { USD: 1.1, GBP: 0.8 } }
