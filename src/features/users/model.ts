@@ -298,6 +298,7 @@ export const userPlainPaths = [
   '/auth/verify',
   '/auth/reset',
   '/auth/cancel',
+  '/auth/invitation',
   '/account/delete',
   APPLE_ACCOUNT_PATH,
 ]

@@ -12,6 +12,7 @@ export const userGerman: Sentences = {
   'The account and everything in it have been deleted. The store goes on charging for your subscription until you cancel it there.':
     'Das Konto und alles darin ist gelöscht. Der Store berechnet dein Abo weiter, bis du es dort kündigst.',
   'The address is confirmed.': 'Die Adresse ist bestätigt.',
+  'The address is already confirmed.': 'Die Adresse ist schon bestätigt.',
   'The address is unchanged. Choose a new password: someone else knows yours.':
     'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
   'The password has been changed. Other devices are signed out.':

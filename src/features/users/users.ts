@@ -99,7 +99,7 @@ export function createUsers(deps: UsersDeps) {
     ...deps,
     mode: deps.signUpMode,
     oneTimeTokens,
-    appLink: links.app,
+    links,
   })
   const isLimited = limits.isOn
   const lastSeen = createLastSeen(deps)

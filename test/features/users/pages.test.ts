@@ -23,8 +23,11 @@ test('the pages work without JavaScript', async () => {
   expect(await isVerified(app, 'ann@example.com')).toBe(false)
   expect((await form(app, '/auth/verify', { token })).text).toContain('The address is confirmed')
   expect(await isVerified(app, 'ann@example.com')).toBe(true)
-  const again = await form(app, '/auth/verify', { token })
-  expect([again.status, again.text.includes('already used')]).toEqual([401, true])
+  for (const again of [
+    await form(app, '/auth/verify', { token }),
+    await app.ask('GET', `/auth/verify?token=${token}`),
+  ])
+    expect([again.status, again.text.includes('already confirmed')]).toEqual([200, true])
 
   await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@example.com' } })
   const reset = tokenIn(await smtp.next('ann@example.com'))
@@ -275,3 +278,47 @@ async function isVerified(app: TestApp, email: string): Promise<boolean> {
   const user = await app.services.users.accounts.findByEmail(app.services.db.read, email)
   return user?.emailVerifiedAt != null
 }
+
+describe('a confirmation link that was used', () => {
+  const verify = (app: TestApp, token: string) =>
+    app.ask('POST', '/api/auth/email/v1/verify', { json: { token } })
+
+  test('says that the address is already confirmed', async () => {
+    await using smtp = await startSmtp()
+    await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
+    await app.register('ann@example.com')
+    const token = tokenIn(await smtp.next('ann@example.com'))
+    expect((await verify(app, token)).json.message).toBe('The address is confirmed.')
+    const again = await verify(app, token)
+    expect([again.status, again.json.message]).toEqual([200, 'The address is already confirmed.'])
+    expect((await verify(app, `${token}x`)).status).toBe(401)
+    app.clock.advance(25 * 60 * 60 * 1000)
+    expect((await verify(app, token)).status).toBe(401)
+  })
+
+  test('also after a change of address, until the account has another one', async () => {
+    await using smtp = await startSmtp()
+    await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
+    const { accessToken } = await app.register('ann@example.com')
+    const first = tokenIn(await smtp.next('ann@example.com'))
+    await verify(app, first)
+    const json = { password: PASSWORD, email: 'anna@example.com' }
+    await app.ask('POST', '/api/auth/email/v1/change', { token: accessToken, json })
+    const token = tokenIn(await smtp.next('anna@example.com'))
+    expect((await verify(app, token)).json.message).toBe('The address is confirmed.')
+    expect((await verify(app, token)).json.message).toBe('The address is already confirmed.')
+    expect((await verify(app, first)).status).toBe(401)
+    const { json: kept } = await app.ask('GET', '/api/user/export/v1', { token: accessToken })
+    expect(kept.response.pending).toEqual([])
+  })
+
+  test('says nothing about it once the account is deleted', async () => {
+    await using smtp = await startSmtp()
+    await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
+    const { accessToken } = await app.register('ann@example.com')
+    const token = tokenIn(await smtp.next('ann@example.com'))
+    await verify(app, token)
+    await app.ask('DELETE', '/api/user/profile/v1', { token: accessToken })
+    expect((await verify(app, token)).status).toBe(401)
+  })
+})

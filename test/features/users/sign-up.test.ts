@@ -151,6 +151,20 @@ describe('an invitation', () => {
     expect((await register(it, EMAIL, tokenIn(mail))).status).toBe(403)
   })
 
+  test('has an https link beside that of the app, to a page that opens the app', async () => {
+    await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
+    await it.invite()
+    const mail = await it.smtp.next(EMAIL)
+    const token = tokenIn(mail)
+    expect(mail.text).toContain(`https://api.example.com/auth/invitation?token=${token}`)
+    const path = `/auth/invitation?token=${token}`
+    const page = await it.app.ask('GET', `${path}&utm_source=mail`)
+    expect(page.text).toContain(`href="myapp://auth/invitation?token=${token}"`)
+    expect((await it.app.ask('GET', `${path}x`)).status).toBe(401)
+    expect((await register(it, EMAIL, token)).status).toBe(200)
+    expect((await it.app.ask('GET', path)).status).toBe(401)
+  })
+
   test('expires after seven days, and is replaced by a newer one', async () => {
     await using it = await setUp('invite', { APP_LINK_URL: 'myapp://auth' })
     await it.invite()

@@ -39,6 +39,8 @@ export function createAccounts(deps: AccountDeps) {
   const { state, sessions, tokens, checkTwoFactor, secure, removeUntrusted } = deps
   const { find, findByEmail, update, mails, clock } = state
   let codes = 0
+  /** The links that have confirmed an address. */
+  const confirmedBy = new Map<string, { email: string | null; userId: string; expiresAt: number }>()
   const handlers: HandlersFor<Operation> = {
     listSessions: (_input, { userId, sessionId }) => sessions.list(userId, sessionId),
     endSession(_input, { userId, sessionId, query }) {
@@ -72,11 +74,13 @@ export function createAccounts(deps: AccountDeps) {
       const verified = tokens.consume('verify-email', token)
       const changed = verified ? null : tokens.consume('change-email', token)
       const link = verified ?? changed
+      if (!link && isConfirmedBy(token)) return { message: 'The address is already confirmed.' }
       if (!link) throw invalidLink()
       const user = find(link.userId)
       if (changed) replaceAddress(user, link.email ?? '')
       else if (user.email !== link.email) throw invalidLink()
       update(user, { emailVerifiedAt: clock.now })
+      confirmedBy.set(token, link)
       return { message: 'The address is confirmed.' }
     },
     resendVerification(_input, { userId }) {
@@ -168,6 +172,12 @@ export function createAccounts(deps: AccountDeps) {
       throw failure('conflict', 'Two-factor authentication is not on.')
     if (!checkTwoFactor(user, code)) throw wrongCode()
     return user
+  }
+
+  function isConfirmedBy(token: string): boolean {
+    const used = confirmedBy.get(token)
+    if (!used || used.expiresAt <= clock.now) return false
+    return findByEmail(used.email ?? '')?.id === used.userId
   }
 
   function setPassword(user: User, password: string) {

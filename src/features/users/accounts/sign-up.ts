@@ -2,7 +2,7 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
-import { requireMailbox } from '../email/email-addresses.ts'
+import { linksTo, type MailLinks, requireMailbox } from '../email/email-addresses.ts'
 import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { Accounts } from './accounts.ts'
@@ -16,15 +16,23 @@ type SignUpDeps = {
   accounts: Accounts
   oneTimeTokens: OneTimeTokens
   outbox: UserOutbox
-  /** The base URL of links that open the app; null without one. */
-  appLink: string | null
+  links: MailLinks
 }
 
 export type SignUp = ReturnType<typeof createSignUp>
 
 /** Decides whether users may create accounts, and invites them. */
-export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLink }: SignUpDeps) {
-  return { isOpenTo, admit, requireOpen, requireInvitation, acceptInvitation, invite }
+export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links }: SignUpDeps) {
+  return {
+    isOpenTo,
+    admit,
+    requireOpen,
+    requireInvitation,
+    acceptInvitation,
+    invite,
+    /** The base URL of links that open the app; null without one. */
+    appLink: links.app,
+  }
 
   /** Whether the user with this address may create an account. Null: a user without a proven address. */
   async function isOpenTo(from: Reader, provenEmail: string | null): Promise<boolean> {
@@ -75,7 +83,7 @@ export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, appLin
     await db.write(async (tx) => {
       await accounts.requireFreeAddress(tx, email)
       const token = await oneTimeTokens.issueOpen(tx, 'invitation', email)
-      const link = appLink === null ? {} : { link: `${appLink}/invitation?token=${token}` }
+      const link = links.app === null ? {} : linksTo(links, 'invitation', token)
       const mail = { mail: 'invitation', to: email, locale, detail: email, ...link } as const
       const handling = { priority: PRIORITY.confirmation, userId: null, source: 'invitation' }
       await outbox.add(tx, { kind: 'mail', ...mail }, handling)

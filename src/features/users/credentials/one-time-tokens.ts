@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, asc, eq, inArray, isNotNull, lt, notInArray, or } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lt, ne, notInArray, or } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
@@ -19,6 +19,8 @@ export type Purpose = (typeof PURPOSES)[number]
 /** For tokens of a device or an address whose account, if any, is not known yet. */
 export type CodePurpose = 'email-code' | 'deletion-code'
 type OpenPurpose = CodePurpose | 'invitation'
+/** For links that have confirmed an address, until they expire. */
+type UsedPurpose = 'confirmed'
 /** For challenges and notifications that are stored only once they are used. */
 type StatelessPurpose = 'passkey-sign-in' | 'apple-notification'
 
@@ -53,6 +55,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     find,
     findInvitation,
     consume,
+    keepUsed,
     markUsed,
     countFailure,
     list,
@@ -105,7 +108,11 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /** The token's row if the token is valid for `purpose`, else null. */
-  async function find<P extends Purpose | OpenPurpose>(from: Reader, purpose: P, token: string) {
+  async function find<P extends Purpose | OpenPurpose | UsedPurpose>(
+    from: Reader,
+    purpose: P,
+    token: string,
+  ) {
     const [row] = await from
       .select()
       .from(oneTimeTokens)
@@ -114,7 +121,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /** Only tokens of an account have a user. */
-  type RowFor<P> = Row & { userId: P extends Purpose ? string : null }
+  type RowFor<P> = Row & { userId: P extends Purpose | UsedPurpose ? string : null }
 
   /** Whether there is a valid invitation for an address. */
   async function findInvitation(from: Reader, email: string) {
@@ -131,6 +138,12 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
     return row
+  }
+
+  /** Remembers a link that was consumed. */
+  async function keepUsed(tx: Tx, link: RowFor<Purpose>) {
+    const purpose: UsedPurpose = 'confirmed'
+    await tx.insert(oneTimeTokens).values({ ...link, purpose })
   }
 
   /** Records the use of a challenge that was not stored before. Returns false if it was used already. */
@@ -159,7 +172,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     const rows = await db.read
       .select()
       .from(oneTimeTokens)
-      .where(eq(oneTimeTokens.userId, userId))
+      .where(and(eq(oneTimeTokens.userId, userId), ne(oneTimeTokens.purpose, 'confirmed')))
       .orderBy(asc(oneTimeTokens.expiresAt), asc(oneTimeTokens.hash))
     return rows.map(({ purpose, email, expiresAt }) => ({
       purpose,
@@ -176,7 +189,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   async function revoke(tx: Tx, userId: string) {
     const isVerified = and(eq(users.id, userId), isNotNull(users.emailVerifiedAt))
     const isProven = (await tx.$count(users, isVerified)) > 0
-    const kept = ['verify-email', ...(isProven ? [] : ['email-code', 'deletion-code'])]
+    const kept = ['verify-email', 'confirmed', ...(isProven ? [] : ['email-code', 'deletion-code'])]
     const isRevocable = notInArray(oneTimeTokens.purpose, kept)
     await tx.delete(oneTimeTokens).where(and(isTokenOf(tx, userId), isRevocable))
   }

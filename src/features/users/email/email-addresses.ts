@@ -37,6 +37,7 @@ const PURPOSES_OF = {
   verify: ['verify-email', 'change-email'],
   cancel: ['cancel-email-change'],
   reset: ['reset-password'],
+  invitation: ['invitation'],
 } as const
 
 const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
@@ -48,6 +49,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   return {
     sendVerification,
     verify,
+    isConfirmedBy,
     resend,
     change,
     cancelChange,
@@ -80,15 +82,34 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip ?? 'operator'))
   }
 
-  /** Verifies the address of an account, or applies a change of address. */
-  async function verify(token: string) {
-    await db.write(async (tx) => {
+  /**
+   * Verifies the address of an account, or applies a change of address. Returns whether this is the first use of the
+   * link: mail programs open links too, so a second use is no error.
+   */
+  async function verify(token: string): Promise<boolean> {
+    return db.write(async (tx) => {
       const confirmed = await oneTimeTokens.consume(tx, 'verify-email', token)
-      if (confirmed) return confirmAddress(tx, confirmed.userId, confirmed.email)
-      const changed = await oneTimeTokens.consume(tx, 'change-email', token)
-      if (!changed) throw invalidLink()
-      return replaceAddress(tx, changed.userId, changed.email ?? '')
+      const changed = confirmed ? null : await oneTimeTokens.consume(tx, 'change-email', token)
+      const link = confirmed ?? changed
+      if (!link && (await findConfirmed(tx, token))) return false
+      if (!link) throw invalidLink()
+      if (confirmed) await confirmAddress(tx, link.userId, link.email)
+      else await replaceAddress(tx, link.userId, link.email ?? '')
+      await oneTimeTokens.keepUsed(tx, link)
+      return true
     })
+  }
+
+  /** Whether the account still has the address that this link has confirmed. */
+  function isConfirmedBy(token: string): Promise<boolean> {
+    return findConfirmed(db.read, token)
+  }
+
+  async function findConfirmed(from: Reader, token: string): Promise<boolean> {
+    const link = await oneTimeTokens.find(from, 'confirmed', token)
+    if (!link) return false
+    const { email, emailVerifiedAt } = await accounts.find(from, link.userId)
+    return email === link.email && emailVerifiedAt !== null
   }
 
   /**
@@ -196,12 +217,15 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   ) {
     const page = purpose === 'reset-password' ? 'reset' : 'verify'
     const token = await oneTimeTokens.issue(tx, purpose, user.id, to)
-    const link = `${links.app ?? links.page}/${page}?token=${token}`
-    const inBrowser =
-      links.app && links.page ? { page: `${links.page}/${page}?token=${token}` } : {}
     const { id: userId, locale } = user
     const priority = page === 'reset' ? PRIORITY.reset : PRIORITY.confirmation
-    const mail = { kind: 'mail', mail: purpose, to, locale, link, ...inBrowser } as const
+    const mail = {
+      kind: 'mail',
+      mail: purpose,
+      to,
+      locale,
+      ...linksTo(links, page, token),
+    } as const
     await outbox.add(tx, mail, { priority, userId, source: ip })
   }
 
@@ -209,6 +233,12 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   async function reserveMailLimit(email: string, ip: string) {
     await limits.reserve([requestedMailLimit(email), networkMailLimit(ip)])
   }
+}
+
+/** The links of a mail: to the app, and beside it to our page, as mail services remove links with schemes of apps. */
+export function linksTo({ app, page }: MailLinks, name: string, token: string) {
+  const path = `${name}?token=${token}`
+  return { link: `${app ?? page}/${path}`, ...(app && page ? { page: `${page}/${path}` } : {}) }
 }
 
 /** The limit for mails that were requested to an address. */

@@ -5,7 +5,14 @@ import { STATUS } from '../../../platform/http/errors.ts'
 import { sendPage } from '../../../platform/http/page.ts'
 import { openQuery } from '../../../platform/http/query.ts'
 import type { UserRoutesDeps } from '../routes/deps.ts'
-import { deletedPage, deletePage, resultPage, type TokenPage, tokenPage } from './templates.ts'
+import {
+  deletedPage,
+  deletePage,
+  invitationPage,
+  resultPage,
+  type TokenPage,
+  tokenPage,
+} from './templates.ts'
 import { type PageTexts, pageTexts } from './texts.ts'
 
 type RequestContext = Pick<Context, 'set' | 'request'>
@@ -38,6 +45,11 @@ export function pageRoutes(deps: UserRoutesDeps) {
       unparsed,
     )
     .get(
+      '/auth/invitation',
+      (context) => open(context, 'invitation', context.query.token),
+      tokenQuery,
+    )
+    .get(
       '/account/delete',
       (context) => page(context, deletePage(textsFor(context), retention, {})),
       hidden,
@@ -49,11 +61,18 @@ export function pageRoutes(deps: UserRoutesDeps) {
     )
 
   /** Shows the form for a link, or why the link does not work. Opening it does not consume the token. */
-  async function open(context: RequestContext, name: TokenPage, token = '') {
+  async function open(context: RequestContext, name: TokenPage | 'invitation', token = '') {
     const texts = textsFor(context)
+    if (name === 'verify' && (await addresses.isConfirmedBy(token)))
+      return page(context, resultPage(texts.alreadyVerified))
     const error = await failureOf(() => addresses.requireLink(name, token), context)
     if (error) return page(context, resultPage(error.sentence), error.status)
-    return page(context, tokenPage(texts, name, token))
+    return page(
+      context,
+      name === 'invitation'
+        ? invitationPage(texts, users.signUp.appLink, token)
+        : tokenPage(texts, name, token),
+    )
   }
 
   /** Handles a submitted form. Shows it again after an invalid field, but not after a used link. */
@@ -65,12 +84,13 @@ export function pageRoutes(deps: UserRoutesDeps) {
     const texts = textsFor(context)
     const form = await readForm(context.request)
     const token = form('token')
+    let isFirstUse = true
     const error = await failureOf(async () => {
-      if (name === 'verify') await addresses.verify(token)
+      if (name === 'verify') isFirstUse = await addresses.verify(token)
       else if (name === 'cancel') await addresses.cancelChange(token)
       else await passwordLogin.reset(token, form('newPassword'))
     }, context)
-    if (!error) return page(context, resultPage(done(texts)))
+    if (!error) return page(context, resultPage(isFirstUse ? done(texts) : texts.alreadyVerified))
     const { sentence, status } = error
     const isLinkUsed = status === STATUS.unauthenticated
     const nextPage = isLinkUsed ? resultPage(sentence) : tokenPage(texts, name, token, sentence)

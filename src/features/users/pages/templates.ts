@@ -45,6 +45,18 @@ export function deletePage(
   return { title, content: `<p>${texts.deleteWarning}</p><p>${kept}</p>${formHtml}` }
 }
 
+/** Opens the app from a browser, as mail services remove its links. */
+export function invitationPage(
+  texts: PageTexts,
+  appLink: string | null,
+  token: string,
+): PageContent {
+  const { title, button, text } = texts.invitation
+  const href = `${appLink}/invitation?token=${encodeURIComponent(token)}`
+  const link = appLink === null ? '' : `<p><a href="${Bun.escapeHTML(href)}">${button}</a></p>`
+  return { title, content: `<p>${text}</p>${link}` }
+}
+
 export function resultPage(title: string): PageContent {
   return { title, content: '' }
 }

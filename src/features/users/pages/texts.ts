@@ -3,6 +3,11 @@ const ENGLISH = {
   verify: { title: 'Confirm your e-mail address', button: 'Confirm' },
   cancel: { title: 'Cancel the change of your e-mail address', button: 'Cancel the change' },
   reset: { title: 'Choose a new password', button: 'Set the password' },
+  invitation: {
+    title: 'You are invited',
+    text: 'Create your account in the app, with the address that this invitation was sent to.',
+    button: 'Open the app',
+  },
   delete: { title: 'Delete your account', button: 'Delete everything' },
   deleteWarning:
     'Your profile, files and sessions will be deleted immediately and cannot be restored.',
@@ -18,6 +23,7 @@ const ENGLISH = {
   newPassword: 'New password',
   code: 'Two-factor code, if two-factor is on',
   verified: 'The address is confirmed. You can go back to the app.',
+  alreadyVerified: 'The address is already confirmed. You can go back to the app.',
   cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
   wasReset: 'The new password is set. You can now sign in with it in the app.',
   deleted: 'Your account and everything in it have been deleted.',
@@ -29,6 +35,11 @@ const GERMAN: PageTexts = {
   verify: { title: 'Bestätige deine E-Mail-Adresse', button: 'Bestätigen' },
   cancel: { title: 'Änderung deiner E-Mail-Adresse abbrechen', button: 'Änderung abbrechen' },
   reset: { title: 'Wähle ein neues Passwort', button: 'Passwort festlegen' },
+  invitation: {
+    title: 'Du bist eingeladen',
+    text: 'Lege dein Konto in der App an, mit der Adresse, an die diese Einladung ging.',
+    button: 'App öffnen',
+  },
   delete: { title: 'Lösche dein Konto', button: 'Alles löschen' },
   deleteWarning:
     'Dein Profil, deine Dateien und deine Anmeldungen werden sofort gelöscht. Das lässt sich nicht rückgängig machen.',
@@ -43,6 +54,7 @@ const GERMAN: PageTexts = {
   newPassword: 'Neues Passwort',
   code: 'Code, falls du dich in zwei Schritten anmeldest',
   verified: 'Die Adresse ist bestätigt. Du kannst zur App zurückkehren.',
+  alreadyVerified: 'Die Adresse ist schon bestätigt. Du kannst zur App zurückkehren.',
   cancelled: 'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
   wasReset: 'Das Passwort ist festgelegt. Melde dich damit in der App an.',
   deleted: 'Dein Konto und alles darin ist gelöscht.',

@@ -115,8 +115,10 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .post(
       `${EMAIL}/verify`,
       async ({ body: { token } }) => {
-        await addresses.verify(token)
-        return message('The address is confirmed.')
+        const isFirstUse = await addresses.verify(token)
+        return message(
+          isFirstUse ? 'The address is confirmed.' : 'The address is already confirmed.',
+        )
       },
       {
         ...json(VerifyBody),
@@ -125,7 +127,8 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'verifyEmail',
           summary: 'Confirm an e-mail address',
-          description: 'Takes the token from the e-mail. Also applies a change of address.',
+          description:
+            'Takes the token from the e-mail. Also applies a change of address. A second use of the link succeeds too, while the account has the address.',
         },
       },
     )
