@@ -5,7 +5,12 @@ import type { Session } from '../../platform/http/authenticate.ts'
 import { tokenIn } from '../../platform/http/authenticate.ts'
 import type { CountryOf } from '../../platform/http/country.ts'
 import { isSealed } from '../../platform/http/opened-request.ts'
-import { languagesOf, optionalHeader } from '../../platform/http/request-headers.ts'
+import {
+  languagesOf,
+  optionalHeader,
+  platformOfDevice,
+  statedPlatform,
+} from '../../platform/http/request-headers.ts'
 import type { Audience, Trait } from './rules/conditions.ts'
 
 export type AudienceDeps = {
@@ -40,7 +45,7 @@ export function createAudienceReader(deps: AudienceDeps) {
       ? await userIdOf(request)
       : null
     return {
-      platform: optionalHeader(headers, 'app-platform')?.toLowerCase() ?? null,
+      platform: statedPlatform(headers) ?? platformOfDevice(headers),
       version: plainVersion(optionalHeader(headers, 'app-version') ?? ''),
       languages: languagesOf(headers),
       country: countryOf(request, server),
@@ -51,8 +56,12 @@ export function createAudienceReader(deps: AudienceDeps) {
   }
 
   /** The headers that a reply varies by. */
-  function headersFor(traits: Trait[]): string[] {
-    return [...new Set(traits.flatMap((trait) => headers[trait]))]
+  function headersFor(traits: Trait[], request: Request): string[] {
+    const names = traits.flatMap((trait) => {
+      const usesDevice = trait === 'platform' && statedPlatform(request.headers) === null
+      return usesDevice ? [...headers[trait], 'Device'] : headers[trait]
+    })
+    return [...new Set(names)]
   }
 
   async function userIdOf(request: Request): Promise<string | null> {

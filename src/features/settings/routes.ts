@@ -29,7 +29,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
       if (ruled.length === 0) return sendPublic(render(stored), { request, set }, MAX_AGE_SECONDS)
       const audience = await audienceReader.read(request, server as Server<unknown> | null, traits)
       const reply = render(stored, JSON.stringify(overridesFor(ruled, audience)))
-      for (const header of audienceReader.headersFor(traits)) varyBy(set, header)
+      for (const header of audienceReader.headersFor(traits, request)) varyBy(set, header)
       // A cache in front of the proxy that adds the country cannot tell the countries apart.
       const isPrivate = traits.some((trait) => ['id', 'plan', 'country'].includes(trait))
       // A purchase changes the plan, and the app must not get the earlier values then.

@@ -31,7 +31,7 @@ const COMMON_HEADERS: Record<string, Node> = {
   Device: {
     name: 'device',
     ...optional(
-      'the name by which the user recognizes this device, `ios` by default; percent-encoded if it is not ASCII',
+      'the name by which the user recognizes this device, `ios` by default; in UTF-8 or percent-encoded. Names the platform, such as `android`, for clients without `App-Platform`',
       'Pixel 9',
       {
         maxLength: 200,

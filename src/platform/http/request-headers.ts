@@ -34,6 +34,13 @@ const AGENT_PLATFORMS: [RegExp, Platform][] = [
   [/^Mozilla\//, 'web'],
 ]
 
+/** What the `device` header says about it, such as `android`, `Android 14` or `iPhone15,2`. */
+const DEVICE_PLATFORMS: [RegExp, Platform][] = [
+  [/\b(ios|ipados|iphone|ipad|ipod)(?![a-z])/i, 'ios'],
+  [/\bandroid(?![a-z])/i, 'android'],
+  [/^web$/i, 'web'],
+]
+
 /**
  * A device: a name that its user recognizes, whether it sends sealed requests, its platform, and the country that it is
  * in; null if unknown.
@@ -65,29 +72,49 @@ export function deviceOf(request: Request, country: string | null = null): Devic
   }
 }
 
-/** The platform in the `app-platform` header, else the one that the User-Agent suggests. */
+/** The platform in the `app-platform` header, else the one that the User-Agent or the `device` header suggests. */
 function platformOf(headers: Headers): Platform | null {
-  const stated = optionalHeader(headers, 'app-platform')?.toLowerCase()
   const agent = headers.get('user-agent') ?? ''
-  return (
-    PLATFORMS.find((platform) => platform === stated) ??
-    AGENT_PLATFORMS.find(([pattern]) => pattern.test(agent))?.[1] ??
-    null
-  )
+  return statedPlatform(headers) ?? firstMatch(AGENT_PLATFORMS, agent) ?? platformOfDevice(headers)
+}
+
+/** The platform in the `app-platform` header. */
+export function statedPlatform(headers: Headers): Platform | null {
+  const stated = optionalHeader(headers, 'app-platform')?.toLowerCase()
+  return PLATFORMS.find((platform) => platform === stated) ?? null
+}
+
+/** The platform that the `device` header names; null without the header. */
+export function platformOfDevice(headers: Headers): Platform | null {
+  return firstMatch(DEVICE_PLATFORMS, decodedHeader(optionalHeader(headers, 'device')).trim())
+}
+
+function firstMatch<T>(patterns: [RegExp, T][], text: string): T | null {
+  return patterns.find(([pattern]) => pattern.test(text))?.[1] ?? null
 }
 
 /** Apps without a `device` header count as iOS; tools and browsers are recognized by their User-Agent. */
 function deviceByAgent(headers: Headers): string {
   const agent = headers.get('user-agent') ?? ''
-  return AGENT_NAMES.find(([pattern]) => pattern.test(agent))?.[1] ?? 'ios'
+  return firstMatch(AGENT_NAMES, agent) ?? 'ios'
 }
 
-/** Decodes a header that may be percent-encoded, as headers cannot contain every character. */
+/** Decodes a header that may be percent-encoded or UTF-8, whose bytes arrive as Latin-1. */
 export function decodedHeader(header: string | null): string {
+  const text = fromUtf8(header ?? '')
   try {
-    return decodeURIComponent(header ?? '')
+    return decodeURIComponent(text)
   } catch {
-    return header ?? ''
+    return text
+  }
+}
+
+function fromUtf8(text: string): string {
+  if (!/[\x80-\xff]/.test(text) || /[^\0-\xff]/.test(text)) return text
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))
+  } catch {
+    return text
   }
 }
 

@@ -55,6 +55,23 @@ describe('without a condition', () => {
   })
 })
 
+test.each<[Record<string, string>, string]>([
+  [{ device: 'android' }, 'some'],
+  [{ device: 'Android 14' }, 'some'],
+  [{ device: 'android', 'app-platform': 'unknown' }, 'some'],
+  [{ device: 'android', 'app-platform': 'ios' }, 'all'],
+  [{ device: 'ios' }, 'all'],
+  [{}, 'all'],
+])('the device header %j names the platform where App-Platform does not', async (headers, own) => {
+  await using app = await createTestApp()
+  const rules = [{ when: { platform: 'android' } as const, value: 'some' }]
+  await publish(app, { own: { value: 'all', rules } })
+  const reply = await app.ask('GET', PATH, { headers })
+  expect(reply.json.response.features).toEqual({ own })
+  const isStated = headers['app-platform'] === 'ios'
+  expect(reply.headers.get('vary')).toBe(isStated ? 'App-Platform' : 'App-Platform, Device')
+})
+
 test.each<[When, string, string]>([
   [{ platform: 'ios' }, 'App-Platform', 'public'],
   [{ minVersion: '1' }, 'App-Version', 'public'],
@@ -75,7 +92,8 @@ test.each<[When, string, string]>([
   const other = await app.ask('GET', PATH)
   expect(other.json.response.features).toEqual({ own: 'all' })
   expect(other.headers.get('etag')).not.toBe(matching.headers.get('etag'))
-  expect(other.headers.get('vary')).toBe(vary)
+  // Without App-Platform, the device header may name the platform.
+  expect(other.headers.get('vary')).toBe(vary.replace('App-Platform', 'App-Platform, Device'))
   expect(other.text).not.toContain('rules')
 })
 

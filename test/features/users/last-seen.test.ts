@@ -19,6 +19,18 @@ const AGENTS: [platform: string | null, headers: Record<string, string>][] = [
   ['web', { 'app-platform': 'Web', 'user-agent': IPHONE }],
   [null, { 'user-agent': 'curl/8.5' }],
   [null, { 'app-platform': 'windows' }],
+  ['android', { device: 'android' }],
+  ['android', { device: 'Android 14', 'user-agent': 'Dart/3.5 (dart:io)' }],
+  ['ios', { device: 'iOS' }],
+  ['ios', { device: 'Ann%E2%80%99s iPhone' }],
+  ['ios', { device: 'iPhone15,2', 'user-agent': 'python-requests/2' }],
+  ['ios', { device: 'iPad Pro' }],
+  ['web', { device: 'web' }],
+  [null, { device: 'Pixel 9' }],
+  [null, { device: 'Biosphere androids' }],
+  ['ios', { device: 'android', 'app-platform': 'ios' }],
+  ['ios', { device: 'android', 'user-agent': IPHONE }],
+  ['android', { device: 'android', 'app-platform': 'windows' }],
 ]
 
 test('a sign-in and the first refresh of a day record when the user was seen', async () => {
