@@ -108,7 +108,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     rateLimits: isOn('RATE_LIMITS', true),
     corsOrigins: all(
       'CORS_ORIGINS',
-      'origins such as https://app.example.com, separated by commas',
+      'origins such as https://app.example.com without wildcards, separated by commas',
       isClientOrigin,
     ),
     /** The header in which a proxy names the caller's country; null without one. */

@@ -60,7 +60,7 @@ const VARIABLES: Record<string, Variable> = {
   CORS_ORIGINS: [
     'https://a.test, http://b.test:8080',
     { corsOrigins: ['https://a.test', 'http://b.test:8080'] },
-    ['*', 'web.example.org', 'https://a.b/', 'https://a.b,'],
+    ['*', 'https://*.b.test', 'http://*', 'web.example.org', 'https://a.b/', 'https://a.b,'],
   ],
   COUNTRY_HEADER: ['CF-IPCountry', { countryHeader: 'CF-IPCountry' }, ['CF IPCountry']],
   DATA_DIR: ['other', { dataDir: resolve('other') }, ['  ']],

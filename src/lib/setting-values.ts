@@ -65,7 +65,8 @@ export function schedule(text: string): string | undefined {
 
 export function origin(text: string): string | undefined {
   const url = URL.parse(text)
-  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
+  const isHttp = url !== null && /^https?:$/.test(url.protocol)
+  const isPlain = isHttp && url.pathname === '/' && !url.hostname.includes('*')
   return isPlain && url.username === '' && url.search === '' && url.hash === ''
     ? url.origin
     : undefined

@@ -4,7 +4,7 @@ import { createRecentMap } from '../../lib/recent-map.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const REQUEST_HEADERS =
-  'Accept-Language, App-Platform, App-Version, Authorization, Cache-Control, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Payload, Timezone, X-File-Name, X-Request-Id'
+  'Accept-Language, App-Platform, App-Version, Authorization, Baggage, Cache-Control, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Payload, Sentry-Trace, Timezone, Traceparent, Tracestate, X-File-Name, X-Request-Id'
 const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
 /** How long browsers may cache a preflight, in seconds; Chromium accepts no more. */
 const MAX_AGE_SECONDS = '7200'

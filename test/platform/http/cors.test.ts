@@ -15,6 +15,9 @@ test('a listed origin may send requests and read replies and errors', async () =
   for (const name of ['authorization', 'payload', 'env', 'device', 'timezone', 'idempotency-key']) {
     expect(allowed).toContain(name)
   }
+  // Tools that trace requests add these in browsers.
+  for (const name of ['sentry-trace', 'baggage', 'traceparent', 'tracestate'])
+    expect(allowed).toContain(name)
   for (const [path, status] of [
     [SETTINGS, 200],
     [PROFILE, 401],
