@@ -32,8 +32,7 @@ export function bearerToken() {
 
 /** The bearer token of an Authorization header, or null. */
 export function tokenIn(authorization: string | null): string | null {
-  const [scheme, token, ...rest] = authorization?.split(' ') ?? []
-  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : null
+  return /^bearer +([^ ]+)$/i.exec(authorization ?? '')?.[1] ?? null
 }
 
 /** Adds the route option `signedIn: true`, which requires a signed-in user and provides `session`. */

@@ -87,6 +87,10 @@ export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps)
       set.headers['cache-control'] = 'no-store'
       delete set.headers['etag']
       if (set.status === 401) set.headers['www-authenticate'] = 'Bearer'
+      // https://www.rfc-editor.org/rfc/rfc5789#section-2.2
+      if (set.status === 415 && request.method === 'PATCH') {
+        set.headers['accept-patch'] = 'application/json'
+      }
       if (failure.code === 'method_not_allowed') {
         set.headers['allow'] = allowedMethods(pathOf(request)).join(', ')
       }

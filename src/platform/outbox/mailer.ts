@@ -24,6 +24,8 @@ type MailerDeps = {
   deadline?: number
 }
 
+/** Keeps away replies of absent recipients (https://www.rfc-editor.org/rfc/rfc3834#section-5). */
+const HEADERS = { 'Auto-Submitted': 'auto-generated' }
 const TIMEOUT_MS = 10_000
 const TIMEOUTS = {
   connectionTimeout: TIMEOUT_MS,
@@ -52,7 +54,7 @@ export function createMailer({
   async function send({ to, ...content }: Mail) {
     const address = mailboxOf(to)
     if (address === null) return
-    const message = { from, to: { name: '', address }, ...content }
+    const message = { from, to: { name: '', address }, headers: HEADERS, ...content }
     if (smtpUrl === null) return writeFile(message)
     pool ??= openPool(smtpUrl)
     const transport = await pool

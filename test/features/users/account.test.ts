@@ -16,6 +16,7 @@ test('a new account gets an e-mail in its language, whose link confirms the addr
   expect(mail.text).toContain('Bitte bestätige, dass diese Adresse dir gehört')
   expect(mail.text).toContain('https://api.example.com/auth/verify?token=')
   expect(mail.raw).toContain('From: App <app@example.com>')
+  expect(mail.raw).toContain('Auto-Submitted: auto-generated')
   const token = tokenIn(mail)
   expect(await isVerified(app, 'ann@example.com')).toBe(false)
   expect((await post(app, 'email/v1/verify', { token })).status).toBe(200)

@@ -6,6 +6,13 @@ import { startSmtp, tokenIn } from '../../support/smtp.ts'
 const PATH = '/api/auth/two_factor/v1'
 const STEP = 30_000
 
+test('leaves colons out of the issuer that authenticator apps show', async () => {
+  await using app = await createTestApp({ APP_NAME: 'Trees: Pro' })
+  const { setUp } = await enable(app)
+  expect(setUp.otpauthUrl).toStartWith('otpauth://totp/Trees%20Pro:ann%40example.com?')
+  expect(new URL(setUp.otpauthUrl).searchParams.get('issuer')).toBe('Trees Pro')
+})
+
 test('turns two-factor on with a code from another library, and then requires codes', async () => {
   await using app = await createTestApp()
   const { token, secret, setUp, recoveryCodes } = await enable(app)
