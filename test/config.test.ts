@@ -19,6 +19,7 @@ test('without environment variables, every setting has its default', () => {
     ratesProvider: 'ecb',
     ratesBase: 'USD',
     passwordMinLength: 8,
+    perIp: PER_IP,
     logLevel: 'info',
   })
 })
@@ -31,6 +32,8 @@ test('flags override the environment', () => {
 })
 
 type Variable = [value: string, parsed: Partial<Config>, invalid: string[] | null]
+
+const PER_IP = { signInFailures: 100, registrations: 100, guests: 100, mails: 30 }
 
 /** A valid value of each variable, its parsed form, and invalid values besides '' (null: none). */
 const VARIABLES: Record<string, Variable> = {
@@ -56,6 +59,14 @@ const VARIABLES: Record<string, Variable> = {
     { trustedProxies: ['10.0.0.0/8', '::1'] },
     ['10.0.0.0/33', '10.0.0.0/8/8', 'proxy', '::1,'],
   ],
+  SIGN_IN_FAILURES_PER_IP: [
+    '500',
+    { perIp: { ...PER_IP, signInFailures: 500 } },
+    ['0', '-1', 'off', '1000001'],
+  ],
+  REGISTRATIONS_PER_IP: ['1', { perIp: { ...PER_IP, registrations: 1 } }, ['0', '1.5']],
+  GUESTS_PER_IP: ['1000000', { perIp: { ...PER_IP, guests: 1_000_000 } }, ['0']],
+  MAILS_PER_IP: ['40', { perIp: { ...PER_IP, mails: 40 } }, ['0']],
   RATE_LIMITS: ['off', { rateLimits: false }, ['no', 'OFF']],
   CORS_ORIGINS: [
     'https://a.test, http://b.test:8080',

@@ -1,6 +1,7 @@
 import { anyText, isHostName, isSecureInTransit, isWord, list } from './setting-values.ts'
 import type { SettingsReader } from './settings-reader.ts'
 
+const MAX_PER_IP = 1_000_000
 const CLIENT_IDS = 'client ids, separated by commas'
 
 /** The settings of passwords and identity providers. */
@@ -35,6 +36,13 @@ export function readSignIn({ read, optional, all, choice, integer }: SettingsRea
       'domains such as example.com, separated by commas',
       (text) => list(text.toLowerCase(), isHostName),
     ),
+    /** How many attempts one IP address has: sign-ins in five minutes, the others in an hour. */
+    perIp: {
+      signInFailures: integer('SIGN_IN_FAILURES_PER_IP', 100, 1, MAX_PER_IP),
+      registrations: integer('REGISTRATIONS_PER_IP', 100, 1, MAX_PER_IP),
+      guests: integer('GUESTS_PER_IP', 100, 1, MAX_PER_IP),
+      mails: integer('MAILS_PER_IP', 30, 1, MAX_PER_IP),
+    },
     passwordMinLength: integer('PASSWORD_MIN_LENGTH', 8, 8, 256),
     passwordHashing: choice('PASSWORD_HASHING', ['standard', 'strong'], 'standard'),
   }

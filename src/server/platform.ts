@@ -66,7 +66,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   const { passwordCost = PASSWORD_COSTS[config.passwordHashing], passwordQueueLimit } = deps
   const { trustedProxies: trusted, consoleNetworks, countryHeader } = config
   const appName = config.appName ?? config.tokenAudience
-  const limits = createLimits({ db, now, enabled: config.rateLimits })
+  const limits = createLimits({ db, now, enabled: config.rateLimits, perIp: config.perIp })
   const encryptionKeys = await createKeyRing({
     storage: secrets.encryptionKeys,
     use: 'enc',

@@ -1,4 +1,5 @@
 import { and, eq, gt, inArray, lt, sql } from 'drizzle-orm'
+import type { Config } from '../../config.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
@@ -6,8 +7,9 @@ import { repeatInBatches } from '../db/batched-changes.ts'
 import { prepareSelect, type Tx } from '../db/db.ts'
 import type { LimitsDb } from './schema.ts'
 
-/** At most `max` attempts in a window of `seconds`. */
-export type WindowRule = { name: string; max: number; seconds: number }
+type PerIp = Config['perIp']
+/** At most `max` attempts in a window of `seconds`. A word names the setting of a limit per IP address. */
+export type WindowRule = { name: string; max: number | keyof PerIp; seconds: number }
 /** `free` attempts without a delay, then a delay after each that doubles from 1 s up to `maxDelay` seconds. */
 export type BackoffRule = { name: string; free: number; maxDelay: number }
 /** A rule for one user, address or network: what `key` stands for. */
@@ -29,10 +31,12 @@ export function createLimits({
   db,
   now,
   enabled,
+  perIp,
 }: {
   db: LimitsDb
   now: () => Date
   enabled: boolean
+  perIp: PerIp
 }) {
   const { limits } = db.tables
   const findCounter = prepareSelect(db, (from) =>
@@ -121,7 +125,7 @@ export function createLimits({
     for (const limit of limits) {
       const { rule } = limit
       const [row] = await findCounter(db.read).execute({ key: keyOf(limit) })
-      const isExhausted = row && ('free' in rule || row.count >= rule.max)
+      const isExhausted = row && ('free' in rule || row.count >= maxOf(rule))
       if (isExhausted && isInForce(row, rule, now()))
         found.push({ name: rule.name, until: row.until })
     }
@@ -149,9 +153,13 @@ export function createLimits({
     const at = now()
     const [row] = await findCounter(tx).execute({ key })
     const { rule } = limit
-    const next = 'max' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
+    const next = 'max' in rule ? inWindow(rule, maxOf(rule), row, at) : withBackoff(rule, row, at)
     await storeCounter(tx).execute({ key, ...next })
     return next
+  }
+
+  function maxOf({ max }: WindowRule): number {
+    return typeof max === 'number' ? max : perIp[max]
   }
 
   /** Leaves the counter alone when a new window has begun since `counted`. */
@@ -161,9 +169,9 @@ export function createLimits({
   }
 }
 
-function inWindow(rule: WindowRule, row: Row | undefined, at: Date): Row {
+function inWindow(rule: WindowRule, max: number, row: Row | undefined, at: Date): Row {
   if (!row || !isInForce(row, rule, at)) return { count: 1, until: after(at, rule.seconds) }
-  if (row.count >= rule.max) throw tooManyAttempts(row.until, at)
+  if (row.count >= max) throw tooManyAttempts(row.until, at)
   return { count: row.count + 1, until: row.until }
 }
 

@@ -36,6 +36,30 @@ test('61: counts concurrent guesses, and the right password works after the dela
   expect((await login(app, 'ann@example.com')).status).toBe(200)
 })
 
+test('limits per IP address can be changed', async () => {
+  await using app = await createTestApp({
+    SIGN_IN_FAILURES_PER_IP: '2',
+    REGISTRATIONS_PER_IP: '3',
+    GUESTS_PER_IP: '4',
+    MAILS_PER_IP: '5',
+  })
+  const countUntilLimited = async (path: string, json: (at: number) => object | undefined) => {
+    for (let at = 0; at < 10; at++) {
+      const { status } = await app.ask('POST', `/api/auth/${path}`, { json: json(at) })
+      if (status === 429) return at
+    }
+    return null
+  }
+  const email = (at: number) => `user${at}@example.com`
+  const failure = (at: number) => ({ email: email(at), password: 'wrong password' })
+  const registration = (at: number) => ({ email: email(at), password: PASSWORD })
+  expect(await countUntilLimited('login/v1', failure)).toBe(2)
+  expect(await countUntilLimited('register/v1', registration)).toBe(3)
+  expect(await countUntilLimited('guest/v1', () => undefined)).toBe(4)
+  expect(await countUntilLimited('password/v1/forgot', (at) => ({ email: email(at) }))).toBe(5)
+  expect(await countUntilLimited('email_code/v1', (at) => ({ email: email(at) }))).toBe(5)
+})
+
 test('ignores counters from a clock a year ahead once it is set back', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')

@@ -23,7 +23,7 @@ type GuestsDeps = {
   deleteAccount: (userId: string) => Promise<unknown>
 }
 
-const PER_IP: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
+const PER_IP: WindowRule = { name: 'guest', max: 'guests', seconds: 60 * 60 }
 const IDLE_DAYS = 90
 
 /** Guest accounts: users without credentials. */

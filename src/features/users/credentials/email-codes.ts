@@ -31,9 +31,13 @@ type CodeAnswer = { requestToken: string; code: string }
 
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
-const PER_IP: WindowRule = { name: 'email-code-address', max: 100, seconds: 5 * 60 }
+const PER_IP: WindowRule = { name: 'email-code-address', max: 'signInFailures', seconds: 5 * 60 }
 /** Apart from the mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
-const ALL_MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-source', max: 30, seconds: 60 * 60 }
+const ALL_MAILS_PER_NETWORK: WindowRule = {
+  name: 'code-mail-source',
+  max: 'mails',
+  seconds: 60 * 60,
+}
 /** For mails to an address that were requested from one network, so that a stranger cannot use up the owner's. */
 const MAILS_PER_NETWORK: WindowRule = { name: 'code-mail-network', max: 3, seconds: 60 * 60 }
 /** For all mails to an address. */

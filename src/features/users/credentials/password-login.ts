@@ -45,7 +45,11 @@ export type PasswordLogin = ReturnType<typeof createPasswordLogin>
 
 /** Passwords that operators and servers set share one place in the queue, so that many of them do not delay sign-ins. */
 const FOR_OPERATORS = 'operators'
-const REGISTRATIONS_PER_IP: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
+const REGISTRATIONS_PER_IP: WindowRule = {
+  name: 'register',
+  max: 'registrations',
+  seconds: 60 * 60,
+}
 
 /** Registers users with an e-mail address and a password, and signs them in. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {

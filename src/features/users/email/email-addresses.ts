@@ -40,7 +40,7 @@ const PURPOSES_OF = {
   invitation: ['invitation'],
 } as const
 
-const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
+const PER_IP: WindowRule = { name: 'mail-address', max: 'mails', seconds: 60 * 60 }
 
 /** Verifies and changes e-mail addresses, and sends password resets. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {

@@ -22,7 +22,11 @@ type PasskeyLoginDeps = {
 }
 
 /** Limits refused passkeys. */
-const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 100, seconds: 5 * 60 }
+const REFUSED_PER_IP: WindowRule = {
+  name: 'passkey-address',
+  max: 'signInFailures',
+  seconds: 5 * 60,
+}
 
 /** Signs users in with a passkey, without a name and without a second step. */
 export function createPasskeyLogin(deps: PasskeyLoginDeps) {
