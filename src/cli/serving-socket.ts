@@ -1,4 +1,5 @@
 import type { Log } from '../lib/log.ts'
+import { nextTurn } from '../lib/next-turn.ts'
 import { captureListening, type ListeningSocket } from '../lib/sockets.ts'
 import { keepConnection } from '../platform/http/connection-time.ts'
 import type { Forward, Target } from './service/forwarding.ts'
@@ -37,8 +38,28 @@ export function createServingSocket(target: Target, keepAlive: number) {
     return server
   }
 
-  /** Most requests are answered synchronously: only the others cost a promise. */
   function answer(handle: Handle, request: Request): Response | Promise<Response> {
+    return request.headers.has('transfer-encoding')
+      ? answerChunked(handle, request)
+      : answerWhole(handle, request)
+  }
+
+  /**
+   * The parser takes a trailer for another request, which it refuses at once. So that the connection gets one reply, it
+   * first parses what has arrived, and the connection is closed after ours.
+   */
+  async function answerChunked(handle: Handle, request: Request): Promise<Response> {
+    const { signal } = request
+    await nextTurn()
+    if (signal.aborted) return new Response(null, { status: 400 })
+    const reply = await answerWhole(handle, request)
+    await nextTurn()
+    reply.headers.set('connection', 'close')
+    return reply
+  }
+
+  /** Most requests are answered synchronously: only the others cost a promise. */
+  function answerWhole(handle: Handle, request: Request): Response | Promise<Response> {
     const reply = forward === null ? runHandler(handle, request) : forwardRequest(forward, request)
     return reply instanceof Promise
       ? reply.then((later) => finish(request, later))

@@ -2,6 +2,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
 import { trimAddress } from '../../lib/email-address.ts'
 import { AppError } from '../../lib/errors.ts'
+import { nextTurn } from '../../lib/next-turn.ts'
 import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
@@ -156,6 +157,10 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   const opened = openedBody(request)
   if (opened) yield opened
   else for await (const chunk of request.body ?? []) yield chunk
+  if (!request.headers.has('transfer-encoding')) return
+  // The parser refuses a request with a trailer only after the end of its body.
+  await nextTurn()
+  if (request.signal.aborted) throw malformed('The request was aborted.')
 }
 
 /** The body to forward to another process: bytes up to `limit`, but a stream if larger or of unknown length. */
