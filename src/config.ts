@@ -89,6 +89,12 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
   const tlsKey = path('TLS_KEY')
   const isTls = tlsDomains.length > 0 || tlsCert !== null
   const port = readPort('PORT', isTls ? 443 : 3000)
+  const hostname = read(
+    'HOST',
+    '0.0.0.0',
+    'an IP address, a host name, or a socket such as unix:/run/homeport/homeport.sock',
+    host,
+  )
   const ownUrl = tlsDomains[0] === undefined ? null : httpsOrigin(tlsDomains[0], port)
   return {
     /** ACME obtains certificates for these, unless the operator's own certificate is configured. */
@@ -100,7 +106,9 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     /** Answers the certificate authority and redirects everything else to https. */
     httpPort: readPort('HTTP_PORT', tlsDomains.length > 0 ? 80 : null),
     port,
-    host: read('HOST', '0.0.0.0', 'an IP address or host name', host),
+    host: hostname,
+    /** The socket on which a proxy connects, instead of a port; null without one. */
+    socketPath: hostname.startsWith('unix:') ? hostname.slice('unix:'.length) : null,
     /** Must be longer than the idle timeout of a reverse proxy in front of the server. */
     keepAliveSeconds: integer('KEEP_ALIVE_SECONDS', 150, 5, 240),
     baseUrl: read<string | null>('BASE_URL', ownUrl, ORIGIN, origin),
@@ -254,6 +262,10 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
     [
       consolePort !== null && consolePort === port,
       'CONSOLE_PORT must differ from PORT: unset it to serve the console on the same port',
+    ],
+    [
+      settings.socketPath !== null && (settings.isTls || consolePort !== null),
+      'HOST is a socket for a proxy, which terminates TLS: unset TLS_DOMAINS, TLS_CERT, TLS_KEY and CONSOLE_PORT',
     ],
     [
       settings.isTls && httpPort !== null && [port, consolePort].includes(httpPort),

@@ -24,6 +24,18 @@ test('without environment variables, every setting has its default', () => {
   })
 })
 
+test('a socket for a proxy excludes TLS and a port for the console', () => {
+  const HOST = 'unix:/run/homeport.sock'
+  expect(readConfig({}, { HOST }).socketPath).toBe('/run/homeport.sock')
+  expect(readConfig({}, { HOST: '::1' }).socketPath).toBeNull()
+  for (const other of [
+    { TLS_DOMAINS: 'api.example.com' },
+    { TLS_CERT: '/cert', TLS_KEY: '/key' },
+    { CONSOLE_PORT: '3001' },
+  ])
+    expect(() => readConfig({}, { HOST, ...other })).toThrow('HOST is a socket for a proxy')
+})
+
 test('flags override the environment', () => {
   expect(readConfig({ PORT: '1' }, { PORT: '2', HOST: '::1' })).toMatchObject({
     port: 1,
@@ -47,7 +59,11 @@ const VARIABLES: Record<string, Variable> = {
   ACME_URL: ['https://ca.test/dir', { acmeUrl: 'https://ca.test/dir' }, ['http://ca.test', 'x']],
   HTTP_PORT: ['8080', { httpPort: 8080 }, ['65536', 'http']],
   PORT: ['1', { port: 1 }, ['http', '65536', '-1', '1e3', '0x50']],
-  HOST: ['::1', { host: '::1' }, ['two words', 'a/b']],
+  HOST: [
+    'unix:/run/homeport/homeport.sock',
+    { host: 'unix:/run/homeport/homeport.sock', socketPath: '/run/homeport/homeport.sock' },
+    ['two words', 'a/b', 'unix:x.sock', 'unix:/a b', `unix:/${'x'.repeat(100)}`],
+  ],
   KEEP_ALIVE_SECONDS: ['5', { keepAliveSeconds: 5 }, ['4', '241', '60.5']],
   BASE_URL: [
     'https://example.com/',

@@ -8,6 +8,7 @@ import { failureBody, internalError } from '../platform/http/errors.ts'
 import { createApp, createConsoleApp } from '../server/app.ts'
 import type { Services } from '../server/services.ts'
 import { guardConnections } from './connection-guard.ts'
+import { listenForProxy, requireUnusedSocket } from './proxy-socket.ts'
 import { createForward, serveForwarded, type Target } from './service/forwarding.ts'
 import {
   createServingSocket,
@@ -37,7 +38,7 @@ const LINGER_POLL_MS = 250
  * (docs/decisions/0011).
  */
 export function createListener(config: Config, log: Log) {
-  const { port, host, keepAliveSeconds } = config
+  const { port, host, socketPath, keepAliveSeconds } = config
   const sockets = new Set<ServingSocket>()
   const { promise: firstApp, resolve: resolveFirstApp } = Promise.withResolvers<App>()
   const handlers = new Map<Target, (request: Request) => Response | Promise<Response>>()
@@ -53,7 +54,8 @@ export function createListener(config: Config, log: Log) {
   return { probe, hold, open, acceptForwarded, stop, handOver, linger }
 
   /** Throws `CommandError` when `open` would fail, or would share the port with another program. */
-  function probe() {
+  async function probe() {
+    if (socketPath !== null) return requireUnusedSocket(socketPath)
     const plain = { hostname: host, fetch: () => new Response() }
     tryToListen(() => Bun.serve({ ...plain, port }).stop(true), { host, port, name: MAIN_PORT })
     const { consolePort } = config
@@ -69,8 +71,9 @@ export function createListener(config: Config, log: Log) {
       server.timeout(request, MAX_IDLE_SECONDS)
       return socket.answer(async () => (await firstApp).fetch(request), request)
     }
-    const start = () => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch }))
-    tryToListen(start, { host, port, name: MAIN_PORT })
+    listenOn(optionsWith(certificate), MAIN_PORT, (options) =>
+      socket.open(() => Bun.serve({ ...options, fetch })),
+    )
   }
 
   /** Answers requests, over TLS with a `certificate`. Throws `CommandError` when it cannot listen. */
@@ -95,14 +98,27 @@ export function createListener(config: Config, log: Log) {
   ) {
     const socket = addSocket(target)
     app.wrap((next) => (request: Request) => socket.answer(next as never, request))
-    const start = () => app.listen(options).server as Bun.Server<unknown>
-    const server = tryToListen(() => socket.open(start), { host, port: options.port, name })
+    const server = listenOn(options, name, (all) =>
+      socket.open(() => app.listen(all).server as Bun.Server<unknown>),
+    )
     handlers.set(target, (request) => app.fetch(request))
     return server
   }
 
+  /** Listens on the port or the socket. */
+  function listenOn<T>(
+    options: ReturnType<typeof optionsWith>,
+    name: string,
+    listen: (options: Omit<ReturnType<typeof optionsWith>, 'hostname'>) => T,
+  ): T {
+    if (socketPath === null)
+      return tryToListen(() => listen(options), { host, port: options.port, name })
+    const { port: _, hostname: __, reusePort: ___, ...others } = options
+    return listenForProxy(socketPath, (unix) => listen({ ...others, unix } as never))
+  }
+
   function addSocket(target: Target): ServingSocket {
-    const socket = createServingSocket(target, keepAliveSeconds)
+    const socket = createServingSocket(target, keepAliveSeconds, socketPath !== null)
     sockets.add(socket)
     return socket
   }
@@ -172,7 +188,9 @@ export function createListener(config: Config, log: Log) {
     void stopped.then(() => {
       isStopped = true
     })
-    const isDone = () => isStopped || (openConnections(ports())?.length ?? 0) === 0
+    // Connections of a socket cannot be counted.
+    const isUnused = () => socketPath === null && (openConnections(ports())?.length ?? 0) === 0
+    const isDone = () => isStopped || isUnused()
     await Bun.sleep(LINGER_POLL_MS)
     await until(isDone, (keepAliveSeconds + TIMER_STEP_SECONDS) * 1000, LINGER_POLL_MS)
     await Promise.all([...sockets].map((socket) => socket.stop()))

@@ -88,7 +88,7 @@ export async function runServer(
     log.warn({ err }, 'commands will not know the configuration of the service'),
   )
   if (demo) await addDemoData(services, log)
-  if (role === 'first') listener.probe()
+  if (role === 'first') await listener.probe()
   const plainServer = config.isTls ? null : listener.open(services, null)
   await listener.acceptForwarded()
   // Answer requests first: the steps below are not urgent.
@@ -165,12 +165,14 @@ async function replaceServer(
   // With a database server, the running server keeps serving while the schema changes.
   const wasMigrated =
     isSuccessor && config.databaseUrl !== null && (await migratePostgres(config, log))
-  if (certificate !== null || !config.isTls) listener.hold(certificate)
+  // The path of a socket has one owner: it changes hands only once the running server agrees.
+  const holdsLater = isSuccessor && config.socketPath !== null
+  if (!holdsLater && (certificate !== null || !config.isTls)) listener.hold(certificate)
   if (!isSuccessor) return false
   const predecessor = await findServer(config)
   // An older version stops before we serve: the service manager would think that the service has ended.
   if (!predecessor?.takesBack) await notifier.announceMainPid()
-  await takeOver(config)
+  await takeOver(config, () => holdsLater && listener.hold(null))
   return wasMigrated
 }
 

@@ -55,10 +55,12 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
       'BASE_URL is not set: links in e-mails point to localhost, file URLs to the Host of the request',
     )
   if (isTextLog(config)) {
-    const address = (config.isTls && baseUrl) || localUrl(config.host, port ?? config.port)
+    const isForBaseUrl = config.isTls || config.socketPath !== null
+    const address = (isForBaseUrl && baseUrl) || localUrl(config.host, port ?? config.port)
+    const place = config.socketPath === null ? `${hostname}:${port}` : config.host
     const open = `${address}/docs`
     log.info(
-      `Homeport ${BUILD} is listening on ${hostname}:${port}, with its data in ${dataDir}. Open ${open}`,
+      `Homeport ${BUILD} is listening on ${place}, with its data in ${dataDir}. Open ${open}`,
     )
   } else
     log.info(

@@ -13,8 +13,11 @@ const OVERLAP_MS = 100
 /** The runtime checks timeouts every four seconds; one second is a margin. */
 export const TIMER_STEP_SECONDS = 5
 
-/** A socket that accepts requests. `keepAlive` is the idle timeout of connections in seconds. */
-export function createServingSocket(target: Target, keepAlive: number) {
+/**
+ * A socket that accepts requests. `keepAlive` is the idle timeout of connections in seconds. `isReplaced`: the next
+ * process takes its path, and no port is shared.
+ */
+export function createServingSocket(target: Target, keepAlive: number, isReplaced = false) {
   let server: Server | null = null
   let listening: ListeningSocket | null = null
   let forward: Forward | null = null
@@ -95,6 +98,8 @@ export function createServingSocket(target: Target, keepAlive: number) {
   function retire(onEnd = () => {}) {
     isRetired = true
     setTimeout(() => {
+      // Until it is replaced, it forwards what arrives.
+      if (isReplaced) return
       if (listening) listening.close()
       else void server?.stop()
     }, OVERLAP_MS)

@@ -16,7 +16,9 @@ export function isHostName(text: string): boolean {
   return /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
 }
 
+/** An address, a host name, or a socket such as `unix:/run/homeport/homeport.sock`, whose path has at most 107 bytes. */
 export function host(text: string): string | undefined {
+  if (/^unix:\/[\x21-\x7e]{1,90}$/.test(text)) return text
   return isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined
 }
 

@@ -82,8 +82,9 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     now,
   })
   const replayGuard = createReplayGuard({ db, now })
-  const addressOf = createAddressOf({ trusted, log })
-  const isFromProxy = createProxyCheck(trusted)
+  const isSocket = config.socketPath !== null
+  const addressOf = createAddressOf({ trusted, isSocket, log })
+  const isFromProxy = createProxyCheck({ trusted, isSocket })
   const jobs: Job[] = [
     {
       name: 'sealed requests',

@@ -124,10 +124,14 @@ export async function requireOpenable(config: Config) {
   refuseSchema('migrate', applied, known.length)
 }
 
-/** The next process's part: returns once the data is free. Does nothing if no server is running. */
-export async function takeOver(config: Config) {
+/**
+ * The next process's part: returns once the data is free. Does nothing if no server is running. `onAccepted`: the running
+ * server hands over.
+ */
+export async function takeOver(config: Config, onAccepted = () => {}) {
   const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work', STATE_TIMEOUT_MS)
   if (answer === null) return
+  onAccepted()
   for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_RETRY_MS) {
     using lock = takeDataLock(config.dataDir)
     if (lock !== null) return

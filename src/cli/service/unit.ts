@@ -23,6 +23,7 @@ Environment=SERVICE_ENVIRONMENT_FILE=${environment}
 User=${user}
 Group=${user}
 WorkingDirectory=${home}
+RuntimeDirectory=homeport
 Restart=on-failure
 RestartSec=2
 # The configuration is invalid: restarting does not help.

@@ -15,20 +15,22 @@ const forwardedFrom = new WeakMap<Request, string>()
 
 export type RequestCheck = (request: Request, server: Server<unknown> | null) => boolean
 
+type ProxyDeps = { trusted: string[]; isSocket?: boolean }
+
 type AddressOf = ReturnType<typeof createAddressOf>
 
 /**
  * The address of the client: the peer's, or, behind trusted proxies, the last one in `X-Forwarded-For` that is not a
- * trusted proxy. Null when it is unknown.
+ * trusted proxy. Null when it is unknown. `isSocket`: peers have no address, and are the proxy.
  */
-export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log }) {
+export function createAddressOf({ trusted, log, isSocket = false }: ProxyDeps & { log: Log }) {
   const networks = trusted.map(parseNetwork)
   let hasWarned = false
   return (request: Request, server: Server<unknown> | null): Address | null => {
     const peer = peerOf(request, server)
     const forwarded = request.headers.get('x-forwarded-for')
-    if (forwarded === null || peer === null) return peer
-    if (!isWithin(networks, peer)) {
+    if (forwarded === null || (peer === null && !isSocket)) return peer
+    if (peer !== null && !isWithin(networks, peer)) {
       if (!hasWarned) {
         const address = peer.toString()
         log.warn(
@@ -51,11 +53,11 @@ export function createIpOf(addressOf: AddressOf): IpOf {
 }
 
 /** Checks whether a request comes from a trusted proxy. */
-export function createProxyCheck(trusted: string[]): RequestCheck {
+export function createProxyCheck({ trusted, isSocket }: ProxyDeps): RequestCheck {
   const networks = trusted.map(parseNetwork)
   return (request, server) => {
     const peer = peerOf(request, server)
-    return peer !== null && isWithin(networks, peer)
+    return peer === null ? isSocket === true : isWithin(networks, peer)
   }
 }
 
