@@ -24,18 +24,6 @@ test('without environment variables, every setting has its default', () => {
   })
 })
 
-test('a socket for a proxy excludes TLS and a port for the console', () => {
-  const HOST = 'unix:/run/homeport.sock'
-  expect(readConfig({}, { HOST }).socketPath).toBe('/run/homeport.sock')
-  expect(readConfig({}, { HOST: '::1' }).socketPath).toBeNull()
-  for (const other of [
-    { TLS_DOMAINS: 'api.example.com' },
-    { TLS_CERT: '/cert', TLS_KEY: '/key' },
-    { CONSOLE_PORT: '3001' },
-  ])
-    expect(() => readConfig({}, { HOST, ...other })).toThrow('HOST is a socket for a proxy')
-})
-
 test('flags override the environment', () => {
   expect(readConfig({ PORT: '1' }, { PORT: '2', HOST: '::1' })).toMatchObject({
     port: 1,
@@ -45,7 +33,7 @@ test('flags override the environment', () => {
 
 type Variable = [value: string, parsed: Partial<Config>, invalid: string[] | null]
 
-const PER_IP = { signInFailures: 100, registrations: 100, guests: 100, mails: 30 }
+const PER_IP = { failures: 100, registrations: 100, guests: 100, mails: 30 }
 
 /** A valid value of each variable, its parsed form, and invalid values besides '' (null: none). */
 const VARIABLES: Record<string, Variable> = {
@@ -77,7 +65,7 @@ const VARIABLES: Record<string, Variable> = {
   ],
   SIGN_IN_FAILURES_PER_IP: [
     '500',
-    { perIp: { ...PER_IP, signInFailures: 500 } },
+    { perIp: { ...PER_IP, failures: 500 } },
     ['0', '-1', 'off', '1000001'],
   ],
   REGISTRATIONS_PER_IP: ['1', { perIp: { ...PER_IP, registrations: 1 } }, ['0', '1.5']],

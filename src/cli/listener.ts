@@ -90,12 +90,7 @@ export function createListener(config: Config, log: Log) {
     return server
   }
 
-  function serve(
-    target: Target,
-    app: AnyElysia,
-    options: ReturnType<typeof optionsWith>,
-    name: string,
-  ) {
+  function serve(target: Target, app: AnyElysia, options: Options, name: string) {
     const socket = addSocket(target)
     app.wrap((next) => (request: Request) => socket.answer(next as never, request))
     const server = listenOn(options, name, (all) =>
@@ -105,16 +100,11 @@ export function createListener(config: Config, log: Log) {
     return server
   }
 
-  /** Listens on the port or the socket. */
-  function listenOn<T>(
-    options: ReturnType<typeof optionsWith>,
-    name: string,
-    listen: (options: Omit<ReturnType<typeof optionsWith>, 'hostname'>) => T,
-  ): T {
-    if (socketPath === null)
-      return tryToListen(() => listen(options), { host, port: options.port, name })
-    const { port: _, hostname: __, reusePort: ___, ...others } = options
-    return listenForProxy(socketPath, (unix) => listen({ ...others, unix } as never))
+  /** Listens on the port, or on the socket. */
+  function listenOn<T>(options: Options, name: string, listen: (options: Options) => T): T {
+    return socketPath === null
+      ? tryToListen(() => listen(options), { host, port: options.port, name })
+      : listenForProxy(socketPath, (unix) => listen({ ...options, unix } as never))
   }
 
   function addSocket(target: Target): ServingSocket {
@@ -132,11 +122,12 @@ export function createListener(config: Config, log: Log) {
     })
   }
 
+  type Options = ReturnType<typeof optionsWith>
   function optionsWith(certificate: Certificate | null) {
+    const place = socketPath === null ? { hostname: host, reusePort: true } : {}
     return {
+      ...place,
       port,
-      hostname: host,
-      reusePort: true,
       ...(certificate ? { tls: { cert: certificate.cert, key: certificate.key } } : {}),
       maxRequestBodySize: MAX_BODY_BYTES,
       idleTimeout: IDLE_TIMEOUT_SECONDS,

@@ -38,7 +38,7 @@ export function readSignIn({ read, optional, all, choice, integer }: SettingsRea
     ),
     /** How many attempts one IP address has: sign-ins in five minutes, the others in an hour. */
     perIp: {
-      signInFailures: integer('SIGN_IN_FAILURES_PER_IP', 100, 1, MAX_PER_IP),
+      failures: integer('SIGN_IN_FAILURES_PER_IP', 100, 1, MAX_PER_IP),
       registrations: integer('REGISTRATIONS_PER_IP', 100, 1, MAX_PER_IP),
       guests: integer('GUESTS_PER_IP', 100, 1, MAX_PER_IP),
       mails: integer('MAILS_PER_IP', 30, 1, MAX_PER_IP),

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listenForProxy, requireUnusedSocket } from '../../src/cli/proxy-socket.ts'
+import { readConfig } from '../../src/config.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('only the user and its group may connect, and a later process takes the path', async () => {
@@ -73,6 +74,18 @@ test('metrics without a token are not for the proxy', async () => {
   )
   expect((await fetch('http://x/metrics', { unix: folder.path })).status).toBe(404)
   await server.stop(true)
+})
+
+test('a socket for a proxy excludes TLS and a port for the console', () => {
+  const HOST = 'unix:/run/homeport.sock'
+  expect(readConfig({}, { HOST }).socketPath).toBe('/run/homeport.sock')
+  expect(readConfig({}, { HOST: '::1' }).socketPath).toBeNull()
+  for (const other of [
+    { TLS_DOMAINS: 'api.example.com' },
+    { TLS_CERT: '/cert', TLS_KEY: '/key' },
+    { CONSOLE_PORT: '3001' },
+  ])
+    expect(() => readConfig({}, { HOST, ...other })).toThrow('HOST is a socket for a proxy')
 })
 
 function serve(unix: string, name: string) {

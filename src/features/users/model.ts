@@ -294,11 +294,5 @@ export const userTags = {
   Profile: 'The signed-in user',
 }
 /** Pages for browsers. */
-export const userPlainPaths = [
-  '/auth/verify',
-  '/auth/reset',
-  '/auth/cancel',
-  '/auth/invitation',
-  '/account/delete',
-  APPLE_ACCOUNT_PATH,
-]
+const AUTH_PAGES = ['verify', 'reset', 'cancel', 'invitation'].map((name) => `/auth/${name}`)
+export const userPlainPaths = [...AUTH_PAGES, '/account/delete', APPLE_ACCOUNT_PATH]

@@ -23,16 +23,7 @@ export type SignUp = ReturnType<typeof createSignUp>
 
 /** Decides whether users may create accounts, and invites them. */
 export function createSignUp({ mode, db, accounts, oneTimeTokens, outbox, links }: SignUpDeps) {
-  return {
-    isOpenTo,
-    admit,
-    requireOpen,
-    requireInvitation,
-    acceptInvitation,
-    invite,
-    /** The base URL of links that open the app; null without one. */
-    appLink: links.app,
-  }
+  return { isOpenTo, admit, requireOpen, requireInvitation, acceptInvitation, invite }
 
   /** Whether the user with this address may create an account. Null: a user without a proven address. */
   async function isOpenTo(from: Reader, provenEmail: string | null): Promise<boolean> {

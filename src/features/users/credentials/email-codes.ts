@@ -31,7 +31,7 @@ type CodeAnswer = { requestToken: string; code: string }
 
 /** Keeps the chance of guessing a code of one account below 1 % in a year. */
 const WRONG_PER_ADDRESS: WindowRule = { name: 'email-code', max: 20, seconds: 24 * 60 * 60 }
-const PER_IP: WindowRule = { name: 'email-code-address', max: 'signInFailures', seconds: 5 * 60 }
+const PER_IP: WindowRule = { name: 'email-code-address', max: 'failures', seconds: 5 * 60 }
 /** Apart from the mails of `networkMailLimit`, so that codes do not use up the password resets of a network. */
 const ALL_MAILS_PER_NETWORK: WindowRule = {
   name: 'code-mail-source',

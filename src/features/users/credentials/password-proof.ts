@@ -24,7 +24,7 @@ export type RecheckPassword = (tx: Tx) => Promise<void>
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
 /** Counted separately, so that a stranger who knows the address cannot block a signed-in user. */
 const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60 }
-const PER_IP: WindowRule = { name: 'sign-in-address', max: 'signInFailures', seconds: 5 * 60 }
+const PER_IP: WindowRule = { name: 'sign-in-address', max: 'failures', seconds: 5 * 60 }
 
 /** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
 export function createPasswordProof(deps: PasswordProofDeps) {

@@ -49,7 +49,9 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   return {
     sendVerification,
     verify,
-    isConfirmedBy,
+    /** Whether the account still has the address that this link has confirmed. */
+    isConfirmedBy: (token: string) => findConfirmed(db.read, token),
+    appLink: links.app,
     resend,
     change,
     cancelChange,
@@ -98,11 +100,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       await oneTimeTokens.keepUsed(tx, link)
       return true
     })
-  }
-
-  /** Whether the account still has the address that this link has confirmed. */
-  function isConfirmedBy(token: string): Promise<boolean> {
-    return findConfirmed(db.read, token)
   }
 
   async function findConfirmed(from: Reader, token: string): Promise<boolean> {

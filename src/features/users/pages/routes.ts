@@ -70,7 +70,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return page(
       context,
       name === 'invitation'
-        ? invitationPage(texts, users.signUp.appLink, token)
+        ? invitationPage(texts, addresses.appLink, token)
         : tokenPage(texts, name, token),
     )
   }

@@ -22,11 +22,7 @@ type PasskeyLoginDeps = {
 }
 
 /** Limits refused passkeys. */
-const REFUSED_PER_IP: WindowRule = {
-  name: 'passkey-address',
-  max: 'signInFailures',
-  seconds: 5 * 60,
-}
+const REFUSED_PER_IP: WindowRule = { name: 'passkey-address', max: 'failures', seconds: 5 * 60 }
 
 /** Signs users in with a passkey, without a name and without a second step. */
 export function createPasskeyLogin(deps: PasskeyLoginDeps) {

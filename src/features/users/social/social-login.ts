@@ -48,11 +48,7 @@ type SocialRequest = {
 
 const MAX_NAME_LENGTH = 100
 /** Limits refused id tokens per IP. */
-const REFUSED_PER_IP: WindowRule = {
-  name: 'social-address',
-  max: 'signInFailures',
-  seconds: 5 * 60,
-}
+const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 'failures', seconds: 5 * 60 }
 
 /** Signs users in with an identity provider. */
 export function createSocialLogin(deps: SocialLoginDeps) {
