@@ -1,6 +1,7 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
+import { beforeBody } from './before-body.ts'
 import { isSealed } from './opened-request.ts'
 import { requestInfo } from './request-id.ts'
 
@@ -40,17 +41,23 @@ export function authenticate(checkSession: CheckSession) {
   return new Elysia({ name: 'authenticate', seed: checkSession }).use(bearerToken()).macro({
     signedIn: {
       detail: { security: [{ bearer: [] }] },
+      ...beforeBody(check),
       // Before validation, so that anonymous clients learn nothing about a route's fields.
-      transform: async ({ bearer: token, request }) => {
-        if (!token) throw noToken(request)
-        const session = await checkSession(token, isSealed(request))
-        Object.assign(requestInfo(request), { session, userId: session.userId })
-      },
+      transform: check,
       resolve: ({ request }) => {
         return { session: requestInfo(request).session as Session }
       },
     },
   })
+
+  async function check({ request }: { request: Request }) {
+    const info = requestInfo(request)
+    if (info.session) return
+    const token = tokenIn(request.headers.get('authorization'))
+    if (token === null) throw noToken(request)
+    const session = await checkSession(token, isSealed(request))
+    Object.assign(info, { session, userId: session.userId })
+  }
 }
 
 function noToken({ headers }: Request): AppError {

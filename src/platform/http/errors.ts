@@ -161,7 +161,8 @@ function toAppError(
   if (code === 'PARSE') {
     // Elysia wraps a parser's error.
     const { cause } = error as Error
-    return cause instanceof AppError ? cause : malformed('The body could not be parsed.')
+    if (cause instanceof AppError) return cause
+    return asStorageError(cause) ?? malformed('The body could not be parsed.')
   }
   if (request.signal.aborted) return malformed('The request was aborted.')
   return asStorageError(error) ?? internalError()

@@ -6,6 +6,7 @@ import { AppError, type DenialReason } from '../../lib/errors.ts'
 import type { Scope } from '../../lib/scopes.ts'
 import { lastsUntil, tooManyAttempts } from '../limits/limits.ts'
 import { tokenIn } from './authenticate.ts'
+import { beforeBody } from './before-body.ts'
 import type { IpOf, RequestCheck } from './client-ip.ts'
 import { closedObject } from './envelope.ts'
 import { requestInfo } from './request-id.ts'
@@ -64,14 +65,20 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
   const checks = new Map<string, RequestCheck>()
   const windows = new Map<string, { until: Date; count: number }>()
   return new Elysia({ name: 'api-key', seed: findKey }).macro({
-    scope: (scope: Scope) => ({
-      detail: { security: [{ apiKey: [] }], 'x-scope': scope },
-      // Before validation, so that callers without a key learn nothing about a route's fields.
-      transform: ({ request, server }) => authorize(request, server, scope),
-    }),
+    scope: (scope: Scope) => {
+      const check = ({ request, server }: { request: Request; server: Server<unknown> | null }) =>
+        authorize(request, server, scope)
+      return {
+        detail: { security: [{ apiKey: [] }], 'x-scope': scope },
+        ...beforeBody(check),
+        // Before validation, so that callers without a key learn nothing about a route's fields.
+        transform: check,
+      }
+    },
   })
 
   async function authorize(request: Request, server: Server<unknown> | null, scope: Scope) {
+    if (callers.has(request)) return
     const { headers } = request
     // A key in a web page would be public.
     if (headers.has('origin')) throw forbidden('API keys are for servers, not for browsers.')
