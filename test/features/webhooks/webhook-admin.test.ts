@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
 import { typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -161,6 +162,16 @@ test('the console hides the query of a URL, which is often a secret', async () =
     const { text } = await rita.ask('GET', path)
     expect([path, text]).toEqual([path, expect.stringContaining(`${receiver.url}?…`)])
   }
+})
+
+test('the server API hides the queries of other endpoints', async () => {
+  using receiver = startReceiver()
+  await using app = await createTestApp(ALLOWED)
+  const url = `${receiver.url}?key=secret`
+  await app.services.webhooks.endpoints.add({ url, events: ['all'] })
+  const ask = await serverClient(app, ['webhooks:write'])
+  const { json } = await ask('GET', 'webhooks/v1')
+  expect(json.response).toMatchObject([{ url: `${receiver.url}?…` }])
 })
 
 test('a refused URL is explained in the console', async () => {

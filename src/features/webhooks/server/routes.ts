@@ -3,7 +3,7 @@ import { json } from '../../../platform/http/body.ts'
 import { disableIdleTimeout } from '../../../platform/http/connection-time.ts'
 import { data, Message, message, responses } from '../../../platform/http/envelope.ts'
 import { type RecordByKey, type ScopeGuard, SERVER_API } from '../../../platform/http/server-api.ts'
-import { auditedEndpoint } from '../endpoints.ts'
+import { auditedEndpoint, hideQuery } from '../endpoints.ts'
 import type { Webhooks } from '../webhooks.ts'
 import {
   AddedEndpointReply,
@@ -23,14 +23,15 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
   const { endpoints } = webhooks
   return new Elysia({ name: 'server-webhooks' })
     .use(scopeGuard)
-    .get(PATH, async () => data(await endpoints.list()), {
+    .get(PATH, async () => data((await endpoints.list()).map(hideQuery)), {
       scope: 'webhooks:write',
       response: responses(EndpointsReply, 400, 401, 403, 429),
       detail: {
         tags,
         operationId: 'listWebhookEndpoints',
         summary: 'List the webhook endpoints',
-        description: 'Without their secrets.',
+        description:
+          'Without their secrets, and without the queries of their URLs, which are often secrets.',
       },
     })
     .post(
