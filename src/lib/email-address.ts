@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 const MAX_LENGTH = 254
 const MAX_LOCAL_LENGTH = 64
@@ -29,6 +29,19 @@ export function mailboxOf(text: string): string | null {
 /** An address without the white space and invisible characters that keyboards and clipboards put around it. */
 export function trimAddress(text: string): string {
   return /[^\s\p{Cc}\p{Z}\p{DI}](?:.*[^\s\p{Cc}\p{Z}\p{DI}])?/su.exec(text)?.[0] ?? ''
+}
+
+/**
+ * Whether an address is its own normal form, apart from case and IDNA. Another provider may see a different mailbox in a
+ * compatibility form such as a full-width letter, so a provider's word about one proves nothing about the normal form.
+ */
+export function isNormalAddress(text: string): boolean {
+  // In either form: signs such as the Kelvin sign change in both.
+  const isNormalized = ['NFKC', 'NFKD'].some((form) => text.normalize(form) === text)
+  const [local = '', domain = ''] = mailboxOf(text)?.split('@') ?? []
+  const typed = text.normalize('NFC').toLowerCase()
+  const spellings = [domain, domainToUnicode(domain)].map((one) => emailKeyOf(`${local}@`) + one)
+  return isNormalized && domain !== '' && spellings.includes(typed)
 }
 
 /** The form for comparing addresses, which ignores case. Text that is not an address is otherwise unchanged. */

@@ -73,7 +73,7 @@ test('quotes cells, and defuses those that a spreadsheet would run as a formula'
     '﹦1',
     '−1',
     'a=b, c-d; e@f',
-    "O'Hara; \"x\"=1",
+    'O\'Hara; "x"=1',
   ]
   for (const target of texts) await recordOne(app, { action: 'formula.test', target })
   const { text } = await exportOf(app, 'audit', 'action=formula.test&sort=at')

@@ -1,6 +1,6 @@
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto.ts'
-import { mailboxOf } from '../../../lib/email-address.ts'
+import { isNormalAddress, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { isUnreachable, remoteKeys } from '../../../lib/remote-keys.ts'
 import { isStorableText } from '../../../lib/validation.ts'
@@ -114,9 +114,8 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
         provider,
         subject: issuer !== null && provider === 'oidc' ? openIdSubject(issuer, sub) : sub,
         email,
-        // Apple may send it as the string 'true'. Addresses are compared without what surrounds them.
-        emailVerified:
-          (verified === true || verified === 'true') && mailboxOf(email ?? '') !== null,
+        // Apple may send it as the string 'true'.
+        emailVerified: (verified === true || verified === 'true') && isNormalAddress(email ?? ''),
         ownsAddress: (provider === 'google' && isText(hd)) || ownsAddress(provider, email),
         name: isText(payload['name']) ? payload['name'] : '',
         clientId,
@@ -131,6 +130,7 @@ export function createIdTokenVerifier(deps: VerifierDeps): VerifyIdToken {
 export function createOwnsAddress(openIdDomains: string[]): OwnsAddress {
   const domainsOf: Record<string, string[]> = { google: ['gmail.com'], oidc: openIdDomains }
   return (provider, email) => {
+    if (email !== null && !isNormalAddress(email)) return false
     const [, domain] = mailboxOf(email ?? '')?.split('@') ?? []
     return provider === 'apple' || (domainsOf[provider] ?? []).includes(domain ?? '')
   }
