@@ -13,6 +13,7 @@ import { createNotes } from './accounts/notes.ts'
 import { createSignInMethods } from './accounts/sign-in-methods.ts'
 import { createSignUp, type SignUpMode } from './accounts/sign-up.ts'
 import { createEmailCodes } from './credentials/email-codes.ts'
+import { createKnownOrigins } from './credentials/known-origins.ts'
 import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createOwnerProof } from './credentials/owner-proof.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
@@ -88,9 +89,10 @@ export function createUsers(deps: UsersDeps) {
   const endings = createSessionEndings(deps)
   const oneTimeTokens = createOneTimeTokens(deps)
   const devices = createDevices({ ...deps, endings, oneTimeTokens })
+  const knownOrigins = createKnownOrigins({ ...deps, devices })
   const notices = createNotices(deps)
   const hashKinds = createHashKinds(deps)
-  const proof = createPasswordProof({ ...deps, hashKinds })
+  const proof = createPasswordProof({ ...deps, hashKinds, knownOrigins })
   const accountSecurity = createAccountSecurity({ ...deps, endings, oneTimeTokens })
   const ownerProof = createOwnerProof({ ...deps, proof })
   const notes = createNotes(deps)
@@ -109,6 +111,7 @@ export function createUsers(deps: UsersDeps) {
     ...deps,
     sessions,
     devices,
+    knownOrigins,
     endings,
     oneTimeTokens,
     twoFactor,
@@ -117,7 +120,13 @@ export function createUsers(deps: UsersDeps) {
   const security = { oneTimeTokens, notices, accountSecurity, signInMethods, signUp }
   const addresses = createEmailAddresses({ ...deps, ...security })
   const passwordLogin = createPasswordLogin({ ...deps, ...security, addresses, proof, signIn })
-  const emailCodes = createEmailCodes({ ...deps, ...security, signIn, key: recoveryKey })
+  const emailCodes = createEmailCodes({
+    ...deps,
+    ...security,
+    signIn,
+    knownOrigins,
+    key: recoveryKey,
+  })
   const passkeys = createUserPasskeys({ ...deps, ...security, proof, ownerProof })
   const passkeyLogin = createPasskeyLogin({ ...deps, oneTimeTokens, signIn, key: recoveryKey })
   const guests = createGuests({ ...deps, signIn, signUp, checkSession: sessions.check })

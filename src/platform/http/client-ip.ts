@@ -9,7 +9,8 @@ export type IpOf = (request: Request, server: Server<unknown> | null) => string
 type Network = ReturnType<typeof ipaddr.parseCIDR>
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-const UNKNOWN = 'unknown'
+/** The key of clients whose address is not known, such as those of a socket. */
+export const UNKNOWN_ADDRESS = 'unknown'
 
 const forwardedFrom = new WeakMap<Request, string>()
 
@@ -134,7 +135,7 @@ function withoutPort(hop: string): string {
 }
 
 function clientKey(address: Address | null): string {
-  if (address === null) return UNKNOWN
+  if (address === null) return UNKNOWN_ADDRESS
   if (address.kind() === 'ipv4') return address.toString()
   return `${(address as ipaddr.IPv6).parts
     .slice(0, 4)

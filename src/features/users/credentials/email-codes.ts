@@ -11,6 +11,7 @@ import { requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
 import { type CodeMessage, PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import type { KnownOrigins } from './known-origins.ts'
 import { type CodePurpose, LIFETIME_MS, type OneTimeTokens } from './one-time-tokens.ts'
 
 type EmailCodesDeps = {
@@ -20,6 +21,7 @@ type EmailCodesDeps = {
   oneTimeTokens: OneTimeTokens
   signIn: SignIn
   signUp: SignUp
+  knownOrigins: KnownOrigins
   outbox: UserOutbox
   limits: Limits
   /** Derives the codes. */
@@ -49,7 +51,7 @@ const MAILS_PER_ADDRESS: WindowRule = { name: 'code-mail', max: 10, seconds: 60 
  */
 export function createEmailCodes(deps: EmailCodesDeps) {
   const { db, accounts, accountSecurity, oneTimeTokens, signIn, signUp } = deps
-  const { outbox, limits, key, now } = deps
+  const { knownOrigins, outbox, limits, key, now } = deps
   return { request, mailFor, signInWith, prove, limitsOf, codeOf }
 
   /** Queues the mail with a code. The reply and its timing are the same whether the account exists or not. */
@@ -88,19 +90,19 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   async function signInWith(
     answer: CodeAnswer,
     defaults: AccountDefaults,
-    { ip, device, baseUrl }: RequestOrigin,
+    origin: RequestOrigin,
     bearerId: string | null,
   ) {
-    const result = await redeem('email-code', answer, ip, async (tx, email) => {
+    const result = await redeem('email-code', answer, origin, async (tx, email) => {
       const user = await findOrCreateAccount(tx, email, defaults, bearerId)
-      return user && signIn.finishSignIn(tx, user, device, bearerId)
+      return user && signIn.finishSignIn(tx, user, origin.device, bearerId)
     })
-    return signIn.toSignInReply(result, baseUrl)
+    return signIn.toSignInReply(result, origin.baseUrl)
   }
 
   /** The account whose owner has read a code to delete it. Throws `invalid_credentials`. */
-  async function prove(answer: CodeAnswer, ip: string): Promise<Account> {
-    return redeem('deletion-code', answer, ip, async (tx, email) => {
+  async function prove(answer: CodeAnswer, origin: RequestOrigin): Promise<Account> {
+    return redeem('deletion-code', answer, origin, async (tx, email) => {
       return (await accounts.findByEmail(tx, email)) ?? null
     })
   }
@@ -109,11 +111,12 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   async function redeem<Result>(
     purpose: CodePurpose,
     { requestToken, code }: CodeAnswer,
-    ip: string,
+    origin: RequestOrigin,
     work: (tx: Tx, email: string) => Promise<Result | null>,
   ): Promise<Result> {
+    const { ip } = origin
     const found = await oneTimeTokens.find(db.read, purpose, requestToken)
-    const perAddress = found?.emailKey ? [{ rule: WRONG_PER_ADDRESS, key: found.emailKey }] : []
+    const perAddress = found?.emailKey ? [await wrongCodeLimit(found.emailKey, origin)] : []
     const { release } = await limits.reserve([...perAddress, { rule: PER_IP, key: ip }])
     const result = await db.write(async (tx) => {
       const pending = await oneTimeTokens.find(tx, purpose, requestToken)
@@ -134,6 +137,13 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     })
     if (result === null) throw wrongCode()
     return result
+  }
+
+  /** Apart for a user's own device or network, so that a stranger's wrong codes do not keep the owner out. */
+  async function wrongCodeLimit(emailKey: string, origin: RequestOrigin): Promise<Limit> {
+    const user = await accounts.findByEmail(db.read, emailKey)
+    const own = user ? await knownOrigins.recognize(user.id, origin) : null
+    return { rule: WRONG_PER_ADDRESS, key: own ?? emailKey }
   }
 
   /** The account with this address, else the guest's or a new one; null where sign-up is closed. */

@@ -124,7 +124,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     origin: RequestOrigin,
     bearerId: string | null,
   ) {
-    const { user, releaseRateLimit } = await proof.attempt(email, password, origin.ip)
+    const { user, releaseRateLimit } = await proof.attempt(email, password, origin)
     const result = await db.write(async (tx) => {
       // The account may have been deleted, or its password changed, while the hash was verified.
       const current = await accounts.findByEmail(tx, email)

@@ -7,6 +7,7 @@ import type { BackoffRule, Limit, Limits, WindowRule } from '../../../platform/l
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { HashKinds } from '../import/hash-kinds.ts'
 import type { UsersDb } from '../schema.ts'
+import type { AttemptOrigin, KnownOrigins } from './known-origins.ts'
 
 type PasswordProofDeps = {
   db: UsersDb
@@ -14,6 +15,7 @@ type PasswordProofDeps = {
   passwords: Passwords
   limits: Limits
   hashKinds: HashKinds
+  knownOrigins: KnownOrigins
 }
 
 export type PasswordProof = ReturnType<typeof createPasswordProof>
@@ -22,13 +24,15 @@ export type PasswordProof = ReturnType<typeof createPasswordProof>
 export type RecheckPassword = (tx: Tx) => Promise<void>
 
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
+/** For a user's own device or network; see `KnownOrigins`. */
+const PER_ORIGIN: BackoffRule = { name: 'sign-in-known', free: 5, maxDelay: 15 * 60 }
 /** Counted separately, so that a stranger who knows the address cannot block a signed-in user. */
 const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60 }
 const PER_IP: WindowRule = { name: 'sign-in-address', max: 'failures', seconds: 5 * 60 }
 
 /** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
 export function createPasswordProof(deps: PasswordProofDeps) {
-  const { db, accounts, passwords, limits, hashKinds } = deps
+  const { db, accounts, passwords, limits, hashKinds, knownOrigins } = deps
   const { users } = db.tables
   return { attempt, prove, verifyOwnPassword, clearFailures, limitsOf }
 
@@ -36,8 +40,9 @@ export function createPasswordProof(deps: PasswordProofDeps) {
    * The account with this address and password, whose hash is not outdated. `releaseRateLimit` takes the attempt out of the
    * rate limit again, in the caller's transaction.
    */
-  async function attempt(email: string, password: string, ip: string) {
-    const applicable = [accountLimit(email), { rule: PER_IP, key: ip }]
+  async function attempt(email: string, password: string, origin: AttemptOrigin) {
+    const { ip } = origin
+    const applicable = [await attemptLimit(email, origin), { rule: PER_IP, key: ip }]
     await limits.check(applicable)
     return passwords.inTurn([ip, emailKeyOf(email)], async (hasher) => {
       const { verify } = hasher
@@ -55,9 +60,18 @@ export function createPasswordProof(deps: PasswordProofDeps) {
     })
   }
 
+  /** Reads the same for an unknown address, so that the time reveals nothing. A new password starts a new count. */
+  async function attemptLimit(email: string, origin: AttemptOrigin): Promise<Limit> {
+    const user = await accounts.findByEmail(db.read, email)
+    const own = await knownOrigins.recognize(user?.id ?? '', origin)
+    return own === null
+      ? accountLimit(email)
+      : { rule: PER_ORIGIN, key: `${own} ${user?.passwordHash}` }
+  }
+
   /** Like `attempt`, for callers that do not sign the user in. */
-  async function prove(email: string, password: string, ip: string): Promise<Account> {
-    const { user, releaseRateLimit } = await attempt(email, password, ip)
+  async function prove(email: string, password: string, origin: AttemptOrigin): Promise<Account> {
+    const { user, releaseRateLimit } = await attempt(email, password, origin)
     await db.write(releaseRateLimit)
     return user
   }

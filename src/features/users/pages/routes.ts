@@ -5,6 +5,8 @@ import { STATUS } from '../../../platform/http/errors.ts'
 import { sendPage } from '../../../platform/http/page.ts'
 import { openQuery } from '../../../platform/http/query.ts'
 import type { UserRoutesDeps } from '../routes/deps.ts'
+import { createOriginOf } from '../routes/origin.ts'
+import type { RequestOrigin } from '../sessions/sign-in.ts'
 import {
   deletedPage,
   deletePage,
@@ -23,8 +25,9 @@ const TokenQuery = openQuery({ token: t.Optional(t.String()) })
 
 /** Pages for apps without deep links, each a form that posts to its own URL. */
 export function pageRoutes(deps: UserRoutesDeps) {
-  const { users, ipOf, deleteAccount, appName, languageOf, translate, retention } = deps
+  const { users, deleteAccount, appName, languageOf, translate, retention } = deps
   const { addresses, emailCodes, passwordLogin, proof, twoFactor } = users
+  const originOf = createOriginOf(deps)
   return new Elysia({ name: 'auth-pages' })
     .get('/auth/verify', (context) => open(context, 'verify', context.query.token), tokenQuery)
     .post(
@@ -56,7 +59,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     )
     .post(
       '/account/delete',
-      (context) => submitDeletion(context, ipOf(context.request, context.server)),
+      (context) => submitDeletion(context, originOf(context.request, context.server)),
       unparsed,
     )
 
@@ -98,7 +101,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
   }
 
   /** Sends a code, or deletes the account by its password or a code. The page works without scripts. */
-  async function submitDeletion(context: RequestContext, ip: string) {
+  async function submitDeletion(context: RequestContext, origin: RequestOrigin) {
     const texts = textsFor(context)
     const form = await readForm(context.request)
     const email = form('email')
@@ -109,7 +112,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
         const sent = await emailCodes.request(
           email,
           languageOf(context.request),
-          ip,
+          origin.ip,
           'deletion-code',
         )
         requestToken = sent.requestToken
@@ -117,8 +120,8 @@ export function pageRoutes(deps: UserRoutesDeps) {
       }
       const byCode = requestToken !== ''
       const user = byCode
-        ? await emailCodes.prove({ requestToken, code: form('emailCode') }, ip)
-        : await proof.prove(email, form('password'), ip)
+        ? await emailCodes.prove({ requestToken, code: form('emailCode') }, origin)
+        : await proof.prove(email, form('password'), origin)
       // The code is used up: without the second step, the user needs another one.
       requestToken = ''
       // A stranger may have turned it on for an address that is not theirs.

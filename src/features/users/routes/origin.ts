@@ -1,4 +1,5 @@
-import type { IpOf } from '../../../platform/http/client-ip.ts'
+import { tokenIn } from '../../../platform/http/authenticate.ts'
+import { type IpOf, UNKNOWN_ADDRESS } from '../../../platform/http/client-ip.ts'
 import type { CountryOf } from '../../../platform/http/country.ts'
 import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
 import type { RequestOrigin } from '../sessions/sign-in.ts'
@@ -7,11 +8,18 @@ type Origins = { ipOf: IpOf; countryOf: CountryOf; baseUrlOf: (request: Request)
 
 /** Creates a function that tells where a request comes from. */
 export function createOriginOf({ ipOf, countryOf, baseUrlOf }: Origins) {
-  return (request: Request, server: Bun.Server<unknown> | null): RequestOrigin => ({
-    ip: ipOf(request, server),
-    device: deviceOf(request, countryOf(request, server)),
-    baseUrl: baseUrlOf(request),
-  })
+  return (request: Request, server: Bun.Server<unknown> | null): RequestOrigin => {
+    const ip = ipOf(request, server)
+    return {
+      ip,
+      device: {
+        ...deviceOf(request, countryOf(request, server)),
+        ...(ip === UNKNOWN_ADDRESS ? {} : { ip }),
+      },
+      token: tokenIn(request.headers.get('authorization')),
+      baseUrl: baseUrlOf(request),
+    }
+  }
 }
 
 /** The locale and time zone that the device reports. */

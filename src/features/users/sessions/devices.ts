@@ -40,7 +40,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
         set: { seenAt: sql.placeholder('seenAt') as never },
       }),
   )
-  return { list, known, end, remember }
+  return { list, known, isKnown, end, remember }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -65,6 +65,12 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
       .where(eq(knownDevices.userId, userId))
       .orderBy(desc(knownDevices.seenAt), asc(knownDevices.device))
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
+  }
+
+  /** Whether a device of this name is among those that have signed in. */
+  async function isKnown(userId: string, device: string): Promise<boolean> {
+    const isSame = and(eq(knownDevices.userId, userId), eq(knownDevices.device, device))
+    return (await db.read.$count(knownDevices, isSame)) > 0
   }
 
   /** Ends one of the user's sessions, and revokes the user's pending tokens. Throws `not_found` for any other session. */

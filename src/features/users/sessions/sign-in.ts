@@ -3,6 +3,7 @@ import { wrongCode } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Device } from '../../../platform/http/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { AttemptOrigin, KnownOrigins } from '../credentials/known-origins.ts'
 import { bearerIdIn, LIFETIME_MS, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UserProfile } from '../profile/model.ts'
@@ -14,13 +15,17 @@ import type { Sessions, TokenGrant } from './sessions.ts'
 import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
 
 /** Where a request comes from. `baseUrl`: the base of file URLs in the reply. */
-export type RequestOrigin = { ip: string; device: Device; baseUrl: string }
+export type RequestOrigin = AttemptOrigin & { device: DeviceAt; baseUrl: string }
+
+/** A device and its address, if that is known. */
+type DeviceAt = Device & { ip?: string }
 
 type SignInDeps = {
   db: UsersDb
   accounts: Accounts
   sessions: Sessions
   devices: Devices
+  knownOrigins: KnownOrigins
   endings: SessionEndings
   tokens: Tokens
   oneTimeTokens: OneTimeTokens
@@ -40,7 +45,7 @@ export type SignIn = ReturnType<typeof createSignIn>
 export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
     deps
-  const { mergeGuest, readProfile } = deps
+  const { knownOrigins, mergeGuest, readProfile } = deps
   const { users } = db.tables
   return {
     finishSignIn,
@@ -59,7 +64,7 @@ export function createSignIn(deps: SignInDeps) {
   async function finishSignIn(
     tx: Tx,
     user: Account,
-    device: Device,
+    device: DeviceAt,
     bearerId: string | null,
   ): Promise<SignInResult> {
     if (user.twoFactorSince !== null) {
@@ -71,7 +76,7 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** Opens a session for a user who has passed every step, and merges the guest whose token was sent. */
-  async function openSessionFor(tx: Tx, user: Account, device: Device, bearerId: string | null) {
+  async function openSessionFor(tx: Tx, user: Account, device: DeviceAt, bearerId: string | null) {
     await mergeIfGuest(tx, bearerId, user.id)
     return openSession(tx, user, device)
   }
@@ -124,7 +129,8 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** Opens a session for a new user, in the caller's transaction. */
-  async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
+  async function openSession(tx: Tx, user: Account, device: DeviceAt): Promise<TokenGrant> {
+    if (device.ip && user.loginType !== 'guest') await knownOrigins.remember(tx, user.id, device.ip)
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.remember(tx, user.id, device.name)
     if (isNew) await notices.enqueueNotice(tx, user, 'new-device', { detail: device.name })

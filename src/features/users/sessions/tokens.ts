@@ -40,7 +40,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     MAX_CACHED_TOKENS,
     ACCESS_TOKEN_TTL_SECONDS * 1000,
   )
-  return { mintAccess, verifyAccess, describe, mintRefresh, successorOf }
+  return { mintAccess, verifyAccess, findOwner, describe, mintRefresh, successorOf }
 
   /** Mints an access token, and caches it so that its signature is not verified later. */
   function mintAccess(claims: AccessClaims): string {
@@ -80,6 +80,18 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     }
     if (!keys.isAccepted(known.kid)) throw notSignedIn({ reason: 'unknown_key' })
     return known.claims
+  }
+
+  /** The user and session that a token was minted for, also once it has expired; null if the token is not ours. */
+  async function findOwner(
+    token: string,
+  ): Promise<Pick<AccessClaims, 'userId' | 'sessionId'> | null> {
+    try {
+      return await verifyAccess(token)
+    } catch (error) {
+      const { reason, userId, sessionId } = (error instanceof AppError && error.denial) || {}
+      return reason === 'expired' && userId && sessionId ? { userId, sessionId } : null
+    }
   }
 
   async function verify(token: string): Promise<Verified> {

@@ -1,0 +1,48 @@
+import { DAY_MS } from '../../../lib/durations.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Limit, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Devices } from '../sessions/devices.ts'
+import type { Tokens } from '../sessions/tokens.ts'
+
+/** Where an attempt to sign in comes from; `token`: the bearer token that it carries, valid or not. */
+export type AttemptOrigin = { ip: string; device: { name: string }; token?: string | null }
+
+type KnownOriginsDeps = {
+  limits: Limits
+  devices: Pick<Devices, 'isKnown'>
+  tokens: Pick<Tokens, 'findOwner'>
+}
+
+export type KnownOrigins = ReturnType<typeof createKnownOrigins>
+
+/** Not a limit: its counter remembers, as a hash, that a user has signed in from a network. */
+const SIGNED_IN: WindowRule = { name: 'known-network', max: 1, seconds: (90 * DAY_MS) / 1000 }
+
+/**
+ * Recognizes users' own devices and networks, whose wrong attempts count apart from those of strangers: otherwise a
+ * stranger could keep the owner out. A device's name is no proof, because it can be guessed.
+ */
+export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps) {
+  return { remember, recognize }
+
+  /** Remembers the network from which a user has just signed in. */
+  async function remember(tx: Tx, userId: string, ip: string) {
+    await limits.countIfAllowed(tx, networkOf(userId, ip))
+  }
+
+  /**
+   * The key under which attempts of a user's own device or network count; null for strangers. A device shows a token
+   * that the user once had. On a known network, each known device counts apart, and all others count together.
+   */
+  async function recognize(userId: string, { ip, device, token }: AttemptOrigin) {
+    const owner = token ? await tokens.findOwner(token) : null
+    if (owner?.userId === userId) return `${userId} ${owner.sessionId}`
+    const isDeviceKnown = await devices.isKnown(userId, device.name)
+    const [network] = await limits.activeLimits([networkOf(userId, ip)])
+    return network ? `${userId} ${ip} ${isDeviceKnown ? device.name : ''}` : null
+  }
+}
+
+function networkOf(userId: string, ip: string): Limit {
+  return { rule: SIGNED_IN, key: `${userId} ${ip}` }
+}

@@ -1,0 +1,159 @@
+import { expect, test } from 'bun:test'
+import { setPeerAddress } from '../../../src/platform/http/client-ip.ts'
+import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+
+const DAY = 86_400_000
+const EMAIL = 'ann@example.com'
+const PHONE = "Ann's phone"
+const HOME = '203.0.113.1'
+const CAFE = '203.0.113.2'
+const STRANGER = '198.51.100.66'
+
+type Origin = { from: string; device?: string; token?: string }
+
+/** Ann has signed in at home with her phone. */
+async function setUp() {
+  const app = await createTestApp()
+  const register = { email: EMAIL, password: PASSWORD }
+  const { json } = await post(app, 'register/v1', register, { from: HOME, device: PHONE })
+  return {
+    app,
+    ann: json.response as { accessToken: string; user: { _id: string } },
+    login: async (origin: Origin, password = PASSWORD, email = EMAIL) =>
+      (await post(app, 'login/v1', { email, password }, origin)).status,
+    async failFive(origin: Origin, email = EMAIL) {
+      for (let at = 0; at < 5; at++)
+        expect(await this.login(origin, 'wrong password', email)).toBe(401)
+    },
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  }
+}
+
+async function post(app: TestApp, path: string, body: object, { from, device, token }: Origin) {
+  const request = new Request(`http://localhost/api/auth/${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(device === undefined ? {} : { device }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  })
+  setPeerAddress(request, from)
+  const reply: Response = await app.app.handle(request)
+  return { status: reply.status, json: await reply.json() }
+}
+
+test("a stranger's wrong passwords do not keep the owner out of a network that signed in before", async () => {
+  await using it = await setUp()
+  for (let round = 0; round < 3; round++) {
+    const statuses = []
+    for (let at = 0; at < 8; at++)
+      statuses.push(await it.login({ from: STRANGER }, 'wrong password'))
+    expect(statuses.slice(-2)).toEqual([429, 429])
+    expect(await it.login({ from: HOME, device: PHONE })).toBe(200)
+    expect(await it.login({ from: HOME, device: 'New tablet' })).toBe(200)
+  }
+})
+
+test('a stranger stays locked out, also with the right password and after the owner has signed in', async () => {
+  await using it = await setUp()
+  await it.failFive({ from: STRANGER })
+  expect(await it.login({ from: HOME, device: PHONE })).toBe(200)
+  expect(await it.login({ from: STRANGER })).toBe(429)
+  expect(await it.login({ from: CAFE })).toBe(429)
+})
+
+test('the name of a known device is no proof', async () => {
+  await using it = await setUp()
+  await it.failFive({ from: STRANGER })
+  expect(await it.login({ from: STRANGER, device: PHONE })).toBe(429)
+})
+
+test('a token of the user is proof from any network, even after it has ended', async () => {
+  await using it = await setUp()
+  const token = it.ann.accessToken
+  await it.failFive({ from: STRANGER })
+  await post(it.app, 'logout/v1', {}, { from: HOME, token })
+  expect(await it.login({ from: CAFE, token })).toBe(200)
+  it.app.clock.advance(30 * 60_000)
+  expect(await it.login({ from: STRANGER, token: 'x' }, 'wrong password')).toBe(401)
+  expect(await it.login({ from: STRANGER, token: 'x' })).toBe(429)
+  expect(await it.login({ from: '203.0.113.3', token })).toBe(200)
+})
+
+test("a forged token, and another user's, are no proof", async () => {
+  await using it = await setUp()
+  await it.failFive({ from: STRANGER })
+  const { accessToken: foreign } = await it.app.register()
+  const [head, , signature] = foreign.split('.')
+  const forged = [head, it.ann.accessToken.split('.')[1], signature].join('.')
+  for (const token of [foreign, forged]) expect(await it.login({ from: STRANGER, token })).toBe(429)
+})
+
+test('known devices on one network count apart, and all others together', async () => {
+  await using it = await setUp()
+  for (const device of ['a', 'b', 'c', 'd', 'e'])
+    expect(await it.login({ from: HOME, device }, 'wrong password')).toBe(401)
+  expect(await it.login({ from: HOME, device: 'f' })).toBe(429)
+  expect(await it.login({ from: HOME, device: PHONE })).toBe(200)
+  expect(await it.login({ from: CAFE })).toBe(200)
+})
+
+test('the own count is as strict, and a new password starts another', async () => {
+  await using it = await setUp()
+  await it.failFive({ from: HOME, device: PHONE })
+  expect(await it.login({ from: HOME, device: PHONE })).toBe(429)
+  const { db, users } = it.app.services
+  const token = await db.write((tx) =>
+    users.oneTimeTokens.issue(tx, 'reset-password', it.ann.user._id, EMAIL),
+  )
+  const json = { token, newPassword: 'another good one' }
+  expect((await it.app.ask('POST', '/api/auth/password/v1/reset', { json })).status).toBe(200)
+  expect(await it.login({ from: HOME, device: PHONE }, 'another good one')).toBe(200)
+})
+
+test('a wrong password does not make a network known', async () => {
+  await using it = await setUp()
+  await it.failFive({ from: STRANGER })
+  await post(it.app, 'guest/v1', {}, { from: STRANGER })
+  expect(await it.login({ from: STRANGER })).toBe(429)
+})
+
+test('an unknown address is locked in the same way as a known one', async () => {
+  await using it = await setUp()
+  for (const email of [EMAIL, 'nobody@example.com']) {
+    await it.failFive({ from: STRANGER }, email)
+    expect(await it.login({ from: STRANGER }, PASSWORD, email)).toBe(429)
+    expect(await it.login({ from: CAFE, token: 'x' }, PASSWORD, email)).toBe(429)
+  }
+})
+
+test('a network is forgotten after 90 days without a sign-in', async () => {
+  await using it = await setUp()
+  it.app.clock.advance(91 * DAY)
+  await it.failFive({ from: STRANGER })
+  expect(await it.login({ from: HOME, device: PHONE })).toBe(429)
+  it.app.clock.advance(DAY)
+  await it.app.services.limits.sweep()
+  const { db } = it.app.services
+  const rows = await db.read.select().from(db.tables.limits)
+  expect(rows.filter(({ key }) => key.startsWith('known-network'))).toEqual([])
+})
+
+test("a stranger's wrong e-mailed codes do not keep the owner out either", async () => {
+  await using it = await setUp()
+  const { emailCodes } = it.app.services.users
+  const verify = async (origin: Origin, code?: string) => {
+    const { json } = await post(it.app, 'email_code/v1', { email: EMAIL }, { from: origin.from })
+    const { requestToken } = json.response
+    const answer = { requestToken, code: code ?? emailCodes.codeOf(requestToken) }
+    const tries = []
+    for (let at = 0; at < (code === undefined ? 1 : 5); at++)
+      tries.push((await post(it.app, 'email_code/v1/verify', answer, origin)).status)
+    return tries
+  }
+  for (let at = 0; at < 4; at++) await verify({ from: `198.51.100.${at}` }, 'none00')
+  expect(await verify({ from: STRANGER })).toEqual([429])
+  expect(await verify({ from: HOME, device: PHONE })).toEqual([200])
+})
