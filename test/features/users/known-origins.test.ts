@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { setPeerAddress } from '../../../src/platform/http/client-ip.ts'
-import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { type Answer, createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 
 const DAY = 86_400_000
 const EMAIL = 'ann@example.com'
@@ -41,7 +41,7 @@ async function post(app: TestApp, path: string, body: object, { from, device, to
   })
   setPeerAddress(request, from)
   const reply: Response = await app.app.handle(request)
-  return { status: reply.status, json: await reply.json() }
+  return { status: reply.status, json: (await reply.json()) as Answer['json'] }
 }
 
 test("a stranger's wrong passwords do not keep the owner out of a network that signed in before", async () => {
