@@ -79,9 +79,9 @@ export type PasskeyFunctions = {
   ) => Promise<Session>
   /** Returns the user's passkeys, oldest first. */
   listPasskeys: (options?: CallOptions) => Promise<Passkey[]>
-  /** Returns the options for creating a passkey. Throws `recent_sign_in_required` without the password, ten minutes after the sign-in, and `invalid_credentials` for a wrong one. */
+  /** Returns the options for creating a passkey. Throws `recent_sign_in_required` without the password, ten minutes after the sign-in, `invalid_credentials` for a wrong one, and `two_factor_required` without a code if two-factor is on. */
   startPasskeyRegistration: (
-    proof: { password?: string },
+    proof: { password?: string; code?: string },
     options?: CallOptions,
   ) => Promise<PasskeyCreationOptions>
   /** Adds a passkey; a guest becomes an account that signs in with it. Throws `invalid_credentials`, `conflict` if there are too many. */
@@ -91,6 +91,6 @@ export type PasskeyFunctions = {
   ) => Promise<Passkey>
   /** Renames a passkey. Throws `not_found`. */
   renamePasskey: (passkey: { id: string; name: string }, options?: CallOptions) => Promise<Passkey>
-  /** Removes a passkey and signs out all other devices. Throws `not_found`, `conflict` if it is the only way to sign in. */
-  removePasskey: (passkey: { id: string }, options?: CallOptions) => Promise<Message>
+  /** Removes a passkey and signs out all other devices. Throws `not_found`, `conflict` if it is the only way to sign in, `two_factor_required` without a code if two-factor is on. */
+  removePasskey: (passkey: { id: string; code?: string }, options?: CallOptions) => Promise<Message>
 }

@@ -66,6 +66,8 @@ export type SocialLogin = {
   authorizationCode?: string
   /** The redirect URI of the authorization code, if it was issued to a Services ID of Apple. */
   redirectUri?: string
+  /** For linking the provider to the signed-in user with two-factor on. */
+  code?: string
 }
 
 /** A device's tokens and its user. The client keeps the tokens: an app needs only `user`. */
@@ -244,9 +246,9 @@ export type UserFunctions = {
    * `not_found`.
    */
   endSession: (session: { id: string }, options?: CallOptions) => Promise<Message>
-  /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`. */
+  /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`, `two_factor_required` without a code if two-factor is on. */
   changePassword: (
-    passwords: { currentPassword: string; newPassword: string },
+    passwords: { currentPassword: string; newPassword: string; code?: string },
     options?: CallOptions,
   ) => Promise<Message>
   /** Sends an e-mail with a reset link if the account exists. */
@@ -260,16 +262,16 @@ export type UserFunctions = {
   verifyEmail: (link: { token: string }, options?: CallOptions) => Promise<Message>
   /** Sends the verification e-mail again. Throws `conflict` if there is nothing to verify. */
   resendVerification: (options?: CallOptions) => Promise<Message>
-  /** Sends an e-mail to the new address; nothing changes until its link is opened. Throws `email_taken`, `invalid_credentials`, `recent_sign_in_required` for users without a password. */
+  /** Sends an e-mail to the new address; nothing changes until its link is opened. Throws `email_taken`, `invalid_credentials`, `recent_sign_in_required` for users without a password, `two_factor_required` without a code if two-factor is on. */
   changeEmail: (
-    change: { password?: string; email: string },
+    change: { password?: string; email: string; code?: string },
     options?: CallOptions,
   ) => Promise<Message>
   /** Cancels a change of address with the token sent to the old address. */
   cancelEmailChange: (link: { token: string }, options?: CallOptions) => Promise<Message>
-  /** Unlinks an identity provider. Throws `conflict` if it is the only way to sign in. */
+  /** Unlinks an identity provider. Throws `conflict` if it is the only way to sign in, `two_factor_required` without a code if two-factor is on. */
   unlinkProvider: (
-    link: { provider: 'google' | 'apple' | 'oidc' },
+    link: { provider: 'google' | 'apple' | 'oidc'; code?: string },
     options?: CallOptions,
   ) => Promise<Message>
   /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `recent_sign_in_required` for users without a password, `conflict` if two-factor is on. */

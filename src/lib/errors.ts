@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'invalid_credentials'
   | 'forbidden'
   | 'recent_sign_in_required'
+  | 'two_factor_required'
   | 'sign_up_closed'
   | 'encryption_required'
   | 'quota_exceeded'
@@ -116,6 +117,11 @@ export function accountDeleted(userId: string): AppError {
   return new AppError('unauthenticated', 'This account no longer exists.', {
     denial: { reason: 'account_deleted', userId },
   })
+}
+
+/** A change of credentials needs a code, because two-factor is on. */
+export function codeRequired(): AppError {
+  return new AppError('two_factor_required', 'Enter the code of your authenticator app.')
 }
 
 /** `userId`: the user or operator whose code was expected. */

@@ -12,6 +12,7 @@ export const STATUS: Record<ErrorCode, number> = {
   invalid_credentials: 401,
   forbidden: 403,
   recent_sign_in_required: 403,
+  two_factor_required: 403,
   sign_up_closed: 403,
   encryption_required: 403,
   quota_exceeded: 403,
@@ -54,6 +55,10 @@ export function notSignedIn(): Failure {
 
 export function invalidLink(): Failure {
   return failure('unauthenticated', 'This link was already used or has expired: request a new one.')
+}
+
+export function codeRequired(): Failure {
+  return failure('two_factor_required', 'Enter the code of your authenticator app.')
 }
 
 export function wrongCode(): Failure {

@@ -118,10 +118,9 @@ export function createFakeServer(options: FakeServerOptions = {}): FakeServer {
   const streams = createStreams(state, sessions)
   const faults = createFaults()
   const requests: SentRequest[] = []
-  const { checkTwoFactor } = signIn
   const handlers: Handlers = {
     ...signIn.handlers,
-    ...createAccounts({ state, sessions, tokens, checkTwoFactor, secure, removeUntrusted }),
+    ...createAccounts({ ...signIn, state, sessions, tokens, secure, removeUntrusted }),
     ...createProfiles({
       state,
       sessions,

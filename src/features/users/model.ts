@@ -56,6 +56,14 @@ const Code = t.String({
   description: 'six digits from the authenticator app, or a recovery code',
   examples: ['123456'],
 })
+/** For changes of the ways to sign in. */
+export const SecondFactor = t.Optional(
+  t.String({
+    maxLength: 40,
+    description: 'needed if two-factor is on: a code of the authenticator app, or a recovery code',
+    examples: ['123456'],
+  }),
+)
 const ChallengeToken = t.String({
   maxLength: 100,
   description: 'valid for the second step only',
@@ -138,6 +146,7 @@ export const SocialBody = closedObject({
       examples: ['https://example.com/callback'],
     }),
   ),
+  code: SecondFactor,
 })
 export const APPLE_ACCOUNT_PATH = '/api/webhooks/apple-account/v1'
 /** The body that Apple posts. Apple may add fields. */
@@ -155,13 +164,21 @@ export const AppleAccountNotification = t.Object(
   },
 )
 export const RefreshBody = closedObject({ refreshToken: RefreshToken })
-export const PasswordBody = closedObject({ currentPassword: Password, newPassword: NewPassword })
+export const PasswordBody = closedObject({
+  currentPassword: Password,
+  newPassword: NewPassword,
+  code: SecondFactor,
+})
 export const ForgotBody = closedObject({ email: Email })
 export const ResetBody = closedObject({ token: mailToken, newPassword: NewPassword })
 export const VerifyBody = closedObject({ token: mailToken })
 export const CancelChangeBody = closedObject({ token: mailToken })
-export const ProviderQuery = t.Object({ provider })
-export const ChangeEmailBody = closedObject({ password: OwnPassword, email: Email })
+export const ProviderQuery = t.Object({ provider, code: SecondFactor })
+export const ChangeEmailBody = closedObject({
+  password: OwnPassword,
+  email: Email,
+  code: SecondFactor,
+})
 export const TwoFactorBody = closedObject({ password: OwnPassword })
 export const ConfirmBody = closedObject({ code: Code })
 export const RenewCodesBody = closedObject({ password: OwnPassword, code: Code })

@@ -84,7 +84,7 @@ export type Users = ReturnType<typeof createUsers>
 
 /** Creates the services of this feature. */
 export function createUsers(deps: UsersDeps) {
-  const { db, accounts, identities, outbox, limits, appName, links, recoveryKey } = deps
+  const { db, accounts, identities, outbox, limits, appName, links, recoveryKey: key } = deps
   const { sendMail, appleGrants, openId, alertEmail, log } = deps
   const endings = createSessionEndings(deps)
   const oneTimeTokens = createOneTimeTokens(deps)
@@ -117,18 +117,12 @@ export function createUsers(deps: UsersDeps) {
     twoFactor,
     notices,
   })
-  const security = { oneTimeTokens, notices, accountSecurity, signInMethods, signUp }
+  const security = { oneTimeTokens, notices, accountSecurity, signInMethods, signUp, twoFactor }
   const addresses = createEmailAddresses({ ...deps, ...security })
   const passwordLogin = createPasswordLogin({ ...deps, ...security, addresses, proof, signIn })
-  const emailCodes = createEmailCodes({
-    ...deps,
-    ...security,
-    signIn,
-    knownOrigins,
-    key: recoveryKey,
-  })
+  const emailCodes = createEmailCodes({ ...deps, ...security, knownOrigins, signIn, key })
   const passkeys = createUserPasskeys({ ...deps, ...security, proof, ownerProof })
-  const passkeyLogin = createPasskeyLogin({ ...deps, oneTimeTokens, signIn, key: recoveryKey })
+  const passkeyLogin = createPasskeyLogin({ ...deps, oneTimeTokens, signIn, key })
   const guests = createGuests({ ...deps, signIn, signUp, checkSession: sessions.check })
   const socialLogin = createSocialLogin({
     ...deps,

@@ -26,6 +26,7 @@ export const STATUS: Record<ErrorCode, number> = {
   invalid_credentials: 401,
   forbidden: 403,
   recent_sign_in_required: 403,
+  two_factor_required: 403,
   sign_up_closed: 403,
   encryption_required: 403,
   quota_exceeded: 403,

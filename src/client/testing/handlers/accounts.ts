@@ -11,6 +11,7 @@ type AccountDeps = {
   sessions: Sessions
   tokens: OneTimeTokens
   checkTwoFactor: (user: User, code: string) => boolean
+  useCode: (user: User, code: string | undefined) => void
   secure: (userId: string, keptSession: string | null) => void
   /** Removes what a stranger may have set up before the address was verified. */
   removeUntrusted: (user: User) => void
@@ -36,7 +37,7 @@ const ON_ITS_WAY = 'An e-mail is on its way.'
 
 /** Passwords, addresses, two-factor and devices. */
 export function createAccounts(deps: AccountDeps) {
-  const { state, sessions, tokens, checkTwoFactor, secure, removeUntrusted } = deps
+  const { state, sessions, tokens, checkTwoFactor, useCode, secure, removeUntrusted } = deps
   const { find, findByEmail, update, mails, clock } = state
   let codes = 0
   /** The links that have confirmed an address. */
@@ -49,8 +50,9 @@ export function createAccounts(deps: AccountDeps) {
       else sessions.endOne(userId, id)
       return { message: 'The session has ended.' }
     },
-    changePassword({ currentPassword, newPassword }, { userId, sessionId }) {
+    changePassword({ currentPassword, newPassword, code }, { userId, sessionId }) {
       const user = checkPassword(userId, currentPassword)
+      useCode(user, code)
       setPassword(user, newPassword)
       secure(userId, sessionId)
       return { message: 'The password has been changed. Other devices are signed out.' }
@@ -90,8 +92,9 @@ export function createAccounts(deps: AccountDeps) {
       sendLink('verify-email', user, user.email)
       return { message: ON_ITS_WAY }
     },
-    changeEmail({ password, email }, request) {
+    changeEmail({ password, email, code }, request) {
       const user = proveOwner(request, password)
+      useCode(user, code)
       checkFields(emailFault(email))
       requireUnheld(user, email)
       sendLink('change-email', user, email)

@@ -1,5 +1,5 @@
 import type { NewAccount, Session, SignInResult } from '../../users.ts'
-import { failure, notFound, notSignedIn, wrongCode } from '../failure.ts'
+import { codeRequired, failure, notFound, notSignedIn, wrongCode } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { FakeRequest } from '../requests.ts'
 import type { State, User } from '../state.ts'
@@ -64,7 +64,7 @@ export function createSignIn(deps: SignInDeps) {
       return { message: 'Signed out.' }
     },
   }
-  return { handlers, issueIdToken, checkTwoFactor }
+  return { handlers, issueIdToken, checkTwoFactor, useCode }
 
   /** An id token with which `signInSocially` signs this identity in. */
   function issueIdToken(identity: FakeIdentity): string {
@@ -131,8 +131,20 @@ export function createSignIn(deps: SignInDeps) {
     return isKnown
   }
 
+  /** Consumes the code that a change of credentials needs if two-factor is on. */
+  function useCode(user: User, code: string | undefined) {
+    if (user.twoFactorSince === null) return
+    if (!code) throw codeRequired()
+    if (!checkTwoFactor(user, code)) throw wrongCode()
+  }
+
   function signInSocially(
-    { provider, idToken, name = '' }: { provider: string; idToken: string; name?: string },
+    {
+      provider,
+      idToken,
+      name = '',
+      code,
+    }: { provider: string; idToken: string; name?: string; code?: string },
     request: FakeRequest,
   ): SignInResult {
     const identity = identities.get(idToken)
@@ -142,11 +154,20 @@ export function createSignIn(deps: SignInDeps) {
         'The id token was not accepted: sign in with the provider again.',
       )
     }
-    return finish(userOf(identity, name, request), request)
+    const own = users.get(request.userId)
+    const before = own?.identities.length
+    const user = userOf(identity, name, request, code)
+    const isProven = user === own && own.identities.length !== before
+    return isProven ? sessions.open(user, request) : finish(user, request)
   }
 
   /** The linked account, else one with the same verified address, else the guest's, else a new one. */
-  function userOf(identity: FakeIdentity, name: string, request: FakeRequest): User {
+  function userOf(
+    identity: FakeIdentity,
+    name: string,
+    request: FakeRequest,
+    code: string | undefined,
+  ): User {
     const { provider, email = null, emailVerified = true } = identity
     const subject = identity.subject ?? email ?? provider
     const link = { provider, subject, email, createdAt: clock.now }
@@ -157,6 +178,9 @@ export function createSignIn(deps: SignInDeps) {
     const ownsAddress = provider === 'apple' || /@gmail\.com$/i.test(email ?? '')
     const holder = email !== null && emailVerified ? findByEmail(email) : undefined
     if (holder?.emailVerifiedAt && (ownsAddress || holder.id === request.userId)) {
+      const isOwn = holder.id === request.userId
+      if (holder.twoFactorSince !== null && !isOwn) return holder
+      useCode(holder, code)
       holder.identities.push(link)
       mails.push({ to: holder.email ?? '', kind: 'provider-linked' })
       return holder
@@ -186,6 +210,7 @@ export function createSignIn(deps: SignInDeps) {
     if (first === undefined) {
       throw failure('conflict', 'This is the only way to sign in: add another one first.')
     }
+    useCode(user, query['code'])
     user.identities = rest
     if (!left.includes(user.loginType)) update(user, { loginType: first })
     secure(userId, sessionId)

@@ -11,6 +11,7 @@ import type { SignUp } from '../accounts/sign-up.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
 import { type PasswordProof, wrongCredentials } from './password-proof.ts'
 
 type PasswordLoginDeps = {
@@ -21,6 +22,7 @@ type PasswordLoginDeps = {
   signInMethods: SignInMethods
   passwords: Passwords
   proof: PasswordProof
+  twoFactor: TwoFactor
   signIn: SignIn
   limits: Limits
   signUp: SignUp
@@ -61,6 +63,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     signInMethods,
     passwords,
     proof,
+    twoFactor,
     signIn,
     limits,
     signUp,
@@ -137,13 +140,21 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   }
 
   /** Changes the password of a signed-in user and ends the other sessions. */
-  async function change(userId: string, sessionId: string, current: string, next: string) {
+  async function change(
+    userId: string,
+    sessionId: string,
+    current: string,
+    next: string,
+    code?: string,
+  ) {
     const recheckPassword = await proof.verifyOwnPassword(userId, current)
     const { email, name } = await accounts.find(db.read, userId)
     await check(next, 'newPassword', email ?? '', name)
+    const useCode = await twoFactor.requireCode(userId, code)
     const passwordHash = await passwords.hash(next, [userId])
     await db.write(async (tx) => {
       await recheckPassword(tx)
+      await useCode(tx)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, userId))
       await accountSecurity.secure(tx, userId, sessionId)
     })

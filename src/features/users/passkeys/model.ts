@@ -1,6 +1,7 @@
 import { t } from 'elysia'
 import { closedObject, integer, nullable, oneOf, time } from '../../../platform/http/envelope.ts'
 import { PasskeyAssertion, PasskeyAttestation } from '../../../platform/http/passkey-models.ts'
+import { SecondFactor } from '../model.ts'
 
 const text = (description: string, example: string) =>
   t.String({ description, examples: [example] })
@@ -30,13 +31,14 @@ export const RegistrationBody = closedObject({
       examples: ['correct horse battery'],
     }),
   ),
+  code: SecondFactor,
 })
 export const AddPasskeyBody = closedObject({
   credential: PasskeyAttestation,
   name: t.Optional(name),
 })
 export const RenamePasskeyBody = closedObject({ id: passkeyId, name })
-export const PasskeyQuery = t.Object({ id: passkeyId })
+export const PasskeyQuery = t.Object({ id: passkeyId, code: SecondFactor })
 export const PasskeySignInBody = closedObject({ credential: PasskeyAssertion })
 
 export const CreationOptions = closedObject(

@@ -11,6 +11,7 @@ import type { Owner, OwnerProof } from '../credentials/owner-proof.ts'
 import type { PasswordProof } from '../credentials/password-proof.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UsersDb } from '../schema.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
 
 /** The relying party of users' passkeys: its id (a host name), and the origins that may use them. */
 export type RelyingParty = { rpId: string; origins: string[] }
@@ -24,6 +25,7 @@ type PasskeysDeps = {
   oneTimeTokens: OneTimeTokens
   proof: PasswordProof
   ownerProof: OwnerProof
+  twoFactor: TwoFactor
   notices: Notices
   relyingParty: RelyingParty
   appName: string
@@ -41,23 +43,29 @@ export const TIMEOUT_MS = 60_000
 /** The passkeys of users (WebAuthn level 3). Each needs user verification, so it counts as two factors. */
 export function createUserPasskeys(deps: PasskeysDeps) {
   const { db, accounts, accountSecurity, signInMethods, signUp, oneTimeTokens } = deps
-  const { proof, ownerProof, notices, relyingParty, appName, now } = deps
+  const { proof, ownerProof, twoFactor, notices, relyingParty, appName, now } = deps
   const { passkeys } = db.tables
   return { startRegistration, add, list, rename, remove }
 
   /**
-   * The options for creating a passkey. Needs the password or a recent sign-in: with a passkey, a thief could sign in
-   * forever. A guest has neither, and nothing else to lose.
+   * The options for creating a passkey. Needs the password or a recent sign-in, and a code if two-factor is on: with a
+   * passkey, a thief could sign in forever. A guest has neither, and nothing else to lose.
    */
-  async function startRegistration({ userId, sessionId }: Owner, password: string | undefined) {
+  async function startRegistration(
+    { userId, sessionId }: Owner,
+    password: string | undefined,
+    code?: string,
+  ) {
     const user = await accounts.find(db.read, userId)
     const recheckPassword =
       password === undefined ? null : await proof.verifyOwnPassword(userId, password)
     if (recheckPassword === null && user.loginType !== 'guest')
       await ownerProof.requireRecentSignIn(db.read, sessionId)
+    const useCode = await twoFactor.requireCode(userId, code)
     const existing = await rowsOf(userId)
     const challenge = await db.write(async (tx) => {
       await recheckPassword?.(tx)
+      await useCode(tx)
       return oneTimeTokens.issue(tx, 'passkey-registration', userId)
     })
     const names = { name: user.email || user.name || appName, displayName: user.name }
@@ -126,8 +134,10 @@ export function createUserPasskeys(deps: PasskeysDeps) {
   }
 
   /** Removes a passkey and secures the account. Throws `conflict` if it is the only way to sign in. */
-  async function remove({ userId, sessionId }: Owner, id: string) {
+  async function remove({ userId, sessionId }: Owner, id: string, code?: string) {
+    const useCode = await twoFactor.requireCode(userId, code)
     await db.write(async (tx) => {
+      await useCode(tx)
       const removed = await tx.delete(passkeys).where(isTheirs(userId, id)).returning()
       if (removed.length === 0) throw notFound()
       await signInMethods.requireOne(tx, userId)

@@ -20,7 +20,7 @@ const SESSIONS = '/api/auth/sessions/v1'
 
 /** Password, e-mail address and devices of an account. */
 export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
-  const { passwordLogin, ownerProof, addresses, devices, accountSecurity } = users
+  const { passwordLogin, ownerProof, twoFactor, addresses, devices, accountSecurity } = users
   return new Elysia({ name: 'auth-account' })
     .use(signedIn)
     .get(
@@ -61,19 +61,21 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     .patch(
       PASSWORD,
       async ({ session, body }) => {
-        const { currentPassword, newPassword } = body
-        await passwordLogin.change(session.userId, session.sessionId, currentPassword, newPassword)
+        const { userId, sessionId } = session
+        const { currentPassword, newPassword, code } = body
+        await passwordLogin.change(userId, sessionId, currentPassword, newPassword, code)
         return message('The password has been changed. Other devices are signed out.')
       },
       {
         ...json(PasswordBody),
         signedIn: true,
-        response: responses(Message, 400, 401, 413, 415, 422, 429),
+        response: responses(Message, 400, 401, 403, 413, 415, 422, 429),
         detail: {
           tags,
           operationId: 'changePassword',
           summary: 'Change the password',
-          description: 'Needs the current password. Other devices are signed out.',
+          description:
+            'Needs the current password, and a code if two-factor is on. Other devices are signed out.',
         },
       },
     )
@@ -152,9 +154,13 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
     )
     .post(
       `${EMAIL}/change`,
-      async ({ session, body: { password, email }, request, server }) => {
+      async ({ session, body: { password, email, code }, request, server }) => {
         const recheckPassword = await ownerProof.prove(session, password)
-        await addresses.change(session.userId, email, ipOf(request, server), recheckPassword)
+        const useCode = await twoFactor.requireCode(session.userId, code)
+        await addresses.change(session.userId, email, ipOf(request, server), async (tx) => {
+          await recheckPassword(tx)
+          await useCode(tx)
+        })
         return message(
           'An e-mail is on its way to the new address. Nothing changes until you open its link.',
         )
@@ -168,7 +174,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           operationId: 'changeEmail',
           summary: 'Change the e-mail address',
           description:
-            'Sends an e-mail to the new address. Nothing changes until its link is opened.',
+            'Needs the password, and a code if two-factor is on. Sends an e-mail to the new address. Nothing changes until its link is opened.',
         },
       },
     )

@@ -71,8 +71,8 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     })
     .post(
       `${PATH}/options`,
-      async ({ session, body: { password } }) =>
-        data(await passkeys.startRegistration(session, password)),
+      async ({ session, body: { password, code } }) =>
+        data(await passkeys.startRegistration(session, password, code)),
       {
         ...json(RegistrationBody),
         signedIn: true,
@@ -82,7 +82,7 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           operationId: 'startPasskeyRegistration',
           summary: 'Get the options for creating a passkey',
           description:
-            'For `navigator.credentials.create`. Needs the password, or a sign-in in the last ten minutes; else 403 `recent_sign_in_required`. Guests need neither.',
+            'For `navigator.credentials.create`. Needs the password, or a sign-in in the last ten minutes; else 403 `recent_sign_in_required`. With two-factor on it also needs a code; else 403 `two_factor_required`. Guests need neither.',
         },
       },
     )
@@ -121,20 +121,21 @@ export function passkeyRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     )
     .delete(
       PATH,
-      async ({ session, query: { id } }) => {
-        await passkeys.remove(session, id)
+      async ({ session, query: { id, code } }) => {
+        await passkeys.remove(session, id, code)
         return message('The passkey is removed. Other devices are signed out.')
       },
       {
         signedIn: true,
         parse: 'none',
         query: PasskeyQuery,
-        response: responses(Message, 400, 401, 404, 409, 422),
+        response: responses(Message, 400, 401, 403, 404, 409, 422, 429),
         detail: {
           tags,
           operationId: 'removePasskey',
           summary: 'Remove a passkey',
-          description: '409 when it is the only way to sign in. Other devices are signed out.',
+          description:
+            'Needs a code if two-factor is on. 409 when it is the only way to sign in. Other devices are signed out.',
         },
       },
     )

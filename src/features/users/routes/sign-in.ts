@@ -121,20 +121,21 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
     )
     .delete(
       '/api/auth/social/v1',
-      async ({ session: { userId, sessionId }, query: { provider } }) => {
-        await socialLogin.unlink(userId, sessionId, provider)
+      async ({ session: { userId, sessionId }, query: { provider, code } }) => {
+        await socialLogin.unlink(userId, sessionId, provider, code)
         return message('The provider is unlinked. Other devices are signed out.')
       },
       {
         signedIn: true,
         parse: 'none',
         query: ProviderQuery,
-        response: responses(Message, 400, 401, 404, 409, 422),
+        response: responses(Message, 400, 401, 403, 404, 409, 422, 429),
         detail: {
           tags,
           operationId: 'unlinkProvider',
           summary: 'Unlink an identity provider',
-          description: '409 when it is the only way to sign in. Other devices are signed out.',
+          description:
+            'Needs a code if two-factor is on. 409 when it is the only way to sign in. Other devices are signed out.',
         },
       },
     )

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
-import { AppError, notFound } from '../../../lib/errors.ts'
+import { AppError, codeRequired, notFound } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -13,6 +13,7 @@ import type { EmailAddresses } from '../email/email-addresses.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
 import type { AppleGrants } from './apple-grants.ts'
 import type { Identities } from './identities.ts'
 import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
@@ -28,6 +29,7 @@ type SocialLoginDeps = {
   accountSecurity: AccountSecurity
   notices: Notices
   limits: Limits
+  twoFactor: TwoFactor
   verifyIdToken: VerifyIdToken
   /** The name of the OpenID Connect provider in notices. */
   openIdName: string
@@ -44,6 +46,7 @@ type SocialRequest = {
   nonce?: string | undefined
   authorizationCode?: string | undefined
   redirectUri?: string | undefined
+  code?: string | undefined
 }
 
 const MAX_NAME_LENGTH = 100
@@ -53,7 +56,7 @@ const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 'failures', se
 /** Signs users in with an identity provider. */
 export function createSocialLogin(deps: SocialLoginDeps) {
   const { db, accounts, addresses, signIn, signUp, signInMethods, identities } = deps
-  const { accountSecurity, verifyIdToken } = deps
+  const { accountSecurity, twoFactor, verifyIdToken } = deps
   const { notices, limits, appleGrants, openIdName, sealKey, now, log } = deps
   const names: Record<ProviderName, string> = {
     google: 'Google',
@@ -64,7 +67,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   return { login, unlink }
 
   async function login(
-    { provider, idToken, nonce, authorizationCode, redirectUri }: SocialRequest,
+    { provider, idToken, nonce, authorizationCode, redirectUri, code }: SocialRequest,
     defaults: AccountDefaults,
     { ip, device, baseUrl }: RequestOrigin,
     bearerId: string | null,
@@ -76,21 +79,36 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       throw error
     })
     const grant = await exchange(identity, authorizationCode, redirectUri)
+    const useCode = bearerId && code ? await twoFactor.requireCode(bearerId, code) : null
     const result = await db.write(async (tx) => {
       await release(tx)
-      const user = await findOrCreateAccount(tx, identity, defaults, ip, bearerId)
+      let isProven = false
+      const user = await findOrCreateAccount(tx, identity, defaults, ip, bearerId, mayLink)
       if (grant !== null) {
         const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
         await tx.update(links).set({ grant }).where(isSame)
       }
-      return signIn.finishSignIn(tx, user, device, bearerId)
+      if (!isProven) return signIn.finishSignIn(tx, user, device, bearerId)
+      return { grant: await signIn.openSessionFor(tx, user, device, bearerId) }
+
+      /** With two-factor on, only the account's own session with a code links a provider. */
+      async function mayLink({ id, twoFactorSince }: Account): Promise<boolean> {
+        if (twoFactorSince === null) return true
+        if (id !== bearerId) return false
+        if (!useCode) throw codeRequired()
+        await useCode(tx)
+        isProven = true
+        return true
+      }
     })
     return signIn.toSignInReply(result, baseUrl)
   }
 
   /** Unlinks a provider and secures the account. Throws `conflict` if it is the only way to sign in. */
-  async function unlink(userId: string, sessionId: string, provider: ProviderName) {
+  async function unlink(userId: string, sessionId: string, provider: ProviderName, code?: string) {
+    const useCode = await twoFactor.requireCode(userId, code)
     await db.write(async (tx) => {
+      await useCode(tx)
       if ((await identities.remove(tx, userId, provider)) === 0) throw notFound()
       await signInMethods.requireOne(tx, userId)
       await accountSecurity.secure(tx, userId, sessionId)
@@ -106,8 +124,10 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     defaults: AccountDefaults,
     ip: string,
     bearerId: string | null,
+    mayLink: (user: Account) => Promise<boolean>,
   ): Promise<Account> {
-    const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
+    const known =
+      (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId, mayLink))
     if (known) return known
     await signUp.requireOpen(tx, identity.emailVerified ? identity.email : null)
     const guest = await guestOf(tx, bearerId)
@@ -143,18 +163,22 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   /**
    * Links only an address that the provider has verified. If the provider also owns the address, its user takes over
    * an account that never verified it, as with an e-mailed code; otherwise the request must also carry the
-   * account's token, because the address may have changed hands.
+   * account's token, because the address may have changed hands. An account that may not be linked is signed in to all the
+   * same.
    */
   async function linkByEmail(
     tx: Tx,
     identity: ProvenIdentity,
     bearerId: string | null,
+    mayLink: (user: Account) => Promise<boolean>,
   ): Promise<Account | null> {
     const { provider, email, emailVerified, ownsAddress } = identity
     if (email === null || !emailVerified) return null
     const user = await accounts.findByEmail(tx, email)
     if (!user || (!ownsAddress && user.id !== bearerId)) return null
     const isClaimed = ownsAddress && user.emailVerifiedAt === null
+    // A takeover removes the second factor, which a stranger may have set.
+    if (!isClaimed && !(await mayLink(user))) return user
     const owned = isClaimed ? await accountSecurity.claim(tx, user, provider) : user
     await link(tx, identity, user.id)
     if (!isClaimed)

@@ -2,7 +2,7 @@ import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import { hmac } from '../../../lib/crypto.ts'
 import { MINUTE_MS } from '../../../lib/durations.ts'
-import { AppError, wrongCode } from '../../../lib/errors.ts'
+import { AppError, codeRequired, wrongCode } from '../../../lib/errors.ts'
 import { derivedRecoveryCodes, newRecoveryCodes, plainCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
@@ -39,7 +39,18 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   const { db, sealKey, recoveryKey, limits, issuer, now, ownerProof, accounts, accountSecurity } =
     deps
   const { users, recoveryCodes } = db.tables
-  return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, limitsOf }
+  return {
+    setUp,
+    confirm,
+    renewRecoveryCodes,
+    disable,
+    reset,
+    reserve,
+    check,
+    prove,
+    requireCode,
+    limitsOf,
+  }
 
   /** Creates a secret. Two-factor turns on once a code confirms it. */
   async function setUp(owner: Owner, password: string | undefined) {
@@ -167,6 +178,23 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
     })
+  }
+
+  /**
+   * For changes of credentials: throws `two_factor_required` if two-factor is on and there is no code. Counts the attempt
+   * and returns the check that consumes the code in the transaction of the change.
+   */
+  async function requireCode(userId: string, code: string | undefined) {
+    const { twoFactorSince } = await accounts.find(db.read, userId)
+    if (twoFactorSince !== null && !code) throw codeRequired()
+    const reservation = twoFactorSince !== null && code ? await reserve(userId, code) : null
+    return async (tx: Tx) => {
+      const user = await accounts.find(tx, userId)
+      if (user.twoFactorSince === null) return
+      if (!reservation || !code) throw codeRequired()
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
+      await reservation.release(tx)
+    }
   }
 
   /**
