@@ -16,6 +16,8 @@ export type Measurements = {
   lowest: (name: string, labels?: Labels) => Promise<number | null>
   /** How much a counter has grown in the last minutes, or since the start. `part`: of a histogram. */
   increase: (name: string, minutes: number, labels?: Labels, part?: string) => Promise<number>
+  /** When a counter last grew in the last two hours, in ms; 0 if it did not. */
+  lastIncrease: (name: string, labels: Labels) => Promise<number>
 }
 
 type Reading = { at: number; total: number }
@@ -26,7 +28,7 @@ const MAX_WINDOW_MS = 2 * 60 * MINUTE_MS
 /** Measures this process. The readings of counters are kept in memory, so windows begin at the start. */
 export function createMeasurements(readMetric: ReadMetric, now: () => Date): Measurements {
   const readings = new Map<string, Reading[]>()
-  return { highest, lowest, increase }
+  return { highest, lowest, increase, lastIncrease }
 
   async function highest(name: string, labels: Labels = {}) {
     const values = await matching(name, labels)
@@ -41,13 +43,19 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date): Mea
   async function increase(name: string, minutes: number, labels: Labels = {}, part?: string) {
     const at = now().getTime()
     const total = (await matching(name, labels, part)).reduce((sum, value) => sum + value, 0)
-    const key = JSON.stringify([name, describe(labels), part])
+    const key = keyOf(name, labels, part)
     const kept = (readings.get(key) ?? []).filter((one) => at - one.at <= MAX_WINDOW_MS)
     kept.push({ at, total })
     readings.set(key, kept)
     const since = at - minutes * MINUTE_MS
     const before = kept.findLast((one) => one.at <= since) ?? kept[0]
     return total - (before?.total ?? total)
+  }
+
+  async function lastIncrease(name: string, labels: Labels) {
+    if ((await increase(name, MAX_WINDOW_MS / MINUTE_MS, labels)) === 0) return 0
+    const kept = readings.get(keyOf(name, labels)) ?? []
+    return kept.find(({ total }) => total === kept.at(-1)?.total)?.at ?? 0
   }
 
   async function matching(name: string, labels: Labels, part?: string): Promise<number[]> {
@@ -61,6 +69,7 @@ export function createMeasurements(readMetric: ReadMetric, now: () => Date): Mea
   }
 }
 
-function describe(labels: Labels): string[] {
-  return Object.entries(labels).map(([label, pattern]) => `${label}=${pattern.source}`)
+function keyOf(name: string, labels: Labels, part?: string): string {
+  const patterns = Object.entries(labels).map(([label, pattern]) => `${label}=${pattern.source}`)
+  return JSON.stringify([name, patterns, part])
 }

@@ -19,6 +19,18 @@ export type Rule = {
   read: (measurements: Measurements, now: Date) => Promise<number | null>
 }
 
+/** So many refused deliveries in two hours are a problem even if others are accepted. */
+const MANY_REFUSED = 100
+const ACCEPTED = /^(ok|duplicate|ignored)$/
+
+/** The deliveries refused in two hours; 0 if one has been accepted since, because any stranger can send some. */
+export async function refusedDeliveries(m: Measurements, name: string, code: RegExp) {
+  const refused = await m.increase(name, 120, { code })
+  const acceptedAt = await m.lastIncrease(name, { code: ACCEPTED })
+  const isOver = acceptedAt > 0 && acceptedAt >= (await m.lastIncrease(name, { code }))
+  return isOver && refused <= MANY_REFUSED ? 0 : refused
+}
+
 /** In another unit; null stays null. */
 export async function scaled(value: Promise<number | null>, unit: number): Promise<number | null> {
   const known = await value

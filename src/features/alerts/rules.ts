@@ -1,5 +1,5 @@
 import type { Labels, Measurements } from './measurements.ts'
-import { hours, type Rule, scaled } from './rule.ts'
+import { hours, type Rule, refusedDeliveries, scaled } from './rule.ts'
 import { STORE_RULES } from './store-rules.ts'
 
 const DURATIONS = 'homeport_http_request_duration_seconds'
@@ -48,9 +48,11 @@ export const RULES: Rule[] = [
     threshold: 0,
     unit: 'in two hours',
     read: (m) =>
-      m.increase('homeport_billing_deliveries_total', 120, {
-        code: /^(?!ok$|duplicate$|ignored$)/,
-      }),
+      refusedDeliveries(
+        m,
+        'homeport_billing_deliveries_total',
+        /^(?!ok$|duplicate$|ignored$|stray$)/,
+      ),
   },
   {
     name: 'disk-low',

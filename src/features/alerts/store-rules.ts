@@ -1,4 +1,4 @@
-import { hours, type Rule } from './rule.ts'
+import { hours, type Rule, refusedDeliveries } from './rule.ts'
 
 const REFUSED = /^(malformed_request|unauthenticated|forbidden|unavailable|webhook_not_configured)$/
 
@@ -13,7 +13,7 @@ export const STORE_RULES: Rule[] = [
     minutes: 0,
     threshold: 10,
     unit: 'in two hours',
-    read: (m) => m.increase('homeport_app_store_deliveries_total', 120, { code: REFUSED }),
+    read: (m) => refusedDeliveries(m, 'homeport_app_store_deliveries_total', REFUSED),
   },
   {
     name: 'app-store-silent',
@@ -53,7 +53,7 @@ export const STORE_RULES: Rule[] = [
     minutes: 0,
     threshold: 10,
     unit: 'in two hours',
-    read: (m) => m.increase('homeport_play_deliveries_total', 120, { code: REFUSED }),
+    read: (m) => refusedDeliveries(m, 'homeport_play_deliveries_total', REFUSED),
   },
   {
     name: 'play-account-refused',

@@ -9,6 +9,8 @@ type RequestInfo = {
   /** The name of the API key of a request to the server API. */
   apiKey?: string
   failure?: string
+  /** A refused request to a webhook that is no delivery. */
+  isStray?: boolean
   denial?: Denial
 }
 

@@ -4,8 +4,8 @@ import { createLineWriter, type Log } from '../../lib/log.ts'
 import type { RequestLabels } from '../../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
-/** The id of a request in the log, and its user if there is one. */
-export type Requester = { id: string; userId: string | null }
+/** The id of a request in the log, its user if there is one, and whether it is a stray request to a webhook. */
+export type Requester = { id: string; userId: string | null; isStray: boolean }
 
 type RequestMetrics = {
   observeRequest: (labels: RequestLabels, seconds: number, requester: Requester) => void
@@ -37,7 +37,15 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
     .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const status =
         responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
-      const { id, startedAt, userId, apiKey, failure, denial } = requestInfo(request)
+      const {
+        id,
+        startedAt,
+        userId,
+        apiKey,
+        failure,
+        denial,
+        isStray = false,
+      } = requestInfo(request)
       const ms = performance.now() - startedAt
       const { method } = request
       const knownUser = denial?.userId ?? userId
@@ -58,7 +66,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
       const code = failure ?? codeIn(responseValue)
       const known = METHODS.has(method) ? method : 'other'
       const labels = { method: known, route: pattern, status, code }
-      metrics.observeRequest(labels, ms / 1000, { id, userId: knownUser ?? null })
+      metrics.observeRequest(labels, ms / 1000, { id, userId: knownUser ?? null, isStray })
       if (denial) metrics.countDenial(denial.reason)
     })
 }

@@ -51,32 +51,35 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     'homeport_billing_deliveries_total',
     'Deliveries from the billing provider, by reply code',
     'code',
-    DELIVERY_CODES,
+    [...DELIVERY_CODES, 'stray'],
   )
   const countNotification = createCounter(
     'homeport_app_store_deliveries_total',
     'Notifications from the App Store, by reply code',
     'code',
-    [...DELIVERY_CODES, 'forbidden'],
+    [...DELIVERY_CODES, 'stray', 'forbidden'],
   )
   const countPush = createCounter(
     'homeport_play_deliveries_total',
     'Notifications from Google Play, by reply code',
     'code',
-    DELIVERY_CODES,
+    [...DELIVERY_CODES, 'stray'],
   )
   const metrics = { observeRequest: observe, countDenial, render, read }
   return { metrics, recorder, slowest, readiness, status, serverState }
 
-  function observe(labels: RequestLabels, seconds: number, { id, userId }: Requester) {
-    const { method, route, status, code } = labels
+  function observe(labels: RequestLabels, seconds: number, { id, userId, isStray }: Requester) {
+    const { method, route, status } = labels
+    const code = isStray && status >= 400 ? 'stray' : labels.code
     // All unknown paths count as one, whatever their method.
     const name = route === 'none' ? route : `${method} ${route}`
     const isEvent = route === WEBHOOK_PATH
     if (route === APP_STORE_PATH) countNotification(code)
     if (route === PLAY_PATH) countPush(code)
     observeRequest(labels, seconds)
-    countReply(`${Math.floor(status / 100)}xx`)
+    // What a stranger sends to a webhook that is not set up is no error of the server.
+    const isUnused = labels.code === 'webhook_not_configured'
+    countReply(isUnused ? '4xx' : `${Math.floor(status / 100)}xx`)
     recorder.observe({ name, seconds, status, isEvent })
     slowest.add({
       name,
@@ -91,7 +94,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
     countDelivery(code)
     const at = now().toISOString()
     if (status === 200) deliveries.acceptedAt = at
-    else deliveries.refused = { at, status, code }
+    else if (code !== 'stray') deliveries.refused = { at, status, code }
   }
 
   /** The state that `doctor` requests from a running server. */

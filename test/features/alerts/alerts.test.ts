@@ -30,7 +30,7 @@ async function setUp() {
         .map(({ subject }) => subject.replace(/\r?\n\s+/g, ' ').replace('homeport: ', ''))
     },
     async refuseDelivery() {
-      await app.ask('POST', '/api/webhooks/billing/v1', { json: {} })
+      await app.ask('POST', '/api/webhooks/billing/v1', { json: { event: { type: 'TEST' } } })
       // Requests are measured after the reply.
       await Bun.sleep(20)
     },

@@ -5,10 +5,11 @@ import { bearerToken } from '../../../platform/http/authenticate.ts'
 import { readBody, readJson } from '../../../platform/http/body.ts'
 import { Message, message, responses } from '../../../platform/http/envelope.ts'
 import { malformed } from '../../../platform/http/errors.ts'
-import { type BillingEvent, type Delivery, readDelivery } from '../inbox/event.ts'
+import { type BillingEvent, type Delivery, readDelivery, readEvent } from '../inbox/event.ts'
 import type { DeliveryResult, EventInbox } from '../inbox/event-inbox.ts'
 import { isSigned } from '../inbox/signature.ts'
 import { BillingDelivery, WEBHOOK_PATH } from '../model.ts'
+import { markIfStray } from './stray-requests.ts'
 
 const MAX_BODY_BYTES = 256 * 1024
 
@@ -32,7 +33,12 @@ export function webhookRoutes({ eventInbox, tokens, signingSecret, now }: Webhoo
   return new Elysia({ name: 'billing-webhook' }).use(bearerToken()).post(
     WEBHOOK_PATH,
     async ({ bearer, request }) => {
-      authorize(bearer)
+      try {
+        authorize(bearer)
+      } catch (error) {
+        await markIfStray(request, (body) => readEvent(body, new Uint8Array()) !== null)
+        throw error
+      }
       const bytes = await readBody(request, MAX_BODY_BYTES)
       if (signingSecret !== null) verify(request, bytes, signingSecret)
       const delivery = readDelivery(readJson(bytes), bytes)

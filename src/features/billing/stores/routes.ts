@@ -6,8 +6,10 @@ import { readBody, readJson } from '../../../platform/http/body.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
 import { Message, responses } from '../../../platform/http/envelope.ts'
 import { malformed } from '../../../platform/http/errors.ts'
+import { requestInfo } from '../../../platform/http/request-id.ts'
 import { createFailureLimit } from '../../../platform/limits/failure-limit.ts'
 import type { EventInbox } from '../inbox/event-inbox.ts'
+import { markIfStray } from '../routes/stray-requests.ts'
 import { receiveDelivery } from '../routes/webhook.ts'
 import { readAppleDelivery } from './apple/delivery.ts'
 import type { VerifyToken } from './apple/token.ts'
@@ -40,9 +42,15 @@ export function storeRoutes(deps: StoreRoutesDeps) {
   return new Elysia({ name: 'stores' }).post(
     APP_STORE_PATH,
     async ({ request, server }) => {
-      if (apps.length === 0) throw notSetUp()
+      if (apps.length === 0) {
+        await markIfStray(request, isNotification)
+        throw notSetUp()
+      }
       failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
+      const info = requestInfo(request)
+      info.isStray = true
       const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
+      info.isStray = !isNotification(body)
       const { signedPayload, ...others } = body
       if (signedPayload === undefined) throw missingPayload(others)
       const delivery = read(request, signedPayload)
@@ -83,8 +91,18 @@ export function storeRoutes(deps: StoreRoutesDeps) {
   }
 }
 
-function missingPayload(body: Record<string, unknown>): AppError {
+/** Whether a body looks like a notification, signed or of version 1. */
+function isNotification(value: unknown): boolean {
+  const body = objectIn(value)
+  return isFirstVersion(body) || /^[\w-]+\.[\w-]+\.[\w-]+$/.test(String(body['signedPayload']))
+}
+
+function isFirstVersion(body: Record<string, unknown>): boolean {
   return 'unified_receipt' in body || 'notification_type' in body
+}
+
+function missingPayload(body: Record<string, unknown>): AppError {
+  return isFirstVersion(body)
     ? malformed('This is a version 1 notification: choose version 2 in App Store Connect.')
     : malformed('The body needs a `signedPayload`.')
 }

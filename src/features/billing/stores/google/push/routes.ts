@@ -8,6 +8,7 @@ import { Message, message, responses } from '../../../../../platform/http/envelo
 import { malformed } from '../../../../../platform/http/errors.ts'
 import { createFailureLimit } from '../../../../../platform/limits/failure-limit.ts'
 import type { EventInbox } from '../../../inbox/event-inbox.ts'
+import { markIfStray } from '../../../routes/stray-requests.ts'
 import { receiveDelivery } from '../../../routes/webhook.ts'
 import { type Json, objectIn } from '../../json.ts'
 import { PLAY_PATH, PlayPush } from '../../model.ts'
@@ -35,9 +36,14 @@ export function playRoutes(deps: PlayRoutesDeps) {
   return new Elysia({ name: 'play' }).use(bearerToken()).post(
     PLAY_PATH,
     async ({ bearer, request, server }) => {
-      if (!play?.checkPushToken) throw notSetUp(play === null)
-      failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
-      await play.checkPushToken(bearer)
+      try {
+        if (!play?.checkPushToken) throw notSetUp(play === null)
+        failures.countFailure(request, ipOf(request, server as Server<unknown> | null))
+        await play.checkPushToken(bearer)
+      } catch (error) {
+        await markIfStray(request, (body) => readPush(objectIn(body)) !== null)
+        throw error
+      }
       failures.release(request)
       const body = objectIn(readJson(await readBody(request, MAX_BODY_BYTES)))
       const push = readPush(body)
