@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { residentMemory } from '../bench/servers.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { bombPng, noise, oneBitPng, phonePhoto } from '../support/pictures.ts'
 import { register } from '../support/requests.ts'
 import { watchServer, watchWorkers } from '../support/watch.ts'
@@ -12,7 +13,7 @@ beforeAll(buildExecutable, 60_000)
 
 const QUIET = { LOG_LEVEL: 'warn' }
 
-test('100: a decompression bomb of 256 megapixels is refused within 100 ms, based on its header', async () => {
+test(`a decompression bomb of 256 megapixels is refused within 100 ms, based on its header ${fault(100)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -29,7 +30,7 @@ test('100: a decompression bomb of 256 megapixels is refused within 100 ms, base
   await server.stop()
 }, 60_000)
 
-test('101, 102: ten concurrent 48-megapixel photos leave the API lean and responsive', async () => {
+test(`ten concurrent 48-megapixel photos leave the API lean and responsive ${fault(101, 102)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -56,7 +57,7 @@ test('101, 102: ten concurrent 48-megapixel photos leave the API lean and respon
   await server.stop()
 }, 180_000)
 
-test('102: forty concurrent 25 MiB text files leave the API lean and responsive', async () => {
+test(`forty concurrent 25 MiB text files leave the API lean and responsive ${fault(102)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_BYTES: String(2 ** 31) })
   const users = await Promise.all(
@@ -80,7 +81,7 @@ test('102: forty concurrent 25 MiB text files leave the API lean and responsive'
   await server.stop()
 }, 180_000)
 
-test('111: an image of one row or one column is refused based on its header', async () => {
+test(`an image of one row or one column is refused based on its header ${fault(111)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -104,7 +105,7 @@ test('111: an image of one row or one column is refused based on its header', as
   await server.stop()
 }, 60_000)
 
-test('111: no image dimensions take more than ten seconds or much memory', async () => {
+test(`no image dimensions take more than ten seconds or much memory ${fault(111)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -132,7 +133,7 @@ test('111: no image dimensions take more than ten seconds or much memory', async
 }, 120_000)
 
 test.each([1, 6])(
-  "102: other users' images take less than a second while %p guests flood the server",
+  `other users' images take less than a second while %p guests flood the server ${fault(102)}`,
   async (guests) => {
     await using homeport = await installExecutable()
     const server = await homeport.start({ ...QUIET, TRUSTED_PROXIES: '127.0.0.1' })
@@ -172,7 +173,7 @@ test.each([1, 6])(
   120_000,
 )
 
-test('107: a thousand mutated images neither crash the server nor leave files behind', async () => {
+test(`a thousand mutated images neither crash the server nor leave files behind ${fault(107)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_COUNT: '5000' })
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -198,7 +199,7 @@ test('107: a thousand mutated images neither crash the server nor leave files be
   await server.stop()
 }, 180_000)
 
-test('116, 117: 100 interrupted and 100 killed uploads leave no row without a file', async () => {
+test(`100 interrupted and 100 killed uploads leave no row without a file ${fault(116, 117)}`, async () => {
   await using homeport = await installExecutable()
   let server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -229,7 +230,7 @@ test('116, 117: 100 interrupted and 100 killed uploads leave no row without a fi
   await server.stop()
 }, 180_000)
 
-test('43: a phone that sends 12 KB per second uploads 2 MB', async () => {
+test(`a phone that sends 12 KB per second uploads 2 MB ${fault(43)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -18,7 +19,7 @@ test('a backup encrypted with a passphrase can be read only with that passphrase
   }
 }, 60_000)
 
-test('14: each of a hundred changed bytes in an archive is detected', async () => {
+test(`each of a hundred changed bytes in an archive is detected ${fault(14)}`, async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await run(['init'])

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { postJson, register, requesterFor } from '../support/requests.ts'
 import { watchServer } from '../support/watch.ts'
 
@@ -10,7 +11,7 @@ const QUIET = { LOG_LEVEL: 'warn' }
 const START = Date.UTC(2026, 0)
 const HOUR = 3_600_000
 
-test("82: the cost of a late event depends on later events, not on the purchase's history", async () => {
+test(`the cost of a late event depends on later events, not on the purchase's history ${fault(82)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const id = await userIdOf(server)
@@ -38,7 +39,7 @@ test("82: the cost of a late event depends on later events, not on the purchase'
   await expectSameAfterRebuild(homeport)
 }, 300_000)
 
-test('82: the first of 20,000 events arrives last, and no request waits for it', async () => {
+test(`the first of 20,000 events arrives last, and no request waits for it ${fault(82)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const id = await userIdOf(server)
@@ -58,7 +59,7 @@ test('82: the first of 20,000 events arrives last, and no request waits for it',
   await expectSameAfterRebuild(homeport)
 }, 300_000)
 
-test('82: a customer with 5,000 purchases is read and transferred without delaying other requests', async () => {
+test(`a customer with 5,000 purchases is read and transferred without delaying other requests ${fault(82)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken } = await register(server, 'ann@example.com')

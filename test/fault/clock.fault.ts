@@ -4,6 +4,7 @@ import { TOTP } from 'totp-generator'
 import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
+import { fault } from '../support/fault.ts'
 import { createSealer, readKeyForPayloads } from '../support/messages.ts'
 import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
@@ -15,7 +16,7 @@ const DAY = 24 * 60 * 60 * 1000
 beforeAll(buildExecutable, 60_000)
 
 withFaketime(
-  '34: after clock jumps of days and decades, tokens follow the clock, nothing fails, and jobs run once',
+  `after clock jumps of days and decades, tokens follow the clock, nothing fails, and jobs run once ${fault(34)}`,
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -55,7 +56,7 @@ withFaketime(
 )
 
 withFaketime(
-  '35: used codes and messages stay refused when the clock is set back',
+  `used codes and messages stay refused when the clock is set back ${fault(35)}`,
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)

@@ -2,13 +2,14 @@ import { beforeAll, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { cpuTime, residentMemory } from '../bench/servers.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
 const HEAD = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
 
-test('33: the server survives running out of file descriptors and recovers within 5 s', async () => {
+test(`the server survives running out of file descriptors and recovers within 5 s ${fault(33)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({}, ['prlimit', '--nofile=128:128'])
   const sockets = await openMany(server, 500, () => {})
@@ -27,7 +28,7 @@ test('33: the server survives running out of file descriptors and recovers withi
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('38: a request that announces a gigabyte is refused without reading its body', async () => {
+test(`a request that announces a gigabyte is refused without reading its body ${fault(38)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const before = await residentMemory(server.process.pid)
@@ -43,7 +44,7 @@ test('38: a request that announces a gigabyte is refused without reading its bod
   await server.stop()
 }, 30_000)
 
-test('41: 500 clients that send one header per second are disconnected, others are served', async () => {
+test(`500 clients that send one header per second are disconnected, others are served ${fault(41)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 500, (socket) =>
@@ -58,7 +59,7 @@ test('41: 500 clients that send one header per second are disconnected, others a
   await server.stop()
 }, 40_000)
 
-test('42: 1,000 clients that send one byte per second are disconnected, others are served', async () => {
+test(`1,000 clients that send one byte per second are disconnected, others are served ${fault(42)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 1_000, (socket) =>
@@ -75,7 +76,7 @@ test('42: 1,000 clients that send one byte per second are disconnected, others a
   await server.stop()
 }, 90_000)
 
-test('44: 5,000 idle connections cost little', async () => {
+test(`5,000 idle connections cost little ${fault(44)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 5_000, () => {})
@@ -92,7 +93,7 @@ test('44: 5,000 idle connections cost little', async () => {
   await server.stop()
 }, 60_000)
 
-test('46: headers over 16 KB are refused, and the server keeps serving', async () => {
+test(`headers over 16 KB are refused, and the server keeps serving ${fault(46)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   for (const size of [17_000, 100_000, 1_000_000]) {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Acknowledged, findLostRecords, startWrites } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { deliver, register, signIn } from '../support/requests.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
@@ -33,7 +34,7 @@ afterAll(async () => {
   }
 })
 
-test(`1: ${KILLS} kills under load lose no acknowledged data, and the server is ready within 2 s`, async () => {
+test(`${KILLS} kills under load lose no acknowledged data, and the server is ready within 2 s ${fault(1)}`, async () => {
   await using homeport = await installExecutable()
   const dataDir = join(homeport.folder, 'data')
   let token = ''
@@ -58,7 +59,7 @@ test(`1: ${KILLS} kills under load lose no acknowledged data, and the server is 
 }, 600_000)
 
 withDisk(
-  `2: ${POWER_CUTS} power cuts under load lose no acknowledged data`,
+  `${POWER_CUTS} power cuts under load lose no acknowledged data ${fault(2)}`,
   async () => {
     await using homeport = await installExecutable()
     let written = 0
@@ -72,7 +73,7 @@ withDisk(
 )
 
 withStrace(
-  '3: with fsync disabled, the same power cuts lose acknowledged data',
+  `with fsync disabled, the same power cuts lose acknowledged data ${fault(3)}`,
   async () => {
     await using homeport = await installExecutable()
     const wrapper = injectFsync('retval=0:when=20+')
@@ -90,7 +91,7 @@ withStrace(
 )
 
 withStrace(
-  '4: when fsync fails, the server exits, acknowledges nothing more and loses no acknowledged data',
+  `when fsync fails, the server exits, acknowledges nothing more and loses no acknowledged data ${fault(4)}`,
   async () => {
     await using homeport = await installExecutable()
     const failing = injectFsync('error=EIO:when=60+')
@@ -115,7 +116,7 @@ withStrace(
 )
 
 withMemoryLimit(
-  '32: when memory runs out, the server is killed and loses no acknowledged data',
+  `when memory runs out, the server is killed and loses no acknowledged data ${fault(32)}`,
   async () => {
     await using homeport = await installExecutable()
     const joinGroup = ['sh', '-c', `echo $$ > ${group?.folder}/cgroup.procs && exec "$0" "$@"`]

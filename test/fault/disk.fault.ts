@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { deliver, register, requesterFor } from '../support/requests.ts'
 import { watchServer } from '../support/watch.ts'
 
@@ -25,7 +26,7 @@ afterAll(async () => {
 })
 
 onSmallDisk(
-  '5: on a full disk, writes get 503 or 507 and reads work; the server recovers once space is free',
+  `on a full disk, writes get 503 or 507 and reads work; the server recovers once space is free ${fault(5)}`,
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -73,7 +74,7 @@ onSmallDisk(
 )
 
 onSmallDisk(
-  '5: on a full disk, the checkpoint process prints nothing; the server reports the failure',
+  `on a full disk, the checkpoint process prints nothing; the server reports the failure ${fault(5)}`,
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -94,7 +95,7 @@ onSmallDisk(
 )
 
 onSmallDisk(
-  '6: twenty uploads to a disk too small for them leave complete files or none',
+  `twenty uploads to a disk too small for them leave complete files or none ${fault(6)}`,
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('12m')
@@ -123,7 +124,7 @@ onSmallDisk(
 )
 
 onSmallDisk(
-  '7: forty concurrent uploads respect the minimum free space, and webhooks work',
+  `forty concurrent uploads respect the minimum free space, and webhooks work ${fault(7)}`,
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('400m')
@@ -169,7 +170,7 @@ onSmallDisk(
 )
 
 onFailingDisk(
-  '8: on a disk that becomes read-only, writes get 503, reads work, and nothing is lost',
+  `on a disk that becomes read-only, writes get 503, reads work, and nothing is lost ${fault(8)}`,
   async () => {
     await using homeport = await installExecutable()
     const folder = await makeFolder()

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
+import { fault } from '../support/fault.ts'
 import { fuzz } from '../support/fuzz.ts'
 import { routeEnvironment } from '../support/routes.ts'
 
 const COUNT = 50_000
 
-test(`58: ${COUNT} corrupted requests from the OpenAPI document get no 5xx and only documented replies`, async () => {
+test(`${COUNT} corrupted requests from the OpenAPI document get no 5xx and only documented replies ${fault(58)}`, async () => {
   await using app = await createTestApp({
     ...routeEnvironment,
     RATE_LIMITS: 'off',
@@ -17,7 +18,7 @@ test(`58: ${COUNT} corrupted requests from the OpenAPI document get no 5xx and o
   expect({ seed, faults }).toEqual({ seed, faults: [] })
 }, 600_000)
 
-test('55: no pattern in the OpenAPI document is slow on 64 KB that almost match', async () => {
+test(`no pattern in the OpenAPI document is slow on 64 KB that almost match ${fault(55)}`, async () => {
   await using app = await createTestApp({
     ...routeEnvironment,
     RATE_LIMITS: 'off',

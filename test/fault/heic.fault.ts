@@ -1,12 +1,13 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { heicOf, QUADRANTS } from '../support/heic.ts'
 import { register } from '../support/requests.ts'
 import { watchWorkers } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('111: HEIC images of any dimensions stay within the same limits as other images', async () => {
+test(`HEIC images of any dimensions stay within the same limits as other images ${fault(111)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'warn' })
   const { accessToken: token } = await register(server, 'ann@example.com')

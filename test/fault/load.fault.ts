@@ -2,13 +2,14 @@ import { beforeAll, expect, test } from 'bun:test'
 import { median } from '../bench/median.ts'
 import { PASSWORD, WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
 const UNLIMITED = { RATE_LIMITS: 'off', LOG_LEVEL: 'warn' }
 
-test('60: 500 sign-ins with a known and 500 with an unknown address take the same time', async () => {
+test(`500 sign-ins with a known and 500 with an unknown address take the same time ${fault(60)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   await register(server, 'known@example.com')
@@ -21,7 +22,7 @@ test('60: 500 sign-ins with a known and 500 with an unknown address take the sam
   await server.stop()
 }, 300_000)
 
-test('64: 200 concurrent sign-ins keep the event loop responsive and memory bounded', async () => {
+test(`200 concurrent sign-ins keep the event loop responsive and memory bounded ${fault(64)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const emails = await registerTwenty(server)
@@ -40,7 +41,7 @@ test('64: 200 concurrent sign-ins keep the event loop responsive and memory boun
   await server.stop()
 }, 120_000)
 
-test('64: 300 concurrent sign-ins are all served', async () => {
+test(`300 concurrent sign-ins are all served ${fault(64)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const emails = await registerTwenty(server)
@@ -65,7 +66,7 @@ test('64: 300 concurrent sign-ins are all served', async () => {
   await server.stop()
 }, 120_000)
 
-test('59: resetting the password of a known and of an unknown address takes the same time', async () => {
+test(`resetting the password of a known and of an unknown address takes the same time ${fault(59)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   await register(server, 'known@example.com')
@@ -80,7 +81,7 @@ test('59: resetting the password of a known and of an unknown address takes the 
   await server.stop()
 }, 120_000)
 
-test('84: 2,000 wrong webhook tokens take the same time however many characters match', async () => {
+test(`2,000 wrong webhook tokens take the same time however many characters match ${fault(84)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const tokens = { near: `${WEBHOOK_TOKEN.slice(0, -1)}x`, far: 'x'.repeat(WEBHOOK_TOKEN.length) }
@@ -101,7 +102,7 @@ test('84: 2,000 wrong webhook tokens take the same time however many characters 
   await server.stop()
 }, 60_000)
 
-test('97: 500 events per second for a minute all get 200 within 100 ms', async () => {
+test(`500 events per second for a minute all get 200 within 100 ms ${fault(97)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const times: number[] = []

@@ -7,13 +7,14 @@ import { migrate } from '../../src/platform/db/sqlite/migrate.ts'
 import { openDatabase } from '../../src/platform/db/sqlite/open.ts'
 import { findLostRecords, startWrites } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { deliver, register } from '../support/requests.ts'
 
 const MB = 1024 * 1024
 
 beforeAll(buildExecutable, 60_000)
 
-test('10: a database with a garbage header is refused with advice and left unchanged', async () => {
+test(`a database with a garbage header is refused with advice and left unchanged ${fault(10)}`, async () => {
   await using homeport = await installExecutable()
   await homeport.run(['init'])
   const path = join(homeport.folder, 'data', 'homeport.db')
@@ -25,7 +26,7 @@ test('10: a database with a garbage header is refused with advice and left uncha
   expect(await Bun.file(path).bytes()).toEqual(bytes)
 }, 20_000)
 
-test('13: a killed server that lost its write-ahead log starts with older, consistent data', async () => {
+test(`a killed server that lost its write-ahead log starts with older, consistent data ${fault(13)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   for (let at = 0; at < 50; at++) await deliver(server, `E${at}`)
@@ -46,7 +47,7 @@ test('13: a killed server that lost its write-ahead log starts with older, consi
   ])
 }, 20_000)
 
-test('18: a write-ahead log kept large by a long-running reader shrinks within a minute', async () => {
+test(`a write-ahead log kept large by a long-running reader shrinks within a minute ${fault(18)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ RATE_LIMITS: 'off' })
   const { accessToken } = await register(server, 'ann@example.com')
@@ -71,7 +72,7 @@ test('18: a write-ahead log kept large by a long-running reader shrinks within a
   await server.stop()
 }, 180_000)
 
-test('25: a migration killed at any moment leaves the old or the new schema', async () => {
+test(`a migration killed at any moment leaves the old or the new schema ${fault(25)}`, async () => {
   await using homeport = await installExecutable()
   const migrations = readMigrations('sqlite')
   const dataDir = join(homeport.folder, 'data')
@@ -99,7 +100,7 @@ test('25: a migration killed at any moment leaves the old or the new schema', as
   expect(await server.stop()).toBe(0)
 }, 120_000)
 
-test('30: two stop signals of any kind end the server at once with consistent data', async () => {
+test(`two stop signals of any kind end the server at once with consistent data ${fault(30)}`, async () => {
   await using homeport = await installExecutable()
   const dataDir = join(homeport.folder, 'data')
   for (let round = 0; round < 30; round++) {

@@ -4,6 +4,7 @@ import { createClient } from '../../src/client/client.ts'
 import { median } from '../bench/median.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import {
   createSealer,
   type MessageParts,
@@ -17,7 +18,7 @@ beforeAll(buildExecutable, 60_000)
 const PROFILE = '/api/user/profile/v1'
 const QUIET = { LOG_LEVEL: 'warn', RATE_LIMITS: 'off' }
 
-test('125: messages with another algorithm or a forbidden header field are refused within 5 ms', async () => {
+test(`messages with another algorithm or a forbidden header field are refused within 5 ms ${fault(125)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
@@ -54,7 +55,7 @@ test('a flood of sealed requests from one address stores at most 3,000 rows', as
   expect(await db.read.$count(db.tables.sealedRequests)).toBe(3_000)
 }, 60_000)
 
-test('130: refusing a message takes the same time whatever is wrong inside it', async () => {
+test(`refusing a message takes the same time whatever is wrong inside it ${fault(130)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
@@ -81,7 +82,7 @@ test('130: refusing a message takes the same time whatever is wrong inside it', 
   expect(Math.max(...figures) - Math.min(...figures)).toBeLessThan(0.05)
 }, 120_000)
 
-test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is bounded', async () => {
+test(`sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is bounded ${fault(131)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const client = createClient({ baseUrl: server.url, env: 'production' })
@@ -115,7 +116,7 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
   expect((await client.readProfile()).loginType).toBe('email')
 }, 120_000)
 
-test('131: anonymous clients that occupy all slots and send nothing lose them after 10 s', async () => {
+test(`anonymous clients that occupy all slots and send nothing lose them after 10 s ${fault(131)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, TRUSTED_PROXIES: '127.0.0.1' })
   const client = createClient({ baseUrl: server.url, env: 'production' })
@@ -156,7 +157,7 @@ test('1,000 sealed messages of the maximum size at once occupy a bounded amount 
   expect(peak).toBeLessThan(850e6)
 }, 120_000)
 
-test('132: 32 clients lose no operation while the key changes every second for a minute', async () => {
+test(`32 clients lose no operation while the key changes every second for a minute ${fault(132)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const clients = await Promise.all(

@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('29: a stopping server disconnects a stuck client after ten seconds', async () => {
+test(`a stopping server disconnects a stuck client after ten seconds ${fault(29)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const stuck = connect(server.port, '127.0.0.1')

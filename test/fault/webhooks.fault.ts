@@ -1,9 +1,10 @@
 import { test } from 'bun:test'
+import { fault } from '../support/fault.ts'
 import { killEmitters } from '../support/webhook-kills.ts'
 
 const KILLS = 200
 
-test(`1a: ${KILLS} kills lose no event of a committed change`, async () => {
+test(`${KILLS} kills lose no event of a committed change ${fault('1a')}`, async () => {
   const { acknowledged, repeated } = await killEmitters(KILLS)
   console.log(`1a: ${acknowledged} events over ${KILLS} kills, all arrived, ${repeated} repeatedly`)
 }, 600_000)
