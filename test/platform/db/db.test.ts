@@ -12,6 +12,7 @@ import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.ts'
 import { openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
 import { buildTables } from '../../../src/server/features.ts'
+import { fault } from '../../support/fault.ts'
 
 const migrations = readMigrations('sqlite')
 const cleanups: (() => unknown)[] = []
@@ -88,7 +89,7 @@ test('a prepared change runs only inside a write', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test('17: 64 concurrent increments of one number lose nothing', async () => {
+test(`64 concurrent increments of one number lose nothing ${fault(17)}`, async () => {
   const { db, put } = await openTestDb()
   await db.write((tx) => put(tx, 'n'))
   const { contentVersions } = db.tables
@@ -102,7 +103,7 @@ test('17: 64 concurrent increments of one number lose nothing', async () => {
   expect(await db.read.select().from(contentVersions)).toMatchObject([{ version: 65 }])
 })
 
-test("16: waits for another process's lock, then replies 503, without blocking reads", async () => {
+test(`waits for another process's lock, then replies 503, without blocking reads ${fault(16)}`, async () => {
   const { db, path, put, names } = await openTestDb()
   using foreign = new Database(path)
   foreign.run('BEGIN IMMEDIATE')
@@ -160,7 +161,7 @@ test('every connection is durable and checks foreign keys', async () => {
   await expect(insert).rejects.toThrow()
 })
 
-test('23: a migration that rebuilds a parent table keeps its children', async () => {
+test(`a migration that rebuilds a parent table keeps its children ${fault(23)}`, async () => {
   const { client } = await openTestDb()
   client.run(`INSERT INTO rate_sets VALUES ('s', 'ecb', 'EUR', '2026-07-06', 1, 1)`)
   client.run(`INSERT INTO rates VALUES ('s', 'USD', 1.1)`)
@@ -176,7 +177,7 @@ ALTER TABLE n RENAME TO rate_sets;`
   expect(client.query('PRAGMA foreign_keys').get()).toEqual({ foreign_keys: 1 })
 })
 
-test('24: a failing migration changes nothing, and neither do those before it', async () => {
+test(`a failing migration changes nothing, and neither do those before it ${fault(24)}`, async () => {
   const { client } = await openTestDb()
   const schema = () => JSON.stringify(client.query('SELECT sql FROM sqlite_master').all())
   const before = schema()
@@ -189,7 +190,7 @@ test('24: a failing migration changes nothing, and neither do those before it', 
   expect(schemaVersion(client)).toBe(migrations.length)
 })
 
-test('26: refuses a newer database, a foreign one and garbage without changing them', async () => {
+test(`refuses a newer database, a foreign one and garbage without changing them ${fault(26)}`, async () => {
   const { path, client } = await openTestDb()
   expect(await reasonNotToOpen(path, migrations)).toBeNull()
   expect(await reasonNotToOpen(`${path}.none`, migrations)).toBeNull()

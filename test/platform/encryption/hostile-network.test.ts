@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { clientOf, type Interceptor, plainReply, signedIn } from '../../support/network.ts'
 
 const HOUR = 60 * 60 * 1000
 
-test('129: the client refuses replies that were not sealed for its request', async () => {
+test(`the client refuses replies that were not sealed for its request ${fault(129)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   const other = await signedIn(app)
@@ -51,7 +52,7 @@ test('129: the client refuses replies that were not sealed for its request', asy
   expect((await client.readProfile()).loginType).toBe('email')
 })
 
-test('127: a plain reply from an attacker on the network does not sign the user out', async () => {
+test(`a plain reply from an attacker on the network does not sign the user out ${fault(127)}`, async () => {
   await using app = await createTestApp()
   const { client, network, signedOut } = await signedIn(app)
   const lie = { code: 'unauthenticated', message: 'Signed out.', requestId: 'x' }
@@ -65,7 +66,7 @@ test('127: a plain reply from an attacker on the network does not sign the user 
   expect(signedOut.times).toBe(0)
 })
 
-test('127: a forged reply does not make the client repeat a request that was carried out', async () => {
+test(`a forged reply does not make the client repeat a request that was carried out ${fault(127)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   const lies: [code: string, message: string, hours: number][] = [
@@ -104,7 +105,7 @@ test('127: a forged reply does not make the client repeat a request that was car
 const CHANGED_ENVS = [null, '', 'test', 'production, test']
 
 test.each(CHANGED_ENVS)(
-  '127: an env header changed to %p is detected, and the request is not carried out',
+  `an env header changed to %p is detected, and the request is not carried out ${fault(127)}`,
   async (env) => {
     await using app = await createTestApp()
     const { client, network } = await signedIn(app)
@@ -128,7 +129,7 @@ test.each(CHANGED_ENVS)(
   },
 )
 
-test('133: neither sealed content nor tokens appear on the wire', async () => {
+test(`neither sealed content nor tokens appear on the wire ${fault(133)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app)
   const wire: string[] = []

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { createTestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { clientOf, type Interceptor, plainReply, signedIn } from '../../support/network.ts'
 
 const HOUR = 60 * 60 * 1000
@@ -33,7 +34,7 @@ test('a client with pinned keys seals for no other key', async () => {
   expect(await pinned.client.readAppSettings().catch((error) => error.code)).toBe('no_trusted_key')
 })
 
-test('124: if its key is unknown, the client fetches the new one and seals again, but only once', async () => {
+test(`if its key is unknown, the client fetches the new one and seals again, but only once ${fault(124)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   await app.services.encryptionKeys.rotate(true)
@@ -65,7 +66,7 @@ test('calls at the same time use the old key while the keys cannot be read', asy
   expect(changes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
 })
 
-test("128: a phone with a wrong clock learns the server's time", async () => {
+test(`a phone with a wrong clock learns the server's time ${fault(128)}`, async () => {
   await using app = await createTestApp()
   for (const error of [-5 * HOUR, 5 * HOUR]) {
     const now = () => app.clock.now.getTime() + error
@@ -76,7 +77,7 @@ test("128: a phone with a wrong clock learns the server's time", async () => {
   }
 })
 
-test('128: no request fails if the clock jumps during a key rotation', async () => {
+test(`no request fails if the clock jumps during a key rotation ${fault(128)}`, async () => {
   await using app = await createTestApp()
   let jump = 0
   const { client, network } = await signedIn(app, { now: () => app.clock.now.getTime() + jump })
@@ -91,7 +92,7 @@ test('128: no request fails if the clock jumps during a key rotation', async () 
   }
 })
 
-test('128: ignores a server time from a slow reply', async () => {
+test(`ignores a server time from a slow reply ${fault(128)}`, async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   network.interceptor = {
@@ -120,7 +121,7 @@ test('128: ignores a server time from a slow reply', async () => {
   expect(sent).toEqual([200])
 })
 
-test('132: 32 clients lose no operation during constant key rotation', async () => {
+test(`32 clients lose no operation during constant key rotation ${fault(132)}`, async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const clients = await Promise.all(
     Array.from({ length: 32 }, async () => {

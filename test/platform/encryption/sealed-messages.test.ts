@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
 import { createTestApp } from '../../support/app.ts'
 import { cases } from '../../support/cases.ts'
+import { fault } from '../../support/fault.ts'
 import { messagesFor } from '../../support/messages.ts'
 import { deriveKey, rawSealUnderKey } from '../../support/raw-jose.ts'
 
@@ -13,7 +14,7 @@ const INVALID = {
   requestId: 'fixed',
 }
 
-test('121: refuses a message with any character changed, always with the same body', async () => {
+test(`refuses a message with any character changed, always with the same body ${fault(121)}`, async () => {
   await using app = await createTestApp()
   const { seal, get, publicKey } = await messagesFor(app)
   const { accessToken: at } = await app.register()
@@ -31,7 +32,7 @@ test('121: refuses a message with any character changed, always with the same bo
   }
 }, 60_000)
 
-test('121, 130: every invalid message gets the same reply', async () => {
+test(`every invalid message gets the same reply ${fault(121, 130)}`, async () => {
   await using app = await createTestApp()
   const { seal, get, post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -104,7 +105,7 @@ test('121, 130: every invalid message gets the same reply', async () => {
   }
 })
 
-test('124: the reply to a message for an unknown key names the key set', async () => {
+test(`the reply to a message for an unknown key names the key set ${fault(124)}`, async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const names = [
@@ -127,7 +128,7 @@ test('124: the reply to a message for an unknown key names the key set', async (
   }
 })
 
-describe('125: other algorithms and parameters are refused without any work:', () => {
+describe(`other algorithms and parameters are refused without any work: ${fault(125)}`, () => {
   test.each(
     [
       { alg: 'dir' },
@@ -159,7 +160,7 @@ describe('125: other algorithms and parameters are refused without any work:', (
   })
 })
 
-test('126: refuses invalid keys and keys on other curves', async () => {
+test(`refuses invalid keys and keys on other curves ${fault(126)}`, async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const p256 = { kty: 'EC', crv: 'P-256' }
@@ -188,7 +189,7 @@ test('126: refuses invalid keys and keys on other curves', async () => {
   }
 })
 
-test('126: refuses a message with a point on another curve', async () => {
+test(`refuses a message with a point on another curve ${fault(126)}`, async () => {
   await using app = await createTestApp()
   // Without a check that (x, 0) is on the curve, doubling the point gives infinity, so an odd private key
   // times the point is the point itself: the agreed secret is x, which the attacker knows.
@@ -207,7 +208,7 @@ test('126: refuses a message with a point on another curve', async () => {
   expect([reply.status, reply.text]).toEqual([400, JSON.stringify(INVALID)])
 })
 
-test('128: accepts a message up to 300 seconds before or after its time', async () => {
+test(`accepts a message up to 300 seconds before or after its time ${fault(128)}`, async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const now = Math.floor(app.clock.now.getTime() / 1000)

@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test'
 import { sha256 } from '../../../src/lib/crypto.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { expectFailure, throwAt } from '../../support/failure.ts'
+import { fault } from '../../support/fault.ts'
 import { messagesFor } from '../../support/messages.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const SETTINGS = '/api/user/app_settings/v1'
 
-test('122: carries out a message once, whether it is repeated in sequence or in parallel', async () => {
+test(`carries out a message once, whether it is repeated in sequence or in parallel ${fault(122)}`, async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -27,7 +28,7 @@ test('122: carries out a message once, whether it is repeated in sequence or in 
   expect(statuses).toEqual([200, ...Array(19).fill(409)])
 })
 
-test('122: a message sealed again with the same id and a later time is a replay, even after a sweep', async () => {
+test(`a message sealed again with the same id and a later time is a replay, even after a sweep ${fault(122)}`, async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -41,7 +42,7 @@ test('122: a message sealed again with the same id and a later time is a replay,
   expect((await post('PATCH', PROFILE, again)).json.code).toBe('encryption_replay')
 })
 
-test('122: remembers messages exactly as long as they could be replayed', async () => {
+test(`remembers messages exactly as long as they could be replayed ${fault(122)}`, async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -57,7 +58,7 @@ test('122: remembers messages exactly as long as they could be replayed', async 
   expect(await count()).toBe(0)
 })
 
-test('123: refuses a message for another path, method, query or user', async () => {
+test(`refuses a message for another path, method, query or user ${fault(123)}`, async () => {
   await using app = await createTestApp()
   const { seal, get, post, patchName } = await messagesFor(app)
   const ann = await app.register()
@@ -85,7 +86,7 @@ test('123: refuses a message for another path, method, query or user', async () 
   expect((await get(PROFILE, inHeader, { token: ann.accessToken })).status).toBe(200)
 })
 
-test("123: refuses another user's token sent with a message, in any form", async () => {
+test(`refuses another user's token sent with a message, in any form ${fault(123)}`, async () => {
   await using app = await createTestApp()
   const { seal, get, post } = await messagesFor(app)
   const { accessToken } = await app.register('thief@example.com')
@@ -119,7 +120,7 @@ test("123: refuses another user's token sent with a message, in any form", async
   }
 })
 
-test('127: refuses plain requests of a sealed session, whatever an attacker makes of the env header', async () => {
+test(`refuses plain requests of a sealed session, whatever an attacker makes of the env header ${fault(127)}`, async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const sealed = await app.register('ann@example.com')
   const token = sealed.accessToken
@@ -162,7 +163,7 @@ test('sealed documents and purchases may be as large as plain ones', async () =>
   expect((await app.ask('POST', '/api/user/purchases/v1', { token, json })).status).toBe(200)
 })
 
-test('127: a plain session stays plain and may also seal requests', async () => {
+test(`a plain session stays plain and may also seal requests ${fault(127)}`, async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const json = { email: 'ann@example.com', password: PASSWORD }
   const env = { headers: { env: 'test' } }
@@ -175,7 +176,7 @@ test('127: a plain session stays plain and may also seal requests', async () => 
   expect(claimsOf(refreshed.json.response.accessToken)).not.toHaveProperty('enc')
 })
 
-test('127: with sealing required, serves only paths without secrets in plain', async () => {
+test(`with sealing required, serves only paths without secrets in plain ${fault(127)}`, async () => {
   const required = { PAYLOAD_ENCRYPTION: 'required' }
   await using app = await createTestApp(required, { mode: 'sealed' })
   const { accessToken: token } = await app.register()
@@ -234,7 +235,7 @@ test('seals the errors of a route, but not those before it', async () => {
   }
 })
 
-test('54: seals the reply to any thrown error', async () => {
+test(`seals the reply to any thrown error ${fault(54)}`, async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   app.expectErrors()
   const thrown = [new Error('CANARY'), 'CANARY', null, undefined]
@@ -246,7 +247,7 @@ test('54: seals the reply to any thrown error', async () => {
   }
 })
 
-test('133: logs neither sealed content nor its keys and tokens', async () => {
+test(`logs neither sealed content nor its keys and tokens ${fault(133)}`, async () => {
   await using app = await createTestApp({ LOG_LEVEL: 'debug' })
   const { seal, get, post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register('canary@example.com')

@@ -3,6 +3,7 @@ import { randomBytes, randomFillSync } from 'node:crypto'
 import { CompactEncrypt, importJWK } from 'jose'
 import { openReply, sealRequest } from '../../../src/client/sealing.ts'
 import { openRequest, sealReply } from '../../../src/platform/encryption/message.ts'
+import { fault } from '../../support/fault.ts'
 import {
   rawOpenUnderKey,
   rawOpenWithKey,
@@ -20,7 +21,7 @@ const keys = {
   findJwk: (kid: string) => (kid === serverKey.kid ? serverKey : null),
 }
 
-describe('134: with fixed keys', () => {
+describe(`with fixed keys ${fault(134)}`, () => {
   test.each(requests)('$name: two implementations produce the same bytes', async (vector) => {
     const { ephemeralKey, header, jwe } = vector
     const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
@@ -64,7 +65,7 @@ describe('134: with fixed keys', () => {
   )
 })
 
-test('134: the client and the second implementation open each other’s messages', async () => {
+test(`the client and the second implementation open each other’s messages ${fault(134)}`, async () => {
   const server = { kid: serverKey.kid, key: await importJWK(publicKey, 'ECDH-ES') }
   for (const size of [0, 1, 2, 3, 1_000, 100_000]) {
     const body = randomFillSync(new Uint8Array(size))

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { sha256 } from '../../../src/lib/crypto.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { messagesFor } from '../../support/messages.ts'
 import { rawRequest } from '../../support/raw-request.ts'
 
@@ -35,7 +36,7 @@ function listen({ app }: TestApp) {
   return { ask, [Symbol.asyncDispose]: () => server.stop(true) }
 }
 
-test('127: a protected route never counts as public, whatever its Host and path', async () => {
+test(`a protected route never counts as public, whatever its Host and path ${fault(127)}`, async () => {
   await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
   await using server = listen(app)
   const targets = ['/files', '/docs', '/a/docs', '/a/files', '/x#/docs', '/.well-known', '/docs/..']
@@ -52,7 +53,7 @@ test('127: a protected route never counts as public, whatever its Host and path'
   expect(withoutHost.text).not.toContain('accessToken')
 })
 
-test('123: a message is not valid for another path, whatever the Host', async () => {
+test(`a message is not valid for another path, whatever the Host ${fault(123)}`, async () => {
   await using app = await createTestApp()
   await using server = listen(app)
   const { accessToken: at, user } = await app.register()

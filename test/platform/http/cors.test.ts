@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 
 const ORIGIN = 'https://app.example.com'
 const PROFILE = '/api/user/profile/v1'
@@ -48,7 +49,7 @@ test('sends no CORS headers without configured origins', async () => {
   expect((await preflight(app, ORIGIN)).status).toBe(405)
 })
 
-test('127: browsers can read sealed replies, even with sealing required', async () => {
+test(`browsers can read sealed replies, even with sealing required ${fault(127)}`, async () => {
   const required = { CORS_ORIGINS: ORIGIN, PAYLOAD_ENCRYPTION: 'required' }
   await using app = await createTestApp(required, { mode: 'sealed' })
   expect((await preflight(app, ORIGIN)).status).toBe(204)

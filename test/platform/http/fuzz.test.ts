@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { fuzz } from '../../support/fuzz.ts'
 import { routeEnvironment } from '../../support/routes.ts'
 
-test('58: fuzzed requests get documented replies and no 5xx', async () => {
+test(`fuzzed requests get documented replies and no 5xx ${fault(58)}`, async () => {
   await using app = await createTestApp({ ...routeEnvironment, RATE_LIMITS: 'off' })
   const seed = Math.floor(Math.random() * 2 ** 31)
   const { statuses, faults } = await fuzz(app, 500, seed)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { expectFailure, throwAt } from '../../support/failure.ts'
+import { fault } from '../../support/fault.ts'
 import { addPasskey, createApp, creationOptions, EMAIL } from '../../support/passkey-requests.ts'
 import { rawRequest } from '../../support/raw-request.ts'
 
@@ -72,7 +73,7 @@ test.each([
   ['OPTIONS', '/api/user/app_settings/v1', 405, 'GET, HEAD'],
   ['POST', '/files/x', 405, 'GET, HEAD'],
   ['GET', '/api/webhooks/billing/v1', 405, 'POST'],
-])('57: %s %s replies %d', async (method, path, status, allow) => {
+])(`%s %s replies %d ${fault(57)}`, async (method, path, status, allow) => {
   await using app = await createTestApp()
   const answer = await app.ask(method, path)
   expectFailure(answer, status)
@@ -98,11 +99,11 @@ test.each([
   ['a byte order mark', '\ufeff{"refreshToken":"x"}', 401],
   ['broken UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
   ['no bytes', '', 400],
-  ['47: deep nesting', '['.repeat(30_000), 400],
-  ['47: deep nesting that is closed', '['.repeat(30_000) + ']'.repeat(30_000), 400],
-  ['47: __proto__', '{"__proto__":{"x":1},"refreshToken":"x"}', 422],
-  ['47: constructor', '{"constructor":{"prototype":{"x":1}}}', 422],
-  ['48: an infinite number', '{"refreshToken":1e400}', 422],
+  [`deep nesting ${fault(47)}`, '['.repeat(30_000), 400],
+  [`deep nesting that is closed ${fault(47)}`, '['.repeat(30_000) + ']'.repeat(30_000), 400],
+  [`__proto__ ${fault(47)}`, '{"__proto__":{"x":1},"refreshToken":"x"}', 422],
+  [`constructor ${fault(47)}`, '{"constructor":{"prototype":{"x":1}}}', 422],
+  [`an infinite number ${fault(48)}`, '{"refreshToken":1e400}', 422],
 ])('refuses a JSON body with %s', async (_what, body, status) => {
   await using app = await createTestApp()
   const headers = { 'content-type': 'application/json' }
@@ -117,14 +118,14 @@ test.each([
   ['multipart/form-data; boundary=x', 415],
   ['application/json; charset=utf-8', 401],
   ['APPLICATION/JSON', 401],
-])('50: checks the content type %s', async (type, status) => {
+])(`checks the content type %s ${fault(50)}`, async (type, status) => {
   await using app = await createTestApp()
   const body = Buffer.from('{"refreshToken":"x"}')
   const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
 })
 
-test('45: refuses two Content-Lengths, so that they cannot bypass the limit', async () => {
+test(`refuses two Content-Lengths, so that they cannot bypass the limit ${fault(45)}`, async () => {
   await using app = await createTestApp()
   const body = JSON.stringify({ refreshToken: 'x'.repeat(70_000) })
   const headers = { 'content-type': 'application/json', 'content-length': '70019, 70019' }
@@ -151,7 +152,7 @@ test('refuses two Host headers', async () => {
   await server.stop(true)
 })
 
-test('49: refuses lone surrogates, which cannot be stored', async () => {
+test(`refuses lone surrogates, which cannot be stored ${fault(49)}`, async () => {
   await using app = await createTestApp()
   const body = '{"email":"a@example.com","password":"\\ud800aaaaaaaa"}'
   const headers = { 'content-type': 'application/json' }
@@ -168,7 +169,7 @@ test('refuses numbers beyond a double, which would be stored as null', async () 
   }
 })
 
-test('51: refuses a compressed body without inflating it', async () => {
+test(`refuses a compressed body without inflating it ${fault(51)}`, async () => {
   await using app = await createTestApp()
   const body = Bun.gzipSync(Buffer.from('{"refreshToken":"x"}'))
   for (const encoding of ['gzip', 'br', 'deflate, identity']) {
@@ -177,7 +178,7 @@ test('51: refuses a compressed body without inflating it', async () => {
   }
 })
 
-test('54: any thrown error gets the failure envelope without details', async () => {
+test(`any thrown error gets the failure envelope without details ${fault(54)}`, async () => {
   await using app = await createTestApp()
   app.expectErrors()
   const thrown = [new Error('CANARY'), new TypeError('CANARY'), 'CANARY', { message: 'CANARY' }]
@@ -209,7 +210,7 @@ test('a reply that the server gets wrong is not in the log', async () => {
   expect(line).not.toContain(EMAIL)
 })
 
-test('143: no password or token reaches the log or an error', async () => {
+test(`no password or token reaches the log or an error ${fault(143)}`, async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register('canary@example.com')
   const secret = 'CANARY-PASSWORD'
@@ -230,7 +231,7 @@ test('143: no password or token reaches the log or an error', async () => {
   }
 })
 
-test('144: logs one JSON line per request, whatever the path contains', async () => {
+test(`logs one JSON line per request, whatever the path contains ${fault(144)}`, async () => {
   await using app = await createTestApp()
   await app.ask('GET', '/a%0d%0a{"level":"fatal"}\u001b[31m')
   const written = () => app.lines.filter((line) => line.includes('"method"'))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp, type Mode, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { expectFailure } from '../../support/failure.ts'
+import { fault } from '../../support/fault.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import type { RouteCase } from '../../support/route-case.ts'
 import { routeEnvironment, routes } from '../../support/routes.ts'
@@ -68,7 +69,7 @@ describe.each<Mode>(['plain', 'sealed'])('routes in %s mode', (mode) => {
     routes.flatMap((route) =>
       route.oversize ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
-  )('40: %s: refuses an oversize request', async (_name, route) => {
+  )(`%s: refuses an oversize request ${fault(40)}`, async (_name, route) => {
     const token = tokenFor(route, shared.user)
     const { app } = shared
     const answer = await app.ask(route.method, route.path, { ...token, ...route.oversize })

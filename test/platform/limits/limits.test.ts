@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log.ts'
 import { createAddressOf, createIpOf } from '../../../src/platform/http/client-ip.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 
 const MINUTE = 60_000
 const YEAR = 365 * 24 * 60 * MINUTE
 const PROXY = { TRUSTED_PROXIES: '127.0.0.1' }
 
-test('61: verifies at most 20 of 1,000 guesses at one account in 15 minutes, from any number of addresses', async () => {
+test(`verifies at most 20 of 1,000 guesses at one account in 15 minutes, from any number of addresses ${fault(61)}`, async () => {
   await using app = await createTestApp(PROXY)
   await app.register('ann@example.com')
   let verified = 0
@@ -21,7 +22,7 @@ test('61: verifies at most 20 of 1,000 guesses at one account in 15 minutes, fro
   expect(verified).toBeLessThanOrEqual(20)
 }, 20_000)
 
-test('61: counts concurrent guesses, and the right password works after the delay', async () => {
+test(`counts concurrent guesses, and the right password works after the delay ${fault(61)}`, async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   const tries = Array.from({ length: 50 }, () => login(app, 'ann@example.com', 'wrong password'))
@@ -72,14 +73,14 @@ test('ignores counters from a clock a year ahead once it is set back', async () 
   expect((await login(app, 'ann@example.com')).status).toBe(200)
 })
 
-test('59: locks an unknown address in the same way as a known one', async () => {
+test(`locks an unknown address in the same way as a known one ${fault(59)}`, async () => {
   await using app = await createTestApp()
   const statuses: number[] = []
   for (let at = 0; at < 7; at++) statuses.push((await login(app, 'nobody@example.com')).status)
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429])
 })
 
-test('63: a locked account stays signed in and can reset its password', async () => {
+test(`a locked account stays signed in and can reset its password ${fault(63)}`, async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register('ann@example.com')
   for (let at = 0; at < 6; at++) await login(app, 'ann@example.com', 'wrong password')
@@ -121,7 +122,7 @@ test('limits wrong passwords of a signed-in user as well', async () => {
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
 })
 
-test('62: an IP address may fail 100 times in 5 minutes without affecting others', async () => {
+test(`an IP address may fail 100 times in 5 minutes without affecting others ${fault(62)}`, async () => {
   await using app = await createTestApp(PROXY)
   await app.register('ann@example.com')
   await using server = serve(app)
