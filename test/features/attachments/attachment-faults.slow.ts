@@ -3,9 +3,10 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTestApp } from '../../support/app.ts'
 import { filesOf, PATH, uploadForm } from '../../support/attachments.ts'
+import { fault } from '../../support/fault.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
 
-test('7: below the minimum free space, uploads get 507 and the rest keeps working', async () => {
+test(`below the minimum free space, uploads get 507 and the rest keeps working ${fault(7)}`, async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['a.txt', 'text']], { type: 'supportTicket' })
@@ -13,7 +14,7 @@ test('7: below the minimum free space, uploads get 507 and the rest keeps workin
   expect((await app.ask('GET', '/ready')).json.storage).toBe('failing')
 })
 
-test('37: a worker crash causes one 503, and the next image is processed', async () => {
+test(`a worker crash causes one 503, and the next image is processed ${fault(37)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const large = await noise(3_000, 2_200).jpeg({ quality: 90 }).toBuffer()
@@ -31,7 +32,7 @@ test('37: a worker crash causes one 503, and the next image is processed', async
   expect(await filesOf(app)).toHaveLength(1)
 }, 20_000)
 
-test('116: a client that disconnects during an upload leaves no files behind', async () => {
+test(`a client that disconnects during an upload leaves no files behind ${fault(116)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
@@ -57,7 +58,7 @@ test('116: a client that disconnects during an upload leaves no files behind', a
   await server.stop(true)
 })
 
-test('39, 40: refuses a form over 64 MiB, even without a Content-Length', async () => {
+test(`refuses a form over 64 MiB, even without a Content-Length ${fault(39, 40)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const part = `--x\r\ncontent-disposition: form-data; name="f"; filename="a.txt"\r\n\r\n${'y'.repeat(2 ** 24)}\r\n`
@@ -74,7 +75,7 @@ test('39, 40: refuses a form over 64 MiB, even without a Content-Length', async 
   expect(await filesOf(app)).toEqual([])
 })
 
-test('117: deletes files without a row after an hour, and logs rows without a file', async () => {
+test(`deletes files without a row after an hour, and logs rows without a file ${fault(117)}`, async () => {
   await using app = await createTestApp()
   app.expectErrors()
   const { accessToken: token } = await app.register()

@@ -3,8 +3,9 @@ import { rangeOf } from '../../../src/features/attachments/storage/serve.ts'
 import { cleanName } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
+import { fault } from '../../support/fault.ts'
 
-test('53, 112: no file name or key gives access to anything outside the files folder', async () => {
+test(`no file name or key gives access to anything outside the files folder ${fault(53, 112)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await uploadForm(app, token, [['../../../etc/passwd', 'text']], {
@@ -28,7 +29,7 @@ test('53, 112: no file name or key gives access to anything outside the files fo
   }
 })
 
-test('76: replies 404 to requests for another user’s files', async () => {
+test(`replies 404 to requests for another user’s files ${fault(76)}`, async () => {
   await using app = await createTestApp()
   const owner = await app.register()
   const { accessToken: token } = await app.register()
@@ -86,7 +87,7 @@ test.each([
   ['bytes=-', null],
   ['bytes=a-b', null],
   ['lines=0-1', null],
-] as const)('118: parses the range %s for a file of 10 bytes', (header, expected) => {
+] as const)(`parses the range %s for a file of 10 bytes ${fault(118)}`, (header, expected) => {
   expect(rangeOf(header, 10)).toEqual(expected)
 })
 
@@ -103,11 +104,11 @@ test.each([
   ['no characters', '', 'file.webp'],
   ['an emoji and quotes', '🙂 "quoted".jpg', '🙂 "quoted".webp'],
   ['5,000 characters', `${'x'.repeat(5_000)}.jpg`, `${'x'.repeat(100)}.webp`],
-])('113: sanitizes a file name with %s', (_what, name, sanitized) => {
+])(`sanitizes a file name with %s ${fault(113)}`, (_what, name, sanitized) => {
   expect(cleanName(name, 'webp')).toBe(sanitized)
 })
 
-test('113: a hostile name cannot break out of the header', async () => {
+test(`a hostile name cannot break out of the header ${fault(113)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await app.ask('POST', `${PATH}?type=supportTicket`, {

@@ -2,9 +2,10 @@ import { expect, test } from 'bun:test'
 import sharp from 'sharp'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
+import { fault } from '../../support/fault.ts'
 import { noise, oneBitPng, phonePhoto } from '../../support/pictures.ts'
 
-test('109: a phone photo comes back upright, as WebP, smaller and without metadata', async () => {
+test(`a phone photo comes back upright, as WebP, smaller and without metadata ${fault(109)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const photo = await phonePhoto(3_200, 2_400)
@@ -114,13 +115,16 @@ test.each([
   ['a JPEG XL', 'x.jxl', Buffer.from('0000000c4a584c200d0a870a', 'hex')],
   ['a text file', 'x.png', 'not an image'],
   ['an empty file', 'x.jpg', ''],
-])('104, 105, 108, 114: %s is not accepted as a public asset', async (_what, name, content) => {
-  await using app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const reply = await uploadForm(app, token, [[name, content]], { type: 'publicAsset' })
-  expect([reply.status, reply.json.code]).toEqual([415, 'unsupported_media_type'])
-  expect(await filesOf(app)).toEqual([])
-})
+])(
+  `%s is not accepted as a public asset ${fault(104, 105, 108, 114)}`,
+  async (_what, name, content) => {
+    await using app = await createTestApp()
+    const { accessToken: token } = await app.register()
+    const reply = await uploadForm(app, token, [[name, content]], { type: 'publicAsset' })
+    expect([reply.status, reply.json.code]).toEqual([415, 'unsupported_media_type'])
+    expect(await filesOf(app)).toEqual([])
+  },
+)
 
 test('an animated PNG is accepted, and only its first frame kept', async () => {
   await using app = await createTestApp()
@@ -142,7 +146,7 @@ test('an animated PNG is accepted, and only its first frame kept', async () => {
   expect(Buffer.from(bytes).toString('latin1')).not.toContain('acTL')
 })
 
-test('106: removes data appended to an image', async () => {
+test(`removes data appended to an image ${fault(106)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const polyglot = Buffer.concat([await phonePhoto(), Buffer.from('<script>MARKER</script>')])
@@ -151,7 +155,7 @@ test('106: removes data appended to an image', async () => {
   expect(Buffer.from(bytes).toString('latin1')).not.toContain('MARKER')
 })
 
-test('100, 107: decompression bombs and truncated images get 422 and leave no file', async () => {
+test(`decompression bombs and truncated images get 422 and leave no file ${fault(100, 107)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const bomb = await uploadForm(app, token, [['b.png', oneBitPng(9_000, 9_000)]], {
@@ -249,7 +253,7 @@ test.each([
   },
 )
 
-test('52: a form without a boundary gets an error that says what to do', async () => {
+test(`a form without a boundary gets an error that says what to do ${fault(52)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const headers = { 'content-type': 'multipart/form-data' }
@@ -267,7 +271,7 @@ test.each([
   ['empty', '--x--\r\n', 422],
   ['only text', '--x\r\ncontent-disposition: form-data; name="f"\r\n\r\nabc\r\n--x--\r\n', 422],
   ['garbage', 'no form at all', 400],
-])('52: a form that is %s is refused and leaves no files', async (_what, body, status) => {
+])(`a form that is %s is refused and leaves no files ${fault(52)}`, async (_what, body, status) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const headers = { 'content-type': 'multipart/form-data; boundary=x' }
@@ -276,7 +280,7 @@ test.each([
   expect(await filesOf(app)).toEqual([])
 })
 
-test('40: accepts a file of 25 MiB and refuses one more byte', async () => {
+test(`accepts a file of 25 MiB and refuses one more byte ${fault(40)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const limit = 25 * 1024 * 1024

@@ -5,9 +5,10 @@ import type { Row } from '../../../src/features/attachments/upload/prepare-uploa
 import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
+import { fault } from '../../support/fault.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
-test('115: accepts the last file or byte within the quota and refuses the next', async () => {
+test(`accepts the last file or byte within the quota and refuses the next ${fault(115)}`, async () => {
   await using app = await createTestApp({
     ATTACHMENT_QUOTA_COUNT: '3',
     ATTACHMENT_QUOTA_BYTES: '100',
@@ -34,7 +35,7 @@ test('115: accepts the last file or byte within the quota and refuses the next',
   expect(elsewhere.status).toBe(200)
 })
 
-test('115: parallel uploads cannot exceed the quota together', async () => {
+test(`parallel uploads cannot exceed the quota together ${fault(115)}`, async () => {
   await using app = await createTestApp({ ATTACHMENT_QUOTA_COUNT: '3' })
   const { accessToken: token } = await app.register()
   const replies = await Promise.all(

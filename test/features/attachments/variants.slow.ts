@@ -3,6 +3,7 @@ import sharp from 'sharp'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, uploadBody } from '../../support/attachments.ts'
 import { cases } from '../../support/cases.ts'
+import { fault } from '../../support/fault.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
 import { readWorkerUsage } from '../../support/watch.ts'
 
@@ -17,7 +18,7 @@ test('makes the largest PNG variant within the time limit', async () => {
   expect([variant.status, variant.headers.get('content-type')]).toEqual([200, 'image/png'])
 }, 30_000)
 
-test('103, 110: an animation or a text-chunk bomb becomes at most one image and uses little memory', async () => {
+test(`an animation or a text-chunk bomb becomes at most one image and uses little memory ${fault(103, 110)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   await uploadPhoto(app, token)
@@ -38,7 +39,7 @@ test('103, 110: an animation or a text-chunk bomb becomes at most one image and 
   expect(after.time - before.time).toBeLessThan(500)
 }, 30_000)
 
-test('107: mutated images never crash the server, and no result has metadata', async () => {
+test(`mutated images never crash the server, and no result has metadata ${fault(107)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const seeds = [

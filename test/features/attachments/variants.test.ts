@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
+import { fault } from '../../support/fault.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
 test('resizes an image once per requested width, and lets clients cache it forever', async () => {
@@ -128,7 +129,7 @@ test('variants of a private image need its signature; a text file has no variant
   expect(refused.status).toBe(422)
 })
 
-test('119: does not follow a planted symbolic link', async () => {
+test(`does not follow a planted symbolic link ${fault(119)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { json } = await uploadBody(app, token, 'text', 'text/plain', 'supportTicket')
@@ -142,7 +143,7 @@ test('119: does not follow a planted symbolic link', async () => {
   expect(await reply.text()).not.toContain('root:')
 })
 
-test('120: a read during a delete returns the whole file or 404', async () => {
+test(`a read during a delete returns the whole file or 404 ${fault(120)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const size = 300_000

@@ -16,6 +16,7 @@ import {
   storedPurchases,
 } from '../../support/billing.ts'
 import { cases } from '../../support/cases.ts'
+import { fault } from '../../support/fault.ts'
 import { changes } from '../../support/flows/changes.ts'
 import { edges } from '../../support/flows/edges.ts'
 import { ANN, cancellation, initial, renewal } from '../../support/flows/events.ts'
@@ -112,7 +113,7 @@ test('X6: access ends on the expiry date even without an EXPIRATION event', asyn
   expect((await accessOf(app, ANN, 30.1)).access).toBe(false)
 })
 
-test('92: a late event is applied in order and does not undo later events', async () => {
+test(`a late event is applied in order and does not undo later events ${fault(92)}`, async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(200))
   for (const event of [renewal(30, 60), cancellation(5, 'UNSUBSCRIBE'), initial()])
@@ -127,7 +128,7 @@ test('F10: a refund of an earlier period changes nothing', async () => {
   expect(await accessOf(app, ANN, 36)).toEqual({ access: true, status: 'active' })
 })
 
-test('91: an event dated in the year 4466 is ordered by the time it was received', async () => {
+test(`an event dated in the year 4466 is ordered by the time it was received ${fault(91)}`, async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const event = { ...bodyOf(initial()).event, id: 'far', event_timestamp_ms: 78_789_789_798_798 }
@@ -144,7 +145,7 @@ test.each([
   [Date.UTC(2000, 0) - 1, ms(1), true],
   [0, ms(1), true],
   [Date.UTC(2000, 0), Date.UTC(2000, 0), false],
-])('91: an event with the time %p is ordered at %p', async (at, orderedAt, clockIsOff) => {
+])(`an event with the time %p is ordered at %p ${fault(91)}`, async (at, orderedAt, clockIsOff) => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, { event: { ...bodyOf(initial()).event, event_timestamp_ms: at } })
@@ -153,7 +154,7 @@ test.each([
 })
 
 test.each([Date.UTC(10_000, 0), 8.64e15])(
-  '91: marks the end %p as implausible and shows apps no end',
+  `marks the end %p as implausible and shows apps no end ${fault(91)}`,
   async (end) => {
     await using app = await createTestApp()
     app.clock.now = new Date(ms(1))

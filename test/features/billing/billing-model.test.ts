@@ -21,6 +21,7 @@ import {
 } from '../../support/billing.ts'
 import { accessByModel, type LoggedEvent } from '../../support/billing-model.ts'
 import { cases } from '../../support/cases.ts'
+import { fault } from '../../support/fault.ts'
 
 const EVE = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
 const USERS = ['ann', 'bob', EVE]
@@ -88,7 +89,7 @@ function sequenceOf(maxLength: number, purchaseEvent: fc.Arbitrary<EventFixture>
     .map((events) => events.map((event, at): EventFixture => ({ ...event, id: `E-${at}` })))
 }
 
-test('82, 83: the pure functions agree with the naive model on random histories, in any order', () => {
+test(`the pure functions agree with the naive model on random histories, in any order ${fault(82, 83)}`, () => {
   fc.assert(
     fc.property(sequence, fc.infiniteStream(fc.nat()), (events, random) => {
       const log = events.map(logged)
@@ -102,7 +103,7 @@ test('82, 83: the pure functions agree with the naive model on random histories,
   )
 }, 120_000)
 
-test('83: stored purchases agree with the model and with a rebuild, with duplicate deliveries', async () => {
+test(`stored purchases agree with the model and with a rebuild, with duplicate deliveries ${fault(83)}`, async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(200))
   await fc.assert(
@@ -120,7 +121,7 @@ test('83: stored purchases agree with the model and with a rebuild, with duplica
   )
 }, 1_200_000)
 
-test('83: late events, even overridden ones, give the same state as a full fold', async () => {
+test(`late events, even overridden ones, give the same state as a full fold ${fault(83)}`, async () => {
   await using app = await createTestApp(
     {},
     { foldingSizes: { checkpointEvery: 6, sliceEvents: 6, maxReplayed: 0 } },
@@ -148,7 +149,7 @@ test.each([
   { checkpointEvery: 2, sliceEvents: 3, maxReplayed: 2 },
   { checkpointEvery: 3, sliceEvents: 50, maxReplayed: 32 },
 ])(
-  '83: agrees with the model when histories exceed checkpoints and slices: %j',
+  `agrees with the model when histories exceed checkpoints and slices: %j ${fault(83)}`,
   async (foldingSizes) => {
     await using app = await createTestApp({}, { foldingSizes })
     app.clock.now = new Date(ms(200))

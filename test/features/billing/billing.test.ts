@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { billingSamples } from '../../support/billing-samples.ts'
+import { fault } from '../../support/fault.ts'
 
 const PATH = '/api/webhooks/billing/v1'
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures', 'billing')
@@ -41,7 +42,7 @@ test('replies `ok` to an event that affects access, and `ignored` to test events
   })
 })
 
-test('80: stores 50 concurrent deliveries of one event once', async () => {
+test(`stores 50 concurrent deliveries of one event once ${fault(80)}`, async () => {
   await using app = await createTestApp()
   const body = { event: { id: 'E', type: 'EXPIRATION', app_user_id: 'ann', event_timestamp_ms: 1 } }
   const replies = await Promise.all(Array.from({ length: 50 }, () => deliver(app, body)))
@@ -50,7 +51,7 @@ test('80: stores 50 concurrent deliveries of one event once', async () => {
   expect(await events(app)).toMatchObject([{ eventId: 'E', duplicates: 49 }])
 })
 
-test('81: keeps the first body delivered with an id, and marks the conflict', async () => {
+test(`keeps the first body delivered with an id, and marks the conflict ${fault(81)}`, async () => {
   await using app = await createTestApp()
   await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 1 } })
   const second = await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 2 } })
@@ -60,7 +61,7 @@ test('81: keeps the first body delivered with an id, and marks the conflict', as
   expect(event?.body).toContain('"price":1')
 })
 
-test('84: refuses a missing, wrong or malformed token with the same 401, and stores nothing', async () => {
+test(`refuses a missing, wrong or malformed token with the same 401, and stores nothing ${fault(84)}`, async () => {
   await using app = await createTestApp()
   const headers = [
     {},
@@ -82,7 +83,7 @@ test('84: refuses a missing, wrong or malformed token with the same 401, and sto
   expect(await events(app)).toEqual([])
 })
 
-test('85: accepts two tokens while they are rotated', async () => {
+test(`accepts two tokens while they are rotated ${fault(85)}`, async () => {
   await using app = await createTestApp({
     WEBHOOK_TOKEN: 'old-token-of-20-chars, new-token-of-20-chars',
   })
@@ -147,7 +148,7 @@ test.each([
   ['an empty id', { id: '' }],
   ['a number for an id', { id: 7 }],
   ['an id of 200,000 characters', { id: 'x'.repeat(200_000) }],
-])('89: identifies an event with %s by its bytes', async (_what, fields) => {
+])(`identifies an event with %s by its bytes ${fault(89)}`, async (_what, fields) => {
   await using app = await createTestApp()
   const body = { event: { type: 'EXPIRATION', app_user_id: 'ann', ...fields } }
   expect((await deliver(app, body)).json.code).toBe('ok')
@@ -167,7 +168,7 @@ test.each<[unknown, number | null]>([
   [null, null],
   [{}, null],
   [78_789_789_798_798, 78_789_789_798_798],
-])('89: reads the time %p', async (time, read) => {
+])(`reads the time %p ${fault(89)}`, async (time, read) => {
   await using app = await createTestApp()
   const event = { id: 'E', type: 'RENEWAL', event_timestamp_ms: time }
   expect((await deliver(app, { event })).status).toBe(200)
@@ -175,7 +176,7 @@ test.each<[unknown, number | null]>([
   expect(kept?.eventAt?.getTime() ?? null).toBe(read)
 })
 
-test('40: accepts a body of 256 KiB and refuses one more byte', async () => {
+test(`accepts a body of 256 KiB and refuses one more byte ${fault(40)}`, async () => {
   await using app = await createTestApp()
   const limit = 256 * 1024
   const frame = JSON.stringify({ event: { id: 'E', type: 'RENEWAL', fill: '' } })
@@ -186,7 +187,7 @@ test('40: accepts a body of 256 KiB and refuses one more byte', async () => {
   expect([over.status, over.json.code]).toEqual([413, 'payload_too_large'])
 })
 
-test('88: refuses a body of 10 MB by its length, without reading it', async () => {
+test(`refuses a body of 10 MB by its length, without reading it ${fault(88)}`, async () => {
   await using app = await createTestApp()
   let pulled = 0
   const body = new ReadableStream({
@@ -201,7 +202,7 @@ test('88: refuses a body of 10 MB by its length, without reading it', async () =
   expect(pulled).toBeLessThan(3)
 })
 
-test('89: never replies 5xx, or 200 without a row, to a random body', async () => {
+test(`never replies 5xx, or 200 without a row, to a random body ${fault(89)}`, async () => {
   await using app = await createTestApp()
   const fields = [
     'id type event_timestamp_ms app_user_id aliases original_app_user_id transferred_from transferred_to',

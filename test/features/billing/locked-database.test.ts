@@ -3,9 +3,10 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { fillDatabase, onSqlite } from '../../support/databases.ts'
+import { fault } from '../../support/fault.ts'
 
 onSqlite('it locks the database file')(
-  '96: replies 503 and stores nothing while the database is locked or full',
+  `replies 503 and stores nothing while the database is locked or full ${fault(96)}`,
   async () => {
     await using app = await createTestApp()
     app.expectErrors()

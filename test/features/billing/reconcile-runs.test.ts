@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, ms, purchase } from '../../support/billing.ts'
+import { fault } from '../../support/fault.ts'
 import { serveProvider } from '../../support/subscriber-api.ts'
 
-test('99: checks overdue customers in turn, even if the provider reports no difference', async () => {
+test(`checks overdue customers in turn, even if the provider reports no difference ${fault(99)}`, async () => {
   const asked: string[] = []
   using provider = serveProvider((request) => {
     asked.push(customerIn(request))

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
+import { fault } from '../../support/fault.ts'
 import { serveProvider } from '../../support/subscriber-api.ts'
 
 const PATH = '/api/user/subscription/v1'
 
-test('99: records a missed renewal that the provider reports', async () => {
+test(`records a missed renewal that the provider reports ${fault(99)}`, async () => {
   const asked: string[] = []
   using provider = serveProvider((request) => {
     asked.push(`${new URL(request.url).pathname} ${request.headers.get('authorization')}`)

@@ -2,10 +2,11 @@ import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { createTestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { bodyOf, purchase } from '../../support/billing.ts'
+import { fault } from '../../support/fault.ts'
 
 const WEBHOOK = '/api/webhooks/billing/v1'
 
-test('86: with a signing secret, accepts only signed, unaltered and recent deliveries', async () => {
+test(`with a signing secret, accepts only signed, unaltered and recent deliveries ${fault(86)}`, async () => {
   const secret = 'whsec_0123456789'
   await using app = await createTestApp({ WEBHOOK_SIGNING_SECRET: secret })
   const body = JSON.stringify(bodyOf(purchase('u', { id: 'signed' })))

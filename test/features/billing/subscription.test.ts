@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
+import { fault } from '../../support/fault.ts'
 
 const PATH = '/api/user/subscription/v1'
 
@@ -58,7 +59,7 @@ test.each([
   expect((await read(app, accessToken)).json.response.plan.code).toBe(code)
 })
 
-test('93: separates test purchases and can hide them', async () => {
+test(`separates test purchases and can hide them ${fault(93)}`, async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
@@ -74,7 +75,7 @@ test('93: separates test purchases and can hide them', async () => {
   expect((await read(hidden, token, '?environment=sandbox')).status).toBe(404)
 })
 
-test('94: a purchase by an anonymous id gives access once an event names the user', async () => {
+test(`a purchase by an anonymous id gives access once an event names the user ${fault(94)}`, async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase('$RCAnonymousID:x'))
@@ -179,7 +180,7 @@ test('deleting an account pseudonymizes earlier and later events and keeps the p
   expect(report.changed).toEqual([])
 })
 
-test('98: keeps an event that cannot be folded, replies 200 and retries it without blocking others', async () => {
+test(`keeps an event that cannot be folded, replies 200 and retries it without blocking others ${fault(98)}`, async () => {
   await using app = await startAt(1)
   app.expectErrors()
   const { accessToken, user } = await app.register()
@@ -214,7 +215,7 @@ test('98: keeps an event that cannot be folded, replies 200 and retries it witho
   ])
 })
 
-test('87: recognizes a duplicate after a year', async () => {
+test(`recognizes a duplicate after a year ${fault(87)}`, async () => {
   await using app = await startAt(1)
   const { user } = await app.register()
   const event = { ...purchase(user._id), id: 'E' }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import firstRates from '../../../data/seed/rates.json' with { type: 'json' }
 import { berlinTime, createFeed } from '../../../src/features/rates/providers.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { ecbXml, startFeed } from '../../support/feed.ts'
 import { signInOperator } from '../../support/operator.ts'
 
@@ -79,7 +80,9 @@ test('without rates for RATES_BASE, the console says so and shows everything els
   expect((await app.ask('GET', '/ready')).json.rates).toBe('stale')
 })
 
-describe('135 to 139: keeps the last valid rates when the provider', () => {
+const PROVIDER_FAULTS = fault(135, 136, 137, 138, 139)
+
+describe('keeps the last valid rates when the provider', () => {
   const invalidReplies: [string, () => Response][] = [
     ['answers 500', () => new Response('oops', { status: 500 })],
     ['answers 429', () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
@@ -128,7 +131,7 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
         ),
     ],
   ]
-  test.each(invalidReplies)('%s', async (_what, reply) => {
+  test.each(invalidReplies)(`%s ${PROVIDER_FAULTS}`, async (_what, reply) => {
     using feed = startFeed(reply)
     await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
     const before = await served(app)
@@ -137,7 +140,7 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
     expect(await served(app)).toEqual(before)
   })
 
-  test('cannot be reached', async () => {
+  test(`cannot be reached ${PROVIDER_FAULTS}`, async () => {
     await using app = await createTestApp({ ...ECB, RATES_URL: 'http://127.0.0.1:1/' })
     expect(await refresh(app)).toEqual({
       outcome: 'failed',
@@ -145,7 +148,7 @@ describe('135 to 139: keeps the last valid rates when the provider', () => {
     })
   })
 
-  test('never answers', async () => {
+  test(`never answers ${PROVIDER_FAULTS}`, async () => {
     using feed = startFeed(() => new Promise<Response>(() => {}))
     await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
     const stopped = await app.services.rates.refresh(AbortSignal.timeout(200))
@@ -211,7 +214,7 @@ test('drops codes that are not currencies', async () => {
   for (const code of ['XAU', 'BTC', 'ZZZ']) expect(rates).not.toHaveProperty(code)
 })
 
-test('140: rates older than 4 days are stale but still served', async () => {
+test(`rates older than 4 days are stale but still served ${fault(140)}`, async () => {
   await using app = await createTestApp({ ...ECB, RATES_URL: 'http://127.0.0.1:1/' })
   app.clock.now = new Date('2026-07-10T13:59:00Z')
   expect((await app.ask('GET', '/ready')).json.rates).toBe('ok')

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
 const NEW_PASSWORD = 'another good one'
@@ -46,7 +47,7 @@ test('a confirmation link is valid for 24 hours, and a new one replaces it', asy
   expect((await post(app, 'email/v1/verify', { token: second })).status).toBe(401)
 })
 
-test('59: a reset request gets the same reply for any address; its link works once', async () => {
+test(`a reset request gets the same reply for any address; its link works once ${fault(59)}`, async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { accessToken, refreshToken } = await app.register('ann@example.com')
@@ -125,7 +126,7 @@ test('a change of address takes effect on confirmation and notifies the old addr
   expect((await login(app, 'old@example.com', PASSWORD)).status).toBe(401)
 })
 
-test('73: changing the password ends the other sessions at once', async () => {
+test(`changing the password ends the other sessions at once ${fault(73)}`, async () => {
   await using app = await createTestApp()
   const thisSession = await app.register('ann@example.com')
   const there = (await login(app, 'ann@example.com', PASSWORD)).json.response
@@ -197,7 +198,7 @@ test('sends an e-mail about a new device, but not about a known one', async () =
   expect(smtp.mails).toEqual([])
 })
 
-test('72: sends an e-mail about a reused refresh token', async () => {
+test(`sends an e-mail about a reused refresh token ${fault(72)}`, async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const { refreshToken } = await app.register('ann@example.com', { device: 'Pixel 9' })

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createLocalJWKSet, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 
 const MINUTE = 60_000
 
@@ -39,7 +40,7 @@ test('20 parallel registrations of one address create one account and return 19 
   expect(await app.services.db.read.$count(users)).toBe(1)
 })
 
-test('59: an unknown address and a wrong password get the same answer', async () => {
+test(`an unknown address and a wrong password get the same answer ${fault(59)}`, async () => {
   await using app = await createTestApp()
   await app.register('known@example.com')
   const wrong = await signIn(app, 'known@example.com', 'not the password')
@@ -49,7 +50,7 @@ test('59: an unknown address and a wrong password get the same answer', async ()
   expect({ ...unknown.json, requestId: '' }).toEqual({ ...wrong.json, requestId: '' })
 })
 
-test('65: compares passwords exactly as typed, up to the last of 256 characters', async () => {
+test(`compares passwords exactly as typed, up to the last of 256 characters ${fault(65)}`, async () => {
   await using app = await createTestApp()
   const longest = `${'x'.repeat(250)} é🙂 `
   for (const [at, password] of [longest, '  lead and trail  ', 'tab\tinside'].entries()) {
@@ -68,7 +69,7 @@ test('65: compares passwords exactly as typed, up to the last of 256 characters'
   }
 })
 
-test('73: signing out ends the current session at once, and no other', async () => {
+test(`signing out ends the current session at once, and no other ${fault(73)}`, async () => {
   await using app = await createTestApp()
   const phone = await app.register('two@example.com')
   const tablet = (await signIn(app, 'two@example.com')).json.response
@@ -91,7 +92,7 @@ test('an access token expires after 15 minutes with token_expired', async () => 
   expect(late.headers.get('www-authenticate')).toBe('Bearer')
 })
 
-test('74: answers 401 to every forged, foreign and damaged token', async () => {
+test(`answers 401 to every forged, foreign and damaged token ${fault(74)}`, async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken, user } = await app.register()
   const [head = '', payload = '', signature = ''] = accessToken.split('.')
@@ -174,7 +175,7 @@ test('74: answers 401 to every forged, foreign and damaged token', async () => {
   expect((await readProfile(app, accessToken)).status).toBe(200)
 })
 
-test('75: a token in the URL is ignored and not logged', async () => {
+test(`a token in the URL is ignored and not logged ${fault(75)}`, async () => {
   await using app = await createTestApp()
   const { accessToken } = await app.register()
   for (const name of ['access_token', 'token', 'bearer']) {

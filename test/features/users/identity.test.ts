@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { generateKeyPair, SignJWT } from 'jose'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 
 const PATH = '/api/auth/social/v1'
@@ -110,7 +111,7 @@ test.each(['optional', 'required'])(
 )
 
 test.each(['google', 'oidc'] as const)(
-  '74: forged, foreign and stale id tokens of %s get 401',
+  `forged, foreign and stale id tokens of %s get 401 ${fault(74)}`,
   async (provider) => {
     using idp = await startIdentityProvider()
     await using app = await createTestApp(idp.openId, idp)

@@ -4,6 +4,7 @@ import { ProfilePatch } from '../../../src/features/users/profile/model.ts'
 import { serverClient } from '../../support/api-keys.ts'
 import { createTestApp } from '../../support/app.ts'
 import { filesOf, uploadBody } from '../../support/attachments.ts'
+import { fault } from '../../support/fault.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
 const PATH = '/api/user/profile/v1'
@@ -67,11 +68,11 @@ test.each([
   ['a withdrawn currency', { profile: { currency: 'dem' } }, 'profile.currency'],
   ['a name of 101 characters', { profile: { name: 'x'.repeat(101) } }, 'profile.name'],
   ['a number for a name', { profile: { name: 7 } }, 'profile.name'],
-  ['77: an _id', { _id: 'another' }, '_id'],
-  ['77: a login type', { loginType: 'google' }, 'loginType'],
-  ['77: an e-mail address', { email: 'x@example.com' }, 'email'],
-  ['77: two-factor', { twoFactor: { enabled: true } }, 'twoFactor'],
-  ['77: a date', { createdAt: 0 }, 'createdAt'],
+  [`an _id ${fault(77)}`, { _id: 'another' }, '_id'],
+  [`a login type ${fault(77)}`, { loginType: 'google' }, 'loginType'],
+  [`an e-mail address ${fault(77)}`, { email: 'x@example.com' }, 'email'],
+  [`two-factor ${fault(77)}`, { twoFactor: { enabled: true } }, 'twoFactor'],
+  [`a date ${fault(77)}`, { createdAt: 0 }, 'createdAt'],
   ['an unknown field of the profile', { profile: { admin: true } }, 'profile.admin'],
 ])('refuses %s and changes nothing', async (_what, json, path) => {
   await using app = await createTestApp()
@@ -83,7 +84,7 @@ test.each([
   expect((await app.ask('GET', PATH, { token })).json.response).toEqual(user)
 })
 
-test('49: a name with emoji, bidi marks and combining letters comes back exactly', async () => {
+test(`a name with emoji, bidi marks and combining letters comes back exactly ${fault(49)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   for (const name of ['Zoë 🙂👩‍👩‍👧', 'שלום\u202eabc', 'e\u0301', '中文', '"\\\n']) {
@@ -92,7 +93,7 @@ test('49: a name with emoji, bidi marks and combining letters comes back exactly
   }
 })
 
-test('49: refuses U+0000, which not every database can store', async () => {
+test(`refuses U+0000, which not every database can store ${fault(49)}`, async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const json = { profile: { name: 'a\0b' } }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { onSqlite } from '../../support/databases.ts'
+import { fault } from '../../support/fault.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -23,7 +24,7 @@ onSqlite('it reads the database file')(
   },
 )
 
-test('70: 20 parallel refreshes of one token return the same successor', async () => {
+test(`20 parallel refreshes of one token return the same successor ${fault(70)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const replies = await Promise.all(Array.from({ length: 20 }, () => refresh(app, refreshToken)))
@@ -45,7 +46,7 @@ test('limits how often a session can be refreshed', async () => {
   expect((await refresh(app, next.json.response.refreshToken)).status).toBe(429)
 })
 
-test('71: a phone that lost the reply gets the same successor after 10 minutes', async () => {
+test(`a phone that lost the reply gets the same successor after 10 minutes ${fault(71)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const lost = await refresh(app, refreshToken)
@@ -78,7 +79,7 @@ test('deletes sessions that were idle for 60 days and keeps others', async () =>
   expect(await db.read.$count(db.tables.sessions)).toBe(0)
 })
 
-test('72: reusing an old refresh token ends the session at once', async () => {
+test(`reusing an old refresh token ends the session at once ${fault(72)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const next = (await refresh(app, refreshToken)).json.response
@@ -90,7 +91,7 @@ test('72: reusing an old refresh token ends the session at once', async () => {
   expect(app.lines.join('')).toContain('refresh token reuse')
 })
 
-test('72: refreshing with the successor also starts the 60 s', async () => {
+test(`refreshing with the successor also starts the 60 s ${fault(72)}`, async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const second = (await refresh(app, refreshToken)).json.response
@@ -100,7 +101,7 @@ test('72: refreshing with the successor also starts the 60 s', async () => {
   expect((await refresh(app, third.refreshToken)).status).toBe(401)
 })
 
-test('72: a thief who replays every predecessor is caught at the second one', async () => {
+test(`a thief who replays every predecessor is caught at the second one ${fault(72)}`, async () => {
   await using app = await createTestApp()
   const first = await app.register()
   const second = (await refresh(app, first.refreshToken)).json.response
@@ -115,7 +116,7 @@ test('72: a thief who replays every predecessor is caught at the second one', as
   expect((await refresh(app, third.refreshToken)).status).toBe(401)
 })
 
-test('72: a thief who replays a second token within seconds gets 409, and is caught later', async () => {
+test(`a thief who replays a second token within seconds gets 409, and is caught later ${fault(72)}`, async () => {
   await using app = await createTestApp()
   const first = await app.register()
   const second = (await refresh(app, first.refreshToken)).json.response

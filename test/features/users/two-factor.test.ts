@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
 const PATH = '/api/auth/two_factor/v1'
@@ -67,7 +68,7 @@ test('the database contains neither the secret nor the recovery codes in plain t
   for (const plain of [secret, ...recoveryCodes]) expect(rows).not.toContain(plain)
 })
 
-test('66: a code is accepted once, even in 20 parallel attempts', async () => {
+test(`a code is accepted once, even in 20 parallel attempts ${fault(66)}`, async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { secret } = await enable(app)
   app.clock.advance(STEP)
@@ -84,7 +85,7 @@ test.each([
   [0, 200],
   [1, 200],
   [2, 401],
-])('68: a code %d steps away gets %d', async (steps, status) => {
+])(`a code %d steps away gets %d ${fault(68)}`, async (steps, status) => {
   await using app = await createTestApp()
   const { secret } = await enable(app)
   app.clock.advance(10 * STEP)
@@ -92,7 +93,7 @@ test.each([
   expect((await submitCode(app, challenge, await codeOf(app, secret, steps))).status).toBe(status)
 })
 
-test('67: five wrong codes end a challenge; ten in 15 minutes lock code entry', async () => {
+test(`five wrong codes end a challenge; ten in 15 minutes lock code entry ${fault(67)}`, async () => {
   await using app = await createTestApp()
   const { secret } = await enable(app)
   app.clock.advance(STEP)
@@ -110,7 +111,7 @@ test('67: five wrong codes end a challenge; ten in 15 minutes lock code entry', 
   expect((await submitCode(app, fourth, await codeOf(app, secret))).status).toBe(200)
 })
 
-test('67: twenty wrong codes in a day lock code entry until the next day', async () => {
+test(`twenty wrong codes in a day lock code entry until the next day ${fault(67)}`, async () => {
   await using app = await createTestApp()
   const { secret } = await enable(app)
   const statuses: number[] = []
@@ -138,7 +139,7 @@ test('a recovery code lets in an owner whom a thief’s wrong codes keep out', a
   expect((await submitCode(app, challenge, recoveryCodes[0] ?? '')).status).toBe(200)
 })
 
-test('79: a recovery code works once, even in parallel, in any case and with dashes', async () => {
+test(`a recovery code works once, even in parallel, in any case and with dashes ${fault(79)}`, async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { recoveryCodes } = await enable(app)
   const [code = '', other = ''] = recoveryCodes
@@ -151,7 +152,7 @@ test('79: a recovery code works once, even in parallel, in any case and with das
   expect((await submitCode(app, await challengeOf(app), typed)).status).toBe(200)
 })
 
-test('69: a challenge lasts 5 minutes and only signs in; a reset keeps two-factor', async () => {
+test(`a challenge lasts 5 minutes and only signs in; a reset keeps two-factor ${fault(69)}`, async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   await app.register('ann@example.com')
@@ -178,7 +179,7 @@ test('69: a challenge lasts 5 minutes and only signs in; a reset keeps two-facto
   expect((await login(app, newPassword)).json.code).toBe('two_factor_required')
 })
 
-test('73: turning two-factor on or off ends the other sessions', async () => {
+test(`turning two-factor on or off ends the other sessions ${fault(73)}`, async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   const other = (await login(app)).json.response.accessToken

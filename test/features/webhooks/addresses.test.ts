@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { isPublicAddress } from '../../../src/features/webhooks/sending/address.ts'
 import { createTargets } from '../../../src/features/webhooks/sending/target.ts'
 import { createTestApp } from '../../support/app.ts'
+import { fault } from '../../support/fault.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
 
 const PUBLIC = ['8.8.8.8', '93.184.215.14', '2606:4700:4700::1111', '2a00:1450:4001:82f::200e']
@@ -48,7 +49,7 @@ const REFUSED_URLS = [
   ],
 ]
 
-test.each(REFUSED_URLS)('147: refuses the URL %p without resolving it', async (url) => {
+test.each(REFUSED_URLS)(`refuses the URL %p without resolving it ${fault(147)}`, async (url) => {
   const targets = createTargets({ resolve: neverResolve, allowsPrivate: false })
   await expect(targets.locate(url)).rejects.toThrow(/must|public/)
 })
@@ -64,12 +65,12 @@ const REFUSED_NAMES: [name: string, addresses: string[]][] = [
   ['strange.example.com', ['not an address']],
 ]
 
-test.each(REFUSED_NAMES)('147: refuses the name %s', async (name, addresses) => {
+test.each(REFUSED_NAMES)(`refuses the name %s ${fault(147)}`, async (name, addresses) => {
   const targets = createTargets({ resolve: async () => addresses, allowsPrivate: false })
   await expect(targets.locate(`https://${name}/hooks`)).rejects.toThrow('is not a public address')
 })
 
-test('147: connects to the checked address, with the name for Host and certificate', async () => {
+test(`connects to the checked address, with the name for Host and certificate ${fault(147)}`, async () => {
   const asked: string[] = []
   const resolve = async (name: string) => {
     asked.push(name)
@@ -84,7 +85,7 @@ test('147: connects to the checked address, with the name for Host and certifica
   expect(asked).toEqual(['hooks.example.com'])
 })
 
-test('147: a name that changes after the check does not reach the private address', async () => {
+test(`a name that changes after the check does not reach the private address ${fault(147)}`, async () => {
   using secret = startReceiver(() => new Response('internal data'))
   const answers = [['8.8.8.8'], ['127.0.0.1'], ['127.0.0.1']]
   const resolve = async () => answers.shift() ?? ['127.0.0.1']

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { FeaturesDeps } from '../../../src/server/features.ts'
 import { createTestApp } from '../../support/app.ts'
 import { selfSigned } from '../../support/certificates.ts'
+import { fault } from '../../support/fault.ts'
 import { emit, sampleEvents, startReceiver, verified } from '../../support/webhook-receiver.ts'
 
 type Sending = NonNullable<FeaturesDeps['webhookSending']>
@@ -12,7 +13,7 @@ const HOUR = 3_600_000
 const NAME = 'hooks.example.com'
 const resolve = async () => ['127.0.0.1']
 
-test('147: verifies the certificate of the name at the checked address', async () => {
+test(`verifies the certificate of the name at the checked address ${fault(147)}`, async () => {
   const certificate = await selfSigned(NAME)
   const other = await selfSigned('other.example.com')
   await using good = serveTls(certificate)
@@ -31,13 +32,16 @@ test('147: verifies the certificate of the name at the checked address', async (
   )
 })
 
-test.each([301, 302, 303, 307, 308])('147: does not follow a redirect with %d', async (status) => {
-  using target = startReceiver()
-  using receiver = startReceiver(() => Response.redirect(target.url, status))
-  const { fault } = await attemptAt(receiver.url)
-  expect(fault).toBe(`The endpoint replied ${status}. Redirects are not followed.`)
-  expect([receiver.received.length, target.received.length]).toEqual([1, 0])
-})
+test.each([301, 302, 303, 307, 308])(
+  `does not follow a redirect with %d ${fault(147)}`,
+  async (status) => {
+    using target = startReceiver()
+    using receiver = startReceiver(() => Response.redirect(target.url, status))
+    const { fault } = await attemptAt(receiver.url)
+    expect(fault).toBe(`The endpoint replied ${status}. Redirects are not followed.`)
+    expect([receiver.received.length, target.received.length]).toEqual([1, 0])
+  },
+)
 
 test('does not use the proxy of the environment, which would resolve the name again', async () => {
   using receiver = startReceiver()
@@ -86,7 +90,7 @@ const SLOW: [name: string, bytes: string, status: number | null][] = [
   ['a slow body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nabc', 200],
 ]
 
-test.each(SLOW)('148: gives up on %s', async (_name, beginning, status) => {
+test.each(SLOW)(`gives up on %s ${fault(148)}`, async (_name, beginning, status) => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.write(beginning)
@@ -104,7 +108,7 @@ test.each(SLOW)('148: gives up on %s', async (_name, beginning, status) => {
   server.close()
 })
 
-test('148: reads 64 KiB of a reply and cancels the rest', async () => {
+test(`reads 64 KiB of a reply and cancels the rest ${fault(148)}`, async () => {
   let isCancelled = false
   const chunk = new TextEncoder().encode('é'.repeat(8_000))
   const endless = () =>
@@ -125,7 +129,7 @@ test('148: reads 64 KiB of a reply and cancels the rest', async () => {
   expect(isCancelled).toBe(true)
 })
 
-test('148: does not inflate a compressed reply', async () => {
+test(`does not inflate a compressed reply ${fault(148)}`, async () => {
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   const headers = { 'content-encoding': 'gzip' }
   using receiver = startReceiver(() => new Response(bomb, { headers }))
