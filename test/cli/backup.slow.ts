@@ -14,12 +14,13 @@ import { childrenOf } from '../bench/servers.ts'
 import { makeBackup } from '../support/archives.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
 onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
-  '21: a restore brings back the backed-up data and moves newer data aside',
+  `a restore brings back the backed-up data and moves newer data aside ${fault(21)}`,
   async () => {
     await using homeport = await installExecutable()
     const { run, folder } = homeport
@@ -55,7 +56,7 @@ onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
   30_000,
 )
 
-test('14: changed and truncated archives are detected, and nothing is restored', async () => {
+test(`changed and truncated archives are detected, and nothing is restored ${fault(14)}`, async () => {
   await using homeport = await installExecutable()
   const path = await makeBackup(homeport)
   const good = await Bun.file(path).bytes()
@@ -73,7 +74,7 @@ test('14: changed and truncated archives are detected, and nothing is restored',
   expect((await homeport.run(['restore', path, '--verify'])).exitCode).toBe(0)
 }, 30_000)
 
-test('20: a killed backup leaves no incomplete backup file', async () => {
+test(`a killed backup leaves no incomplete backup file ${fault(20)}`, async () => {
   await using homeport = await installExecutable()
   await makeBackup(homeport)
   const folder = join(homeport.folder, 'data', 'backups')
@@ -158,7 +159,7 @@ async function stopCopier(backup: Subprocess): Promise<number | null> {
   return null
 }
 
-test('22: a restore refuses a file that is not a Homeport backup, with one line of output', async () => {
+test(`a restore refuses a file that is not a Homeport backup, with one line of output ${fault(22)}`, async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await makeBackup(homeport)

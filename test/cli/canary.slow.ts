@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { postJson, requesterFor } from '../support/requests.ts'
 import { routes } from '../support/routes.ts'
 
@@ -23,7 +24,7 @@ const ENV = {
   LOG_LEVEL: 'debug',
 }
 
-test('143: neither secrets nor user input appear in the log or in metrics', async () => {
+test(`neither secrets nor user input appear in the log or in metrics ${fault(143)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(ENV)
   const ask = requesterFor(server)

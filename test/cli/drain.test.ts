@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import { drain } from '../../src/cli/serving-socket.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { fault } from '../support/fault.ts'
 
 const never = new Promise<never>(() => {})
 
-test('29: running requests may finish; stuck ones are cut off at the time limit or a second signal', async () => {
+test(`running requests may finish; stuck ones are cut off at the time limit or a second signal ${fault(29)}`, async () => {
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
   for (const [workMs, secondSignal, outcome] of [

@@ -5,12 +5,13 @@ import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { bodyOf, lifecycle } from '../support/billing.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { deliver, postJson, register, signIn, uploadText } from '../support/requests.ts'
 import { findLostEvents } from '../support/steady-load.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('1: kill -9 at any moment loses no acknowledged user, file or event', async () => {
+test(`kill -9 at any moment loses no acknowledged user, file or event ${fault(1)}`, async () => {
   await using homeport = await installExecutable()
   const events: string[] = []
   const users: string[] = []
@@ -52,7 +53,7 @@ test('1: kill -9 at any moment loses no acknowledged user, file or event', async
 }, 60_000)
 
 onSqlite('it reads the database file; test/instances covers PostgreSQL')(
-  '83, 95: redelivering all events after kill -9 during a flood gives the same state',
+  `redelivering all events after kill -9 during a flood gives the same state ${fault(83, 95)}`,
   async () => {
     await using homeport = await installExecutable()
     const events = Array.from({ length: 400 }, (_, at) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { checkSecrets } from '../../src/secrets.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { register } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -19,7 +20,7 @@ const NAMES = [
 ]
 
 onSqlite('PostgreSQL has no secret files')(
-  '142: refuses to start with a secret that is empty, truncated, corrupt, missing or readable by others',
+  `refuses to start with a secret that is empty, truncated, corrupt, missing or readable by others ${fault(142)}`,
   async () => {
     await using homeport = await installExecutable()
     expect((await homeport.run(['init'])).exitCode).toBe(0)
@@ -69,7 +70,7 @@ onSqlite('PostgreSQL has no secret files')(
 )
 
 onSqlite('PostgreSQL has no secret files')(
-  '142: replaces lost secrets only with --new-secrets, and lists what breaks',
+  `replaces lost secrets only with --new-secrets, and lists what breaks ${fault(142)}`,
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()
