@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
 import { APP_LINK_VARIABLES } from './support/app-link-variables.ts'
+import { fault } from './support/fault.ts'
 import {
   IDENTITY_VARIABLES,
   REQUIRED_WITH_IDENTITY_VARIABLES,
@@ -219,13 +220,16 @@ test.each(Object.entries(VARIABLES))('reads %s', (name, [text, parsed, invalid])
 
 const validated = Object.entries(VARIABLES).filter(([, [, , invalid]]) => invalid !== null)
 
-test.each(validated)('142: validates %s without repeating its value', (name, [, , invalid]) => {
-  for (const value of ['', ...(invalid ?? [])]) {
-    const message = errorFor({ ...REQUIRED_WITH[name], [name]: value })
-    expect(message).toStartWith(name)
-    if (value.trim().length > 3) expect(message).not.toContain(value)
-  }
-})
+test.each(validated)(
+  `validates %s without repeating its value ${fault(142)}`,
+  (name, [, , invalid]) => {
+    for (const value of ['', ...(invalid ?? [])]) {
+      const message = errorFor({ ...REQUIRED_WITH[name], [name]: value })
+      expect(message).toStartWith(name)
+      if (value.trim().length > 3) expect(message).not.toContain(value)
+    }
+  },
+)
 
 test.each([
   ['CONSOLE_PORT', { CONSOLE_PORT: '8080', PORT: '8080' }],
@@ -241,7 +245,7 @@ test.each([
   expect(errorFor(environment)).toContain(name)
 })
 
-test('142: reports all errors at once', () => {
+test(`reports all errors at once ${fault(142)}`, () => {
   const message = errorFor({ PORT: 'x', RATES_BASE: 'x', RATES_PROVIDER: 'openexchangerates' })
   expect(message.split('\n').map((line) => line.split(' ')[0])).toEqual([
     'PORT',

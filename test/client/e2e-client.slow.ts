@@ -6,6 +6,7 @@ import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 import { bundle, CHROMIUM, openPage } from '../support/browser.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { fault } from '../support/fault.ts'
 import { journey } from '../support/journey.ts'
 import { register } from '../support/requests.ts'
 import { startRecordingProxy } from '../support/wire.ts'
@@ -26,7 +27,7 @@ type Outcome = Record<string, unknown>
 
 beforeAll(buildExecutable, 60_000)
 
-test('133: works with the executable; log and sealed messages reveal no secrets', async () => {
+test(`works with the executable; log and sealed messages reveal no secrets ${fault(133)}`, async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'debug' })
   await using plain = startRecordingProxy(server.url)
@@ -65,7 +66,7 @@ test.skipIf(CHROMIUM === null).each(['test', 'production'])(
   60_000,
 )
 
-test('122: a sealed message is executed once, even after kill -9', async () => {
+test(`a sealed message is executed once, even after kill -9 ${fault(122)}`, async () => {
   await using homeport = await installExecutable()
   const first = await homeport.start()
   const { accessToken } = await register(first, 'ann@example.com')
