@@ -108,7 +108,7 @@ test.each([['18'], ['19']])(
     await installClient(app)
     const settings = { resolve: { alias: { 'bun:test': 'vitest' } } }
     await writeFile(join(app, 'vitest.config.mjs'), `export default ${JSON.stringify(settings)}`)
-    for (const name of ['client/react.test.ts', 'support/render-hooks.ts'])
+    for (const name of ['client/react.test.ts', 'support/render-hooks.ts', 'support/until.ts'])
       await cp(join(TEST, name), join(app, name))
     const vitest = (environment: string, ...files: string[]) =>
       run(app, 'npx', 'vitest', 'run', '--environment', environment, ...files)

@@ -11,6 +11,7 @@ import {
   startAppProjects,
 } from '../support/app-projects.ts'
 import { freePort } from '../support/executable.ts'
+import { until } from '../support/until.ts'
 
 /** Installs the client from a running server into apps for each runtime, which then use that server. */
 const MINUTES = 60_000
@@ -119,10 +120,6 @@ const config :Workerd.Config = (
 }
 
 async function textOf(url: string): Promise<string> {
-  for (let tries = 0; tries < 100; tries++) {
-    const reply = await fetch(url).catch(() => null)
-    if (reply) return reply.text()
-    await Bun.sleep(100)
-  }
-  throw new Error(`${url} does not answer`)
+  const reply = await until(() => fetch(url).catch(() => null), `${url} does not answer`)
+  return reply.text()
 }

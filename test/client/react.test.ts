@@ -7,7 +7,7 @@ import {
   useUsage,
 } from 'homeport-client/react'
 import { act } from 'react'
-import { openWorld, renderHook, until } from '../support/render-hooks.ts'
+import { openWorld, renderHook, untilRendered } from '../support/render-hooks.ts'
 
 const FILE = { name: 'a.txt', data: new TextEncoder().encode('text') }
 
@@ -86,7 +86,7 @@ describe('useSubscription', () => {
     const { client, server, ann, signIn } = openWorld()
     await signIn(ann)
     const hook = await renderHook(useSubscription, { client })
-    await until(() => server.countConnections() === 1)
+    await untilRendered(() => server.countConnections() === 1, 'not 1 streams')
     await hook.until(({ data }) => data?.entitlements.length === 0)
     await act(async () => server.grantSubscription(ann, { entitlement: 'pro' }))
     await hook.until(({ data }) => data?.entitlements[0]?.active === true)
@@ -184,7 +184,7 @@ test('useUsage reads the usage, useSettings the settings', async () => {
   const hook = await renderHook(useBoth, { client })
   await hook.until(({ usage }) => usage.data?.some(({ used }) => used === 3) ?? false)
   await hook.until(({ settings }) => settings.data?.underMaintenance === false)
-  await until(() => server.countConnections() === 1)
+  await untilRendered(() => server.countConnections() === 1, 'not 1 streams')
   await act(async () => server.changeContent({ settings: { underMaintenance: true } }))
   await hook.until(({ settings }) => settings.data?.underMaintenance === true)
   await hook.unmount()
@@ -194,16 +194,16 @@ test('a provider that is not live has no connection, and learns of changes when 
   const { client, server, ann, signIn } = openWorld()
   await signIn(ann)
   const hook = await renderHook(useSubscription, { client })
-  await until(() => server.countConnections() === 1)
+  await untilRendered(() => server.countConnections() === 1, 'not 1 streams')
   await hook.setLive(false)
-  await until(() => server.countConnections() === 0)
+  await untilRendered(() => server.countConnections() === 0, 'not 0 streams')
   server.grantSubscription(ann)
   await hook.until(({ isLoading }) => !isLoading)
   expect(hook.current.data?.entitlements).toEqual([])
   await hook.setLive(true)
   await hook.until(({ data }) => data?.entitlements[0]?.active === true)
   await hook.unmount()
-  await until(() => server.countConnections() === 0)
+  await untilRendered(() => server.countConnections() === 0, 'not 0 streams')
 })
 
 describe('useUpload', () => {

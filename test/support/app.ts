@@ -10,6 +10,7 @@ import { createLog } from '../../src/lib/log.ts'
 import { createApp } from '../../src/server/app.ts'
 import type { FeaturesDeps } from '../../src/server/features.ts'
 import { createTestDatabase, isOnPostgres, type TestDatabase } from './databases.ts'
+import { createLogLines } from './log-lines.ts'
 import { sealingClient } from './sealing.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
@@ -84,7 +85,8 @@ export async function createTestApp(
   const database = shared?.database ?? (await createTestDatabase())
   const dataDir = existing ?? (await mkdtemp(join(tmpdir(), 'homeport-test-')))
   if (!isOnPostgres && !existing) await copyTemplate(dataDir)
-  const lines: string[] = []
+  const output = createLogLines()
+  const { lines } = output
   const clock = shared?.clock ?? createClock()
   let errorsExpected = false
   const config = readConfig(
@@ -98,7 +100,7 @@ export async function createTestApp(
       ...environment,
     },
   )
-  const log = createLog(config.logLevel, { write: (line) => lines.push(line) })
+  const log = createLog(config.logLevel, output)
   let data = await open()
   const send = sealingClient(
     (request) => opened.app.handle(request),
@@ -110,6 +112,7 @@ export async function createTestApp(
     dataDir,
     clock,
     lines,
+    logged: output.logged,
     ask,
     register,
     verifyEmail,

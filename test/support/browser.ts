@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from './until.ts'
 
 /** The path of an installed browser, or null: then tests that need one are skipped. */
 export const CHROMIUM = Bun.which('chromium') ?? Bun.which('google-chrome')
@@ -57,14 +58,10 @@ export async function press(view: Bun.WebView, selector: string) {
   await view.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 }
 
-/** Waits up to 5 s for an element, and returns its text. */
+/** Waits for an element, and returns its text. */
 export async function waitForElement(view: Bun.WebView, selector: string): Promise<string> {
-  for (let tries = 0; tries < 250; tries++) {
-    const text = await view.evaluate(
-      `document.querySelector(${JSON.stringify(selector)})?.innerText ?? null`,
-    )
-    if (text !== null) return String(text)
-    await Bun.sleep(20)
-  }
-  throw new Error(`the page did not show ${selector}`)
+  const text = `document.querySelector(${JSON.stringify(selector)})?.innerText`
+  const found = `((text) => text === undefined ? null : { text })(${text})`
+  const element = () => view.evaluate(found) as Promise<{ text: string } | null>
+  return (await until(element, `the page did not show ${selector}`)).text
 }

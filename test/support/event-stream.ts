@@ -80,7 +80,7 @@ export async function openStream(
 }
 
 function withDeadline<T>(promise: Promise<T>, describe: () => string): Promise<T> {
-  const late = Bun.sleep(5_000).then(() => {
+  const late = Bun.sleep(10_000).then(() => {
     throw new Error(describe())
   })
   return Promise.race([promise, late])

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { publicKeyOf } from '../../src/lib/release-signature.ts'
 import { WEBHOOK_TOKEN } from './app.ts'
 import { createTestDatabase } from './databases.ts'
+import { until } from './until.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Separate from `dist/homeport`, because this build accepts releases signed by tests. */
@@ -125,12 +126,9 @@ export async function installExecutable() {
   }
 
   /** Waits until the log of the server has a line with `text`. */
-  async function waitForLogLine(text: string, timeout = 6_000) {
-    for (let tries = 0; tries < timeout / 20; tries++) {
-      if ((await Bun.file(join(folder, 'log')).text()).includes(text)) return
-      await Bun.sleep(20)
-    }
-    throw new Error(`the log does not contain "${text}"`)
+  async function waitForLogLine(text: string, deadlineMs?: number) {
+    const hasLine = async () => (await Bun.file(join(folder, 'log')).text()).includes(text)
+    await until(hasLine, `the log does not contain "${text}"`, { deadlineMs })
   }
 
   /** Starts the server without waiting for it. */
@@ -163,14 +161,12 @@ export async function installExecutable() {
   }
 }
 
-export async function waitUntilReady(url: string, process: Bun.Subprocess, timeout = 5_000) {
-  for (let tries = 0; tries < timeout / 10; tries++) {
+export async function waitUntilReady(url: string, process: Bun.Subprocess, deadlineMs?: number) {
+  const isReady = async () => {
     if (process.exitCode !== null) throw new Error(`the server exited with ${process.exitCode}`)
-    const reply = await fetch(`${url}/ready`).catch(() => null)
-    if (reply?.ok) return
-    await Bun.sleep(10)
+    return (await fetch(`${url}/ready`).catch(() => null))?.ok
   }
-  throw new Error('the server did not become ready')
+  await until(isReady, 'the server did not become ready', { deadlineMs })
 }
 
 export function freePort(): number {

@@ -1,14 +1,46 @@
-/** Waits for the first log line with all of `fields`, because a request is logged after its reply. */
-export async function waitForLogLine(
-  lines: string[],
-  fields: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
-  for (let tries = 0; tries < 250; tries++) {
-    const found = lines
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .find((line) => Object.entries(fields).every(([name, value]) => line[name] === value))
-    if (found) return found
-    await Bun.sleep(20)
+type Fields = Record<string, unknown>
+
+const DEADLINE_MS = 10_000
+
+/** The destination of a log that keeps its lines. */
+export function createLogLines() {
+  const lines: string[] = []
+  let written = Promise.withResolvers<void>()
+  return { lines, write, logged }
+
+  function write(line: string) {
+    lines.push(line)
+    written.resolve()
+    written = Promise.withResolvers()
   }
-  throw new Error(`the log has no line with ${JSON.stringify(fields)}`)
+
+  /**
+   * Resolves with the line that is the `times`th to match a pattern, or to have these fields, once it is written: the
+   * line of a request follows its reply, and the request has been measured then, too.
+   */
+  async function logged(wanted: RegExp | Fields, times = 1): Promise<Fields> {
+    const late = Promise.withResolvers<never>()
+    const fail = () =>
+      late.reject(new Error(`the log has no line ${times} with ${describe(wanted)}`))
+    const timer = setTimeout(fail, DEADLINE_MS)
+    try {
+      for (;;) {
+        const found = lines.filter((line) => matches(line, wanted))[times - 1]
+        if (found !== undefined) return JSON.parse(found)
+        await Promise.race([written.promise, late.promise])
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function matches(line: string, wanted: RegExp | Fields): boolean {
+  if (wanted instanceof RegExp) return wanted.test(line)
+  const fields: Fields = JSON.parse(line)
+  return Object.entries(wanted).every(([name, value]) => fields[name] === value)
+}
+
+function describe(wanted: RegExp | Fields): string {
+  return wanted instanceof RegExp ? String(wanted) : JSON.stringify(wanted)
 }

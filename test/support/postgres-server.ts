@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { SQL } from 'bun'
 import { freePort } from './executable.ts'
 import { memoryFolder } from './memory-folder.ts'
+import { until } from './until.ts'
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 
@@ -69,15 +70,8 @@ export async function startPostgres(settings: Record<string, string | number> = 
   }
 
   async function waitUntilReady() {
-    for (let tries = 0; tries < 200; tries++) {
-      const isReady = await query('SELECT 1').then(
-        () => true,
-        () => false,
-      )
-      if (isReady) return
-      await Bun.sleep(50)
-    }
-    throw new Error('the PostgreSQL server did not become ready')
+    const isReady = () => query('SELECT 1').catch(() => null)
+    await until(isReady, 'the PostgreSQL server did not become ready')
   }
 
   async function run(program: string, ...args: string[]) {

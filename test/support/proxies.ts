@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { freePort } from './executable.ts'
+import { until } from './until.ts'
 
 type Proxy = { url: string } & AsyncDisposable
 
@@ -56,10 +57,8 @@ async function start(
     stdio: ['ignore', 'ignore', 'ignore'],
   })
   const url = `http://127.0.0.1:${port}`
-  for (let tries = 0; tries < 200; tries++) {
-    if ((await fetch(`${url}/health`).catch(() => null))?.ok) break
-    await Bun.sleep(25)
-  }
+  const isReady = async () => (await fetch(`${url}/health`).catch(() => null))?.ok
+  await until(isReady, `${command[0]} does not pass requests on`)
   return {
     url,
     async [Symbol.asyncDispose]() {

@@ -2,6 +2,7 @@ import { type Client, createClient } from 'homeport-client'
 import { HomeportProvider } from 'homeport-client/react'
 import { createFakeServer } from 'homeport-client/testing'
 import { act, createElement, type ReactElement, StrictMode } from 'react'
+import { simulateDelay, until } from './until.ts'
 
 // Without it, React warns about updates outside of `act`.
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true })
@@ -49,24 +50,18 @@ export async function renderHook<T>(
       return seen.at(-1) as T
     },
     until: (isExpected: (value: T) => boolean) =>
-      until(
+      untilRendered(
         () => isExpected(seen.at(-1) as T),
-        () => JSON.stringify(seen.at(-1)),
+        `the hook does not return what is expected: ${isExpected}`,
       ),
     setLive: draw,
     unmount: () => act(async () => root.unmount()),
   }
 }
 
-/** Waits, and lets React render meanwhile. */
-export async function until(isDone: () => boolean, describe = () => '') {
-  const start = Date.now()
-  while (!isDone()) {
-    if (Date.now() - start > 5_000) throw new Error(`timed out ${describe()}`)
-    await act(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    })
-  }
+/** Waits like `until`, and lets React render meanwhile. */
+export function untilRendered(isDone: () => boolean, message: string) {
+  return until(isDone, message, { pause: () => act(() => simulateDelay(2)) })
 }
 
 async function createRoot(): Promise<Root> {

@@ -1,4 +1,5 @@
 import { SMTPServer, type SMTPServerAddress } from 'smtp-server'
+import { until } from './until.ts'
 
 export type ReceivedMail = { to: string; subject: string; text: string; raw: string }
 
@@ -60,13 +61,12 @@ export async function startSmtp() {
   }
 
   /** Waits for an e-mail to `to`, removes it from the list and returns it. */
-  async function next(to: string): Promise<ReceivedMail> {
-    for (let tries = 0; tries < 200; tries++) {
+  function next(to: string): Promise<ReceivedMail> {
+    const take = () => {
       const at = mails.findIndex((mail) => mail.to === to)
-      if (at >= 0) return mails.splice(at, 1)[0] as ReceivedMail
-      await Bun.sleep(10)
+      return at < 0 ? null : mails.splice(at, 1)[0]
     }
-    throw new Error(`no e-mail to ${to} arrived`)
+    return until(take, `no e-mail to ${to} arrived`)
   }
 }
 

@@ -6,6 +6,7 @@ import { openData } from '../../src/cli/open-data.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { ON_DISK } from './databases.ts'
+import { until } from './until.ts'
 import { startReceiver } from './webhook-receiver.ts'
 
 const EMITTER = join(import.meta.dir, 'webhook-emitter.ts')
@@ -41,7 +42,7 @@ export async function killEmitters(kills: number) {
     })
     const output = new Response(emitter.stdout).text()
     const before = receiver.received.length
-    while (receiver.received.length < before + 10) await Bun.sleep(5)
+    await until(() => receiver.received.length >= before + 10, 'no events arrive')
     await Bun.sleep(Math.random() * 100)
     emitter.kill('SIGKILL')
     // The last line may be incomplete.

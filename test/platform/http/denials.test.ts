@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { signJwt } from '../../../src/lib/es256.ts'
 import { createTestApp, PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
-import { waitForLogLine } from '../../support/log-lines.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const MINUTE = 60_000
@@ -31,7 +30,7 @@ test.each(anonymous)('logs a token refused as %s without a user id', async (reas
   const { accessToken } = await app.register()
   const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })
   expect([status, JSON.stringify(json)]).toEqual([401, expect.not.stringContaining(reason)])
-  const line = await waitForLogLine(app.lines, { status: 401, reason })
+  const line = await app.logged({ status: 401, reason })
   expect([line['userId'], line['sessionId']]).toEqual([undefined, undefined])
 })
 
@@ -51,7 +50,7 @@ test('logs the reason and the user when the token of a known session is refused'
     expect(status).toBe(401)
     answers.add(`${json.code} ${json.message}`)
     const sessionId = sessionIn(token)
-    await waitForLogLine(app.lines, { status: 401, reason, userId: user._id, sessionId })
+    await app.logged({ status: 401, reason, userId: user._id, sessionId })
   }
 
   const first = await signIn()
@@ -66,17 +65,17 @@ test('logs the reason and the user when the token of a known session is refused'
   await expectDenied(phone.accessToken, 'signed_out')
   await app.services.users.accountSecurity.signOut(user._id)
   await expectDenied(tablet.accessToken, 'revoked')
-  await waitForLogLine(app.lines, { msg: 'a session ended', reason: 'revoked', userId: user._id })
+  await app.logged({ msg: 'a session ended', reason: 'revoked', userId: user._id })
 
   const stolen = await signIn()
   const next = (await refresh(stolen.refreshToken)).json.response
   await app.ask('GET', PROFILE, { token: next.accessToken })
   app.clock.advance(2 * MINUTE)
   expect((await refresh(stolen.refreshToken)).status).toBe(401)
-  await waitForLogLine(app.lines, { route: '/api/auth/refresh/v1', reason: 'token_reused' })
+  await app.logged({ route: '/api/auth/refresh/v1', reason: 'token_reused' })
   await expectDenied(next.accessToken, 'token_reused')
   expect((await refresh('unknown')).status).toBe(401)
-  await waitForLogLine(app.lines, { route: '/api/auth/refresh/v1', reason: 'unknown_token' })
+  await app.logged({ route: '/api/auth/refresh/v1', reason: 'unknown_token' })
   expect(answers.size).toBe(1)
 
   const idle = await signIn()
@@ -86,7 +85,7 @@ test('logs the reason and the user when the token of a known session is refused'
   expect(
     (await app.ask('GET', PROFILE, { token: forge(app, idle.accessToken, inAMinute(app)) })).status,
   ).toBe(401)
-  await waitForLogLine(app.lines, { reason: 'session_ended', userId: user._id })
+  await app.logged({ reason: 'session_ended', userId: user._id })
 
   const metrics = await app.ask('GET', '/metrics', { token: 'metrics-token' })
   expect(metrics.text).toMatch(/homeport_denials_total{reason="signed_out".*} 2\n/)
@@ -103,8 +102,8 @@ test('distinguishes a wrong password from an unknown address only in the log', a
     return { ...reply.json, requestId: null }
   }
   expect(await signIn('ann@example.com')).toEqual(await signIn('bob@example.com'))
-  await waitForLogLine(app.lines, { status: 401, reason: 'wrong_password', userId: user._id })
-  const unknown = await waitForLogLine(app.lines, { status: 401, reason: 'unknown_account' })
+  await app.logged({ status: 401, reason: 'wrong_password', userId: user._id })
+  const unknown = await app.logged({ status: 401, reason: 'unknown_account' })
   expect(unknown['userId']).toBeUndefined()
 })
 
@@ -119,7 +118,7 @@ test("logs why a billing provider's delivery is refused", async () => {
     ['wrong_signature', bearer(WEBHOOK_TOKEN)],
   ] as const) {
     expect((await deliver(headers)).status).toBe(401)
-    await waitForLogLine(app.lines, { route, reason })
+    await app.logged({ route, reason })
   }
 })
 
