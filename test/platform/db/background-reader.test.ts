@@ -6,6 +6,7 @@ import { eq, sql } from 'drizzle-orm'
 import { alias, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+import { simulateDelay } from '../../support/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'homeport-reader-'))
 const client = openDatabase(join(folder, 'test.db'))
@@ -53,7 +54,7 @@ test('the group of an outer join without a match is null', async () => {
 test('a query whose thread ends is run again', async () => {
   const reading = db.read.select({ n: sql<number>`n` }).from(SLOW)
   const done = reading.then((rows) => rows)
-  await Bun.sleep(100)
+  await simulateDelay(100)
   db.dropCaches()
   expect(await done).toEqual([{ n: 3_000_000 }])
   expect(await notes()).toHaveLength(1)

@@ -34,12 +34,14 @@ test('a finished transaction refuses statements even while another transaction i
   const { db } = app.services
   const ended = await db.write(async (tx) => ({ tx }))
   const { promise, resolve } = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
   const late = db.write(async (tx) => {
     await tx.insert(db.tables.contentVersions).values(row('own'))
+    opened.resolve()
     await promise
   })
   const use = async (tx: Tx) => tx.insert(db.tables.contentVersions).values(row('late'))
-  await Bun.sleep(20)
+  await opened.promise
   expect(await use(ended.tx).catch(({ message }) => message)).toBe(OVER_MESSAGE)
   resolve()
   await late

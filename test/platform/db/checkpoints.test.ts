@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { programCommand } from '../../../src/cli/processes/program-command.ts'
 import { SYNC_FAILED } from '../../../src/platform/db/sqlite/background/checkpoints.ts'
 import { createDb } from '../../../src/platform/db/sqlite/create-db.ts'
 import { isIntact, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+import { until } from '../../support/until.ts'
 
 const MB = 1024 * 1024
 
@@ -23,12 +24,13 @@ test('another process copies the log of a busy database and may be killed at any
   // Twice: a second process takes over when the first is killed.
   for (const round of [1, 2]) {
     const before = await sizeOf(path)
-    for (let rows = 0; rows < 1_000 && (await sizeOf(path)) < before + 8 * MB; rows++) {
+    const isCopied = async () => {
       await write()
-      await Bun.sleep(1)
+      return (await sizeOf(path)) >= before + 8 * MB
     }
-    expect([round, (await sizeOf(path)) >= before + 8 * MB]).toEqual([round, true])
-    await killCopier(path)
+    await until(isCopied, `the log is not copied in round ${round}`)
+    const pid = await signalCopier(path, 'SIGKILL')
+    await until(async () => (await findCopier(path)) !== pid, 'the process does not end')
   }
   await db.stopWriting('the test ends')
   const { count } = client.query('SELECT count(*) AS count FROM rows').get() as { count: number }
@@ -85,8 +87,9 @@ test('background work waits while the log is long and being copied', async () =>
   await signalCopier(path, 'SIGSTOP')
   while ((await stat(`${path}-wal`)).size < 200 * MB) await write()
   let hasPaused = false
+  using sleeps = spyOn(Bun, 'sleep')
   const pause = db.pauseBatches().then(() => (hasPaused = true))
-  await Bun.sleep(500)
+  await until(() => sleeps.mock.calls.length > 3, 'background work does not wait')
   expect(hasPaused).toBe(false)
   await signalCopier(path, 'SIGCONT')
   await pause
@@ -116,19 +119,17 @@ test('leaves copying the log to Litestream, even when closing', async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Kills the process that copies the log of this database. */
-async function killCopier(path: string) {
-  await signalCopier(path, 'SIGKILL')
-  await Bun.sleep(50)
+/** Signals the process that copies the log of this database; waits for it if it is still starting. */
+async function signalCopier(path: string, signal: NodeJS.Signals): Promise<number> {
+  const pid = await until(() => findCopier(path), 'no process copies the log')
+  process.kill(pid, signal)
+  return pid
 }
 
-/** Waits for the process if it is still starting. */
-async function signalCopier(path: string, signal: NodeJS.Signals) {
-  for (;;) {
-    for (const pid of await readdir('/proc')) {
-      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-      if (command.includes(`checkpoint\0${path}`)) return process.kill(Number(pid), signal)
-    }
-    await Bun.sleep(10)
+async function findCopier(path: string): Promise<number | null> {
+  for (const pid of await readdir('/proc')) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    if (command.includes(`checkpoint\0${path}`)) return Number(pid)
   }
+  return null
 }

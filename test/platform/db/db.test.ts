@@ -13,6 +13,7 @@ import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.
 import { openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
 import { buildTables } from '../../../src/server/features.ts'
 import { fault } from '../../support/fault.ts'
+import { nextTurn, simulateDelay } from '../../support/until.ts'
 
 const migrations = readMigrations('sqlite')
 const cleanups: (() => unknown)[] = []
@@ -27,7 +28,7 @@ test('rolls back only the changes that fail in a batch', async () => {
     Array.from({ length: 20 }, (_, at) =>
       db.write(async (tx) => {
         await put(tx, `before-${at}`)
-        await Bun.sleep(at % 3)
+        await simulateDelay(at % 3)
         if (at % 2 === 1) throw new Error('odd')
         return at
       }),
@@ -58,7 +59,7 @@ test("prepared reads see our commits at once, and another process's on the next 
 
   using other = new Database(path)
   other.run("INSERT INTO content_versions VALUES ('theirs', 1)")
-  await new Promise((resolve) => setImmediate(resolve))
+  await nextTurn()
   expect(await names()).toEqual(['ours', 'theirs'])
 })
 
@@ -68,7 +69,7 @@ test('closes a database that was just read', async () => {
   const query = db.read.select().from(contentVersions).prepare()
   await query.execute()
   await db.close()
-  await new Promise((resolve) => setImmediate(resolve))
+  await nextTurn()
 })
 
 test('a write inside a write throws instead of waiting for itself', async () => {
@@ -96,7 +97,7 @@ test(`64 concurrent increments of one number lose nothing ${fault(17)}`, async (
   const add = () =>
     db.write(async (tx) => {
       const [current] = await tx.select().from(contentVersions)
-      await Bun.sleep(0)
+      await nextTurn()
       await tx.update(contentVersions).set({ version: (current?.version ?? 0) + 1 })
     })
   await Promise.all(Array.from({ length: 64 }, add))
@@ -113,11 +114,11 @@ test(`waits for another process's lock, then replies 503, without blocking reads
   clearInterval(ticking)
   expect(refused).toBeInstanceOf(AppError)
   expect(refused).toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
-  expect(ticks).toBeGreaterThan(100)
+  expect(ticks).toBeGreaterThan(20)
   expect(await names()).toEqual([])
 
   const waiting = db.write((tx) => put(tx, 'b'))
-  await Bun.sleep(100)
+  await simulateDelay(100)
   foreign.run('ROLLBACK')
   await waiting
   expect(await names()).toEqual(['b'])

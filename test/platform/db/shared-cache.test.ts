@@ -1,12 +1,16 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { createSharedCache } from '../../../src/platform/db/postgres/cached.ts'
 import { createExclusiveQueue } from '../../../src/platform/db/postgres/exclusive-queue.ts'
+import { nextTurn } from '../../support/until.ts'
 
 test('a value is read although the database takes longer than values are cached', async () => {
   let checks = 0
+  let now = 0
+  using _clock = spyOn(performance, 'now').mockImplementation(() => now)
   const read = async () => {
     checks++
-    await Bun.sleep(1_100)
+    await nextTurn()
+    now += 1_100
     return [['settings', 1]]
   }
   const change = async () => []

@@ -154,6 +154,7 @@ test(`neither sealed content nor tokens appear on the wire ${fault(133)}`, async
   await client.exportData()
   await client.login({ email: 'canary@example.com', password: 'canary-wrong' }).catch(() => {})
   await client.refresh()
+  await app.logged({ route: '/api/auth/refresh/v1' })
   const { accessToken, refreshToken } = registered
   for (const text of [wire.join('\n'), app.lines.join('')]) {
     expect(text.length).toBeGreaterThan(1_000)

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createTestApp } from '../../support/app.ts'
 import { fault } from '../../support/fault.ts'
 import { clientOf, type Interceptor, plainReply, signedIn } from '../../support/network.ts'
+import { until } from '../../support/until.ts'
 
 const HOUR = 60 * 60 * 1000
 const JWKS = '/.well-known/jwks.json'
@@ -137,7 +138,8 @@ test(`32 clients lose no operation during constant key rotation ${fault(132)}`, 
       // A client reads new keys once per operation, so no operation may see two rotations. The first operation
       // to end after a rotation may have begun before it; the second knows the new key.
       const before = [...done]
-      while (done.some((operations, at) => operations < (before[at] ?? 0) + 2)) await Bun.sleep(10)
+      const isEveryDone = () => done.every((operations, at) => operations >= (before[at] ?? 0) + 2)
+      await until(isEveryDone, 'a client has stopped')
       await app.services.encryptionKeys.rotate(true)
     }
     rotating = false

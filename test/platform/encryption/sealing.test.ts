@@ -259,6 +259,8 @@ test(`logs neither sealed content nor its keys and tokens ${fault(133)}`, async 
   await get(`${PROFILE}?canary`, seal({ head: { rk } }))
   await get(PROFILE, `${message}canary`)
   await get(PROFILE, seal({ header: { kid: 'canary' } }))
+  await app.ask('GET', '/health')
+  await app.logged({ route: '/health' })
   const log = app.lines.join('')
   for (const secret of ['canary', rk, jti, message, message.slice(-22), accessToken.slice(-20)]) {
     expect([secret, log.includes(secret)]).toEqual([secret, false])

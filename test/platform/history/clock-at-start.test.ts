@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { type JobRun, startJobs } from '../../../src/lib/jobs.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { until } from '../../support/until.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -65,7 +66,7 @@ test('a job is claimed for the time of the shared clock', async () => {
       readSkew: async () => 50 * MINUTE,
     },
   )
-  while (claimed.length === 0) await Bun.sleep(5)
+  await until(() => claimed.length > 0, 'the job is not claimed')
   await stop()
   const [slot = new Date(0)] = claimed
   expect(Math.abs(Date.now() - 50 * MINUTE - slot.getTime())).toBeLessThan(2 * MINUTE)
@@ -73,9 +74,6 @@ test('a job is claimed for the time of the shared clock', async () => {
 
 test('instances whose clocks differ slightly claim the same minute for a scheduled run', async () => {
   const claimed: number[] = []
-  const until = (count: number) => async () => {
-    while (claimed.length < count) await Bun.sleep(5)
-  }
   for (const skew of [-40_000, -400, 0, 400]) {
     let began = Number.POSITIVE_INFINITY
     // Shortly before the minute, by the instance's own clock, until the jobs wait for it.
@@ -92,7 +90,8 @@ test('instances whose clocks differ slightly claim the same minute for a schedul
       readSkew: async () => skew,
       clocks: { wall, steady: () => performance.now() },
     })
-    await until(claimed.length + 1)()
+    const before = claimed.length
+    await until(() => claimed.length > before, 'the job is not claimed')
     await stop()
   }
   expect(new Set(claimed)).toEqual(new Set([Date.UTC(2026, 0, 1, 12)]))
@@ -120,8 +119,9 @@ async function startAtNight(app: TestApp, skew: number | null = null): Promise<s
       steady: () => wall,
     },
   })
-  while (!claimed.includes('failed billing events')) await Bun.sleep(10)
-  while (claimed.includes('idle guests') && !runs.get('idle guests')) await Bun.sleep(10)
+  await until(() => claimed.includes('failed billing events'), 'the night does not come')
+  const hasRun = () => !claimed.includes('idle guests') || runs.get('idle guests')
+  await until(hasRun, 'the claimed job does not end')
   await stop()
   return claimed
 }

@@ -189,7 +189,7 @@ test('sums the stored samples of the last minutes', async () => {
 test('counts every request and shows it in the console', async () => {
   await using app = await startAt(NOON)
   for (const path of ['/health', '/nowhere', '/api/user/faqs/v1']) await app.ask('GET', path)
-  await Bun.sleep(1)
+  await app.logged({ route: '/api/user/faqs/v1' })
   const ann = await signInOperator(app)
   app.clock.advance(MINUTE)
   await app.services.recorder.flush()

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { createRecorder, type Recorder } from '../../../src/platform/history/recorder.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { until } from '../../support/until.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -136,16 +137,15 @@ test('the slowest endpoint is one that ten requests have called', async () => {
   await using app = await startAt(NOON)
   const ann = await signInOperator(app)
   const name = 'GET /api/user/faqs/v1'
+  const route = '/api/user/faqs/v1'
   const slowestAt = async (count: number) => {
-    for (;;) {
-      await app.services.recorder.flush()
-      const { endpoints, slowest } = await ann.read('metrics/endpoints?hours=1')
-      const known = endpoints.find((one: { name: string }) => one.name === name)
-      if (known?.count === count) return slowest
-      await app.ask('GET', '/api/user/faqs/v1')
-    }
+    await app.logged({ route }, count)
+    await app.services.recorder.flush()
+    return (await ann.read('metrics/endpoints?hours=1')).slowest
   }
+  for (let asked = 0; asked < 9; asked++) await app.ask('GET', route)
   expect(await slowestAt(9)).toBeNull()
+  await app.ask('GET', route)
   expect(await slowestAt(10)).toMatchObject({ name })
 })
 
@@ -194,11 +194,12 @@ async function nextMinute({ clock }: TestApp, recorder: Pick<Recorder, 'flush'>)
 
 /** Requests are counted shortly after their reply. */
 async function untilCounted({ services: { recorder } }: TestApp, count: number) {
-  for (let counted = 0; counted < count; await Bun.sleep(1)) {
+  const areCounted = async () => {
     await recorder.flush()
     const { figures } = await recorder.tallies.list(1)
-    counted = figures.reduce((sum, one) => sum + one.count, 0)
+    return figures.reduce((sum, one) => sum + one.count, 0) >= count
   }
+  await until(areCounted, `not ${count} requests are counted`)
 }
 
 async function countRows({ services: { db } }: TestApp): Promise<number> {

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
+import { until } from '../../support/until.ts'
 
 const RULES = join(import.meta.dir, '..', '..', '..', 'docs', 'monitoring', 'alerts.yml')
 const PROMTOOL = Bun.which('promtool')
@@ -223,12 +224,11 @@ async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
     `^homeport_billing_deliveries_total\\{.*code="${code}".*\\} ${count}$`,
     'm',
   )
-  for (let tries = 0; tries < 250; tries++) {
+  const shown = async () => {
     const { text } = await app.ask('GET', '/metrics', { token: 'metrics-token' })
-    if (code === '' || counted.test(text)) return text
-    await Bun.sleep(20)
+    return code === '' || counted.test(text) ? text : null
   }
-  throw new Error(`/metrics does not show ${count} deliveries with ${code}`)
+  return until(shown, `/metrics does not show ${count} deliveries with ${code}`)
 }
 
 /** The series of a metric over scrapes of `/metrics`, one per minute; `_` before the first sample. */

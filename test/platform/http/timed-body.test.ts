@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { chunksAtMinimumRate, readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
+import { until } from '../../support/until.ts'
 
 const idle = { isContended: () => false, onContended: () => new Error('too many') }
 
@@ -37,15 +38,20 @@ test('does not count the time spent on a chunk', async () => {
 test('refuses a slow body that occupies memory once others wait for it', async () => {
   const clock = performance.now
   let now = 0
+  let asked = 0
   let isContended = false
-  performance.now = () => now
+  performance.now = () => {
+    asked++
+    return now
+  }
   try {
     const { request, send } = openRequest()
     const contention = { isContended: () => isContended, onContended: () => new Error('too many') }
     const reading = readWithMinimumRate(request, 22 * 1024 * 1024, contention)
     for (let chunk = 0; chunk < 4; chunk++) {
+      const before = asked
       send('x'.repeat(1024 * 1024))
-      await Bun.sleep(5)
+      await until(() => asked > before, 'the chunk is not read')
       now += 20_000
     }
     isContended = true
@@ -58,13 +64,19 @@ test('refuses a slow body that occupies memory once others wait for it', async (
 
 test('a sender who waited while others did is not refused once they have gone', async () => {
   let rate = 100
+  let asked = 0
+  const bytesPerSecond = () => {
+    asked++
+    return rate
+  }
   const { request, send } = openRequest()
-  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: () => rate, grace: 0.02 })
+  const chunks = chunksAtMinimumRate(request, { bytesPerSecond, grace: 0.02 })
   send('xx')
   await chunks.next()
   const next = chunks.next()
-  rate = 1
-  await Bun.sleep(100)
+  const before = asked
+  rate = 0.01
+  await until(() => asked > before, 'the time that the sender had at first does not end')
   send('y')
   expect((await next).value).toHaveLength(1)
 })

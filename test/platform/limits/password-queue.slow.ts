@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { rawRequest } from '../../support/raw-request.ts'
+import { until } from '../../support/until.ts'
 
 const PROXY = { TRUSTED_PROXIES: '127.0.0.1' }
 
@@ -33,7 +34,7 @@ test('one account at one address delays others by one turn', async () => {
     served++
     return status
   })
-  while (served < 5) await Bun.sleep(1)
+  await until(() => served >= 5, 'nobody is served')
   const before = served
   expect(await server.login('ann@example.com', PASSWORD, '203.0.113.1')).toBe(200)
   expect(served - before).toBeLessThan(80)

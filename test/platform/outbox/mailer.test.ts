@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createServer, type Socket } from 'node:net'
 import { createMailer, trySmtp } from '../../../src/platform/outbox/mailer.ts'
+import { until } from '../../support/until.ts'
 
 const MAIL = { to: 'ann@example.com', subject: 'Hello', text: 'Hello', html: '<p>Hello</p>' }
 const DRIP_INTERVAL_MS = 20
@@ -45,9 +46,7 @@ async function startDrippingRelay() {
   const { port } = server.address() as { port: number }
   return {
     url: `smtp://127.0.0.1:${port}`,
-    async waitUntilUnused() {
-      while (sockets.size > 0) await Bun.sleep(10)
-    },
+    waitUntilUnused: () => until(() => sockets.size === 0, 'a connection stays open'),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       server.close()
