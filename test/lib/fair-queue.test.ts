@@ -1,5 +1,6 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { createFairQueue } from '../../src/lib/fair-queue.ts'
+import { nextTurn } from '../support/until.ts'
 
 const LARGE = 48_000_000
 const SMALL = 1_000_000
@@ -23,9 +24,9 @@ function makeQueue(more = {}) {
   }
 
   async function end() {
-    await Bun.sleep(0)
+    await nextTurn()
     running.shift()?.[Symbol.dispose]()
-    await Bun.sleep(0)
+    await nextTurn()
   }
 }
 
@@ -68,7 +69,7 @@ test('charges a job by its cost', async () => {
 test('a holder that has had a turn does not starve behind new holders', async () => {
   const { ask, end, served } = makeQueue({ slots: 1 })
   void ask('@ann', SMALL)
-  await Bun.sleep(0)
+  await nextTurn()
   for (let at = 0; at < 10; at++) void ask(`@stranger ${at}`, SMALL)
   void ask('@ann', SMALL)
   for (let at = 10; at < 60; at++) {
@@ -81,8 +82,10 @@ test('a holder that has had a turn does not starve behind new holders', async ()
 
 test('charges a job for its actual time when that exceeds its estimated cost', async () => {
   const { ask, end, served } = makeQueue({ slots: 1, costPerMs: SMALL })
+  using clock = spyOn(performance, 'now').mockReturnValue(0)
   void ask('@slow', SMALL)
-  await Bun.sleep(20)
+  await nextTurn()
+  clock.mockReturnValue(20)
   void ask('@slow', SMALL)
   for (let at = 0; at < 5; at++) void ask('@quick', SMALL)
   for (let at = 0; at < 6; at++) await end()

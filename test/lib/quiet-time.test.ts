@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { onQuietAfterLoad } from '../../src/lib/quiet-time.ts'
+import { until } from '../support/until.ts'
 
 test('runs the work once after each busy period', async () => {
   // CPU time in ms at each check: an increase of 50 ms means busy, no increase means quiet.
@@ -10,7 +11,7 @@ test('runs the work once after each busy period', async () => {
     interval: 5,
     cpuTime: () => cpuTimes[Math.min(checks++, cpuTimes.length - 1)] ?? 0,
   })
-  while (checks < cpuTimes.length + 3) await Bun.sleep(5)
+  await until(() => checks >= cpuTimes.length + 3, 'the load is not checked')
   stop()
   expect(done).toEqual([5, 8])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createSemaphore } from '../../src/lib/semaphore.ts'
+import { nextTurn } from '../support/until.ts'
 
 const full = () => new Error('full')
 
@@ -21,7 +22,7 @@ test('two tasks run at once, two wait in order, and a fifth is refused', async (
   ] as const) {
     ends[ended]?.resolve()
     await admitted[ended]
-    await Bun.sleep(0)
+    await nextTurn()
     expect(started).toEqual([...running])
   }
   for (const { resolve } of ends) resolve()
