@@ -3,6 +3,7 @@ import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
 import { createTestApp } from '../support/app.ts'
 import { deliver, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
+import { simulateDelay } from '../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../support/webhook-receiver.ts'
 
 const [CREATED] = sampleEvents('u1') as [WebhookEvent]
@@ -10,7 +11,7 @@ const DAY = 24 * 3_600_000
 
 test('counts the delivered, retried, failed and waiting deliveries of each endpoint', async () => {
   using receiver = startReceiver(async () => {
-    await Bun.sleep(30)
+    await simulateDelay(30)
     return new Response(null, { status: receiver.received.length === 1 ? 204 : 500 })
   })
   using idle = startReceiver()

@@ -5,6 +5,7 @@ import { createTestApp } from '../../support/app.ts'
 import { filesOf, PATH, uploadForm } from '../../support/attachments.ts'
 import { fault } from '../../support/fault.ts'
 import { noise, phonePhoto } from '../../support/pictures.ts'
+import { nextTurn, simulateDelay, until } from '../../support/until.ts'
 
 test(`below the minimum free space, uploads get 507 and the rest keeps working ${fault(7)}`, async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
@@ -47,12 +48,12 @@ test(`a client that disconnects during an upload leaves no files behind ${fault(
       socket: { data() {} },
     })
     socket.write(`${starts[round % 2]}${'y'.repeat(1_000 * round)}`)
-    await Bun.sleep(10)
+    await simulateDelay(10)
     socket.terminate()
   }
-  await Bun.sleep(200)
+  await until(async () => (await filesOf(app)).length === 0, 'files stay behind')
   Bun.gc(true)
-  await Bun.sleep(50)
+  await nextTurn()
   expect(await filesOf(app)).toEqual([])
   expect((await app.ask('GET', '/api/user/profile/v1', { token })).status).toBe(200)
   await server.stop(true)
@@ -98,14 +99,11 @@ test(`deletes files without a row after an hour, and logs rows without a file ${
 
 /** Kills this process's image worker shortly after it starts. */
 async function killWorker() {
-  for (let tries = 0; tries < 200; tries++) {
-    await Bun.sleep(20)
+  const findWorker = () => {
     const { stdout } = Bun.spawnSync(['pgrep', '-P', String(process.pid), '-f', 'image-worker'])
-    const [pid] = stdout.toString().split('\n').filter(Boolean)
-    if (pid === undefined) continue
-    await Bun.sleep(300)
-    process.kill(Number(pid), 'SIGKILL')
-    return
+    return Number(stdout.toString().split('\n')[0])
   }
-  throw new Error('there is no image worker')
+  const pid = await until(findWorker, 'there is no image worker')
+  await simulateDelay(300)
+  process.kill(pid, 'SIGKILL')
 }

@@ -8,6 +8,7 @@ import { startImageWorker } from '../../../src/features/attachments/images/image
 import { createDiskSpace } from '../../../src/features/attachments/storage/disk-space.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { oneBitPng } from '../../support/pictures.ts'
+import { until } from '../../support/until.ts'
 
 /** Finishes JPEGs at once, never finishes PNGs, and exits on its second image. */
 const WORKER = `
@@ -22,7 +23,7 @@ test('processes an upload while others request more variants than the queue can 
   await using queue = await makeQueue()
   const variants = Array.from({ length: 40 }, (_, at) => queue.make('png', `203.0.113.${at % 5}`))
   const settled = Promise.allSettled(variants)
-  await Bun.sleep(100)
+  await until(() => queue.countUnfinished() === variants.length, 'not every variant waits')
   expect(await queue.make('jpeg', '198.51.100.1', 'ann')).toMatchObject({ kind: 'made' })
   await queue.stop()
   await settled
@@ -37,7 +38,7 @@ test('as many images of a user wait as a user may upload at once', async () => {
     const image = queue.make('png', '198.51.100.1', 'ann')
     image.catch((error) => isStopped || refused.push(error))
   }
-  await Bun.sleep(100)
+  await until(() => queue.countUnfinished() === 1 + 32, 'not every image waits')
   isStopped = true
   expect(refused).toEqual([])
 })
@@ -66,7 +67,7 @@ async function makeQueue() {
   const space = createDiskSpace(folder, 0)
   const log = createLog('error', { write: () => {} })
   const queue = createImageQueue({ command: COMMAND, space, cores: 1, log })
-  return { make, isFailing: queue.isFailing, stop: queue.stop, [Symbol.asyncDispose]: dispose }
+  return { ...queue, make, [Symbol.asyncDispose]: dispose }
 
   function make(format: ImageFormat, ip: string, userId: string | null = null) {
     const job = { input, output: join(folder, 'made'), format, quality: 80, width: 64 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { newKey } from '../../../src/lib/ids.ts'
 import { ACCOUNT, causeOf, startStore } from '../../support/s3-store.ts'
+import { until } from '../../support/until.ts'
 
 const HOUR = 60 * 60 * 1000
 
@@ -231,9 +232,9 @@ test('a file that is removed while it is fetched does not stay in the cache', as
   const { promise, resolve } = Promise.withResolvers<void>()
   store.s3.faults.held = promise
   const opening = other.open(key)
-  while (store.s3.requests.GET === 0) await Bun.sleep(1)
+  await until(() => store.s3.requests.GET > 0, 'the file is not fetched')
   const removing = other.remove(key)
-  while (store.s3.objects.size > 0) await Bun.sleep(1)
+  await until(() => store.s3.objects.size === 0, 'the file is not removed')
   resolve()
   await Promise.all([removing, opening])
   expect([await other.open(key), readdirSync(store.path('other'))]).toEqual([null, []])

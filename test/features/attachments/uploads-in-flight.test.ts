@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { HOUR_MS } from '../../../src/lib/durations.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { filesOf, PATH, uploadBody, uploadForm } from '../../support/attachments.ts'
+import { until } from '../../support/until.ts'
 
 const MIB = 1024 * 1024
 
@@ -14,7 +15,8 @@ test('stalled uploads that declare more bytes than are free do not block others'
   const stalled = await Promise.all(
     Array.from({ length: 36 }, () => stall(server, token, 25 * MIB)),
   )
-  await Bun.sleep(100)
+  // The others wait for the user's share of bytes.
+  await until(async () => (await filesOf(app)).length === 5, 'not 5 uploads are in flight')
   expect((await app.ask('GET', '/ready')).json.storage).toBe('ok')
   const other = await app.register()
   const reply = await uploadBody(app, other.accessToken, 'x', 'text/plain', 'supportTicket')
@@ -41,7 +43,7 @@ test('a user with 32 uploads in flight must wait for one to end; others need not
   const server = listen(app)
   const stalled = await Promise.all(Array.from({ length: 32 }, () => stall(server, token, 10)))
   const send = (as: string) => uploadBody(app, as, 'x', 'text/plain', 'supportTicket')
-  while ((await filesOf(app)).length < 32) await Bun.sleep(10)
+  await until(async () => (await filesOf(app)).length === 32, 'not 32 uploads are in flight')
   const replies = Array.from({ length: 33 }, () => send(token))
   const first = await Promise.race(replies)
   expect([first.status, first.json.code]).toEqual([503, 'unavailable'])

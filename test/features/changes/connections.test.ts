@@ -3,6 +3,7 @@ import { createStreams } from '../../../src/features/changes/streams.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { openStream } from '../../support/event-stream.ts'
 import { serveApp } from '../../support/served.ts'
+import { nextTurn, until } from '../../support/until.ts'
 
 test('a lost connection ends its stream on the server', async () => {
   await using app = await createTestApp()
@@ -12,7 +13,7 @@ test('a lost connection ends its stream on the server', async () => {
   await stream.next('ready')
   expect(app.services.changes.countStreams()).toBe(1)
   await stream.close()
-  await until(() => app.services.changes.countStreams() === 0)
+  await until(() => app.services.changes.countStreams() === 0, 'the stream does not end')
 })
 
 test('an app that does not read gets only the latest change of each kind', async () => {
@@ -36,18 +37,18 @@ test('an app that does not read gets only the latest change of each kind', async
     },
   })
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await until(() => received.includes('event: ready'))
+  await until(() => received.includes('event: ready'), 'the stream does not begin')
   socket.pause()
   // Several times what the buffers of the system hold.
   const total = 300_000
   for (let sent = 0; sent < total; sent++) {
     streams.deliver('ann', 'data', `change ${sent}`)
-    if (sent % 1_000 === 0) await Bun.sleep(0)
+    if (sent % 1_000 === 0) await nextTurn()
   }
   streams.deliver('ann', 'profile', 'last')
   isReading = true
   socket.resume()
-  await until(() => received.includes('event: profile'))
+  await until(() => received.includes('event: profile'), 'the last change does not arrive')
   const ids = [...received.matchAll(/^id: (.*)$/gm)].map(([, id]) => id)
   expect(ids.length).toBeLessThan(total / 2)
   expect(ids.slice(-2)).toEqual([`change ${total - 1}`, 'last'])
@@ -69,12 +70,4 @@ test('a session that ends unnoticed ends its stream at the next check', async ()
 async function expireSessions({ services: { db } }: TestApp) {
   const { sessions } = db.tables
   await db.write(async (tx) => void (await tx.update(sessions).set({ expiresAt: new Date(0) })))
-}
-
-async function until(isDone: () => boolean) {
-  const start = performance.now()
-  while (!isDone()) {
-    if (performance.now() - start > 20_000) throw new Error('timed out')
-    await Bun.sleep(5)
-  }
 }

@@ -100,13 +100,13 @@ function readerOf(body: ReadableStream<Uint8Array> | null) {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   return { rest, [Symbol.asyncDispose]: () => reader.cancel() }
 
-  /** The text that arrives within a moment. */
+  /** The text until the stream ends. */
   async function rest(): Promise<string> {
     let text = ''
     for (;;) {
-      const next = await Promise.race([reader.read(), Bun.sleep(600)])
-      if (!next?.value) return text
-      text += new TextDecoder().decode(next.value)
+      const { value, done } = await reader.read()
+      if (done) return text
+      text += new TextDecoder().decode(value)
     }
   }
 }

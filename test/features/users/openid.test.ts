@@ -5,6 +5,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { CLIENT_ID, startIdentityProvider } from '../../support/identity-provider.ts'
 import { createImports } from '../../support/imports.ts'
 import { startSmtp } from '../../support/smtp.ts'
+import { simulateDelay } from '../../support/until.ts'
 
 const PATH = '/api/auth/social/v1'
 const ANN = { sub: 'o-1', email: 'ann@acme.test', email_verified: true, name: 'Ann' }
@@ -205,7 +206,7 @@ test('a discovery document that does not end gets 503 within seconds', async () 
     new ReadableStream({
       async pull(controller) {
         controller.enqueue(new TextEncoder().encode(' '))
-        await Bun.sleep(200)
+        await simulateDelay(200)
       },
     })
   idp.discovery.reply = () => new Response(drip())

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestApp } from '../../support/app.ts'
+import { until } from '../../support/until.ts'
 import { emit, sampleEvents } from '../../support/webhook-receiver.ts'
 
 const NODE = Bun.which('node')
@@ -50,7 +51,7 @@ async function startDocumented(secret: string) {
       () => true,
       () => false,
     )
-  while (!(await isUp())) await Bun.sleep(20)
+  await until(isUp, 'the receiver does not start')
   return { stop, output, [Symbol.asyncDispose]: stop }
 
   async function stop() {

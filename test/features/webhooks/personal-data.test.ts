@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { batchesOf } from '../../../src/lib/batches-of.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { until } from '../../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
@@ -114,7 +115,7 @@ test('a reply that quotes a message is not kept when the user is deleted during 
   await app.services.webhooks.endpoints.add({ url: echo.url, events: ['user.created'] })
   const { accessToken: token } = await app.register('secret@example.com')
   const flushing = app.services.webhooks.flush()
-  while (echo.received.length === 0) await Bun.sleep(5)
+  await until(() => echo.received.length > 0, 'no message arrives')
   await app.ask('DELETE', PROFILE, { token })
   resolve()
   await flushing

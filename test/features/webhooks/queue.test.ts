@@ -3,6 +3,7 @@ import { checkWebhooks } from '../../../src/cli/doctor/webhook-check.ts'
 import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startSmtp } from '../../support/smtp.ts'
+import { until } from '../../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
@@ -18,7 +19,7 @@ test('starts the first attempt without being asked, right after the commit', asy
   await addEndpoint(app, receiver.url)
   await emit(app, CREATED)
   const committedAt = performance.now()
-  await waitUntil(() => receiver.received.length === 1)
+  await until(() => receiver.received.length === 1, 'not as many messages arrive')
   expect((receiver.received[0]?.at ?? 0) - committedAt).toBeLessThan(SECOND)
 })
 
@@ -30,10 +31,10 @@ test('endpoints that never reply do not delay another one', async () => {
   await addEndpoint(app, alive.url)
   const startedAt = performance.now()
   for (let count = 0; count < 20; count++) await emit(app, CREATED)
-  await waitUntil(() => alive.received.length === 20)
+  await until(() => alive.received.length === 20, 'not as many messages arrive')
   expect(performance.now() - startedAt).toBeLessThan(4 * SECOND)
   // Eight attempts to each dead endpoint are under way.
-  await waitUntil(() => dead.received.length === 19 * 8)
+  await until(() => dead.received.length === 19 * 8, 'not as many messages arrive')
 })
 
 test('a resent and a resumed delivery start without being asked', async () => {
@@ -41,18 +42,18 @@ test('a resent and a resumed delivery start without being asked', async () => {
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
   await emit(app, CREATED)
-  await waitUntil(() => receiver.received.length === 1)
+  await until(() => receiver.received.length === 1, 'not as many messages arrive')
   const { webhooks } = app.services
   await webhooks.flush()
   await webhooks.deliveries.resend((await onlyDelivery(app)).id)
-  await waitUntil(() => receiver.received.length === 2)
+  await until(() => receiver.received.length === 2, 'not as many messages arrive')
   receiver.reply = FAILS
   await emit(app, CREATED)
   await webhooks.flush()
   await webhooks.endpoints.disable(id)
   app.clock.advance(DAY)
   await webhooks.endpoints.enable(id)
-  await waitUntil(() => receiver.received.length === 4)
+  await until(() => receiver.received.length === 4, 'not as many messages arrive')
 })
 
 test('the job starts what is due without waiting for replies', async () => {
@@ -62,7 +63,7 @@ test('the job starts what is due without waiting for replies', async () => {
   await emit(app, CREATED)
   const job = app.services.jobs.find(({ name }) => name === 'webhook deliveries')
   await job?.run(AbortSignal.timeout(5_000))
-  await waitUntil(() => dead.received.length === 1)
+  await until(() => dead.received.length === 1, 'not as many messages arrive')
   const startedAt = performance.now()
   await app.restart()
   expect(performance.now() - startedAt).toBeLessThan(4_500)
@@ -179,7 +180,7 @@ test('a restart continues with what was not delivered', async () => {
   await using app = await createTestApp(ALLOWED)
   await addEndpoint(app, receiver.url)
   await emit(app, CREATED)
-  await waitUntil(() => receiver.received.length === 1)
+  await until(() => receiver.received.length === 1, 'not as many messages arrive')
   await app.restart()
   receiver.reply = () => new Response()
   await app.services.webhooks.flush()
@@ -208,7 +209,7 @@ test('removes an endpoint with its deliveries, also while an attempt is under wa
   await using app = await createTestApp(ALLOWED)
   const { id } = await addEndpoint(app, receiver.url)
   await emit(app, ...sampleEvents('u1'))
-  await waitUntil(() => receiver.received.length === 8)
+  await until(() => receiver.received.length === 8, 'not as many messages arrive')
   const { webhooks } = app.services
   await webhooks.endpoints.remove(id)
   held.resolve(new Response())
@@ -274,9 +275,4 @@ async function onlyDelivery({ services }: TestApp) {
   const { deliveries } = await services.webhooks.deliveries.list({})
   expect(deliveries).toHaveLength(1)
   return deliveries[0] as (typeof deliveries)[number]
-}
-
-async function waitUntil(isDone: () => boolean) {
-  for (let tries = 0; tries < 1_000 && !isDone(); tries++) await Bun.sleep(5)
-  expect(isDone()).toBe(true)
 }

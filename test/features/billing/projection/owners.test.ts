@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { createTestApp, type TestApp } from '../../../support/app.ts'
 import { type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
 import { ANN, BOB, initial, renewal } from '../../../support/flows/events.ts'
+import { until } from '../../../support/until.ts'
 
 const transfer = (at: number, from: string, to: string): EventFixture => {
   return { type: 'TRANSFER', at, transferred_from: [from], transferred_to: [to] }
@@ -97,9 +98,8 @@ test('refreshes stale purchases after the reply', async () => {
   for (let at = 0; at < 300; at += 30) await receive(app, renewal(at, at + 30))
   await receive(app, initial({ at: -10, purchased_day: -10 }))
   const { db } = app.services
-  const count = () => db.read.$count(db.tables.stalePurchases)
-  for (let tries = 0; (await count()) > 0 && tries < 200; tries++) await Bun.sleep(10)
-  expect(await count()).toBe(0)
+  const areFresh = async () => (await db.read.$count(db.tables.stalePurchases)) === 0
+  await until(areFresh, 'purchases stay stale')
 })
 
 async function customerIds({ services: { db } }: TestApp) {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { drain, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
+import { until } from '../../../../support/until.ts'
 
 type World = Awaited<ReturnType<typeof createPlayWorld>>
 
@@ -49,7 +50,7 @@ test('a notification that arrives while Google reports its purchase as unknown f
     api.delayMs = time * 100
     const asked = api.asked.length
     const draining = drain(world)
-    while (api.asked.length === asked) await Bun.sleep(5)
+    await until(() => api.asked.length > asked, 'Google is not asked')
     if (time === 1) await world.push(bought.cancel())
     await draining
   }

@@ -5,6 +5,7 @@ import { createPlayQueue } from '../../../../../src/features/billing/stores/goog
 import { createLog } from '../../../../../src/lib/log.ts'
 import { drain, listEvents, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
+import { until } from '../../../../support/until.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -199,7 +200,7 @@ test('a notification that arrives during a request causes another request', asyn
   const asked = api.asked.length
   await world.push(bought.schedulePause())
   const drained = drain(world)
-  while (api.asked.length === asked) await Bun.sleep(5)
+  await until(() => api.asked.length > asked, 'Google is not asked')
   // The reply under way does not know of the cancellation yet.
   app.clock.advance(1000)
   await world.push(bought.cancel())
@@ -267,7 +268,7 @@ test('a server that stops during a request asks again after its start', async ()
   const { app, api, store } = world
   api.delayMs = 100
   await world.push(store.buy({ userId: world.userId }).notification)
-  while (api.asked.length === 0) await Bun.sleep(5)
+  await until(() => api.asked.length > 0, 'Google is not asked')
   await app.restart()
   await app.services.stores.play?.queue.drain()
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])

@@ -3,6 +3,7 @@ import { signIn } from '../../../../support/app-store/world.ts'
 import { PACKAGE_NAME, type Submission } from '../../../../support/play-store/formats.ts'
 import { drain, listEvents, pass, report } from '../../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../../support/play-store/world.ts'
+import { until } from '../../../../support/until.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -65,7 +66,7 @@ test('a purchase that is submitted while the queue asks about it is bound', asyn
   const bought = store.buy()
   api.delayMs = 200
   await world.push(bought.notification)
-  while (api.asked.length === 0) await Bun.sleep(5)
+  await until(() => api.asked.length > 0, 'Google is not asked')
   expect((await world.submit([bought])).results).toMatchObject([{ outcome: 'bound' }])
   expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
 })
@@ -228,7 +229,7 @@ test('a notification that arrives while a submission is refused is not lost', as
   api.faults.push({ status: 404, reason: 'purchaseTokenNotFound' })
   api.delayMs = 100
   const submitted = world.submit([bought])
-  while (api.asked.length === 0) await Bun.sleep(5)
+  await until(() => api.asked.length > 0, 'Google is not asked')
   await world.push(bought.notification)
   await submitted
   await drain(world)
