@@ -4,6 +4,7 @@ import { createEventParser } from '../../src/client/event-parser.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { BACKENDS_AND_SEALED } from '../support/backends.ts'
 import { serveApp } from '../support/served.ts'
+import { until } from '../support/until.ts'
 
 const ALL = ['subscription', 'profile', 'data', 'settings']
 
@@ -21,7 +22,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     await seen.until([...ALL, 'data', 'settings'])
     seen.stop()
     await app.setUnderMaintenance(false)
-    await until(() => app.countStreams() === 0)
+    await until(() => app.countStreams() === 0, 'the stream does not end')
     expect(seen.kinds).toEqual([...ALL, 'data', 'settings'])
   })
 
@@ -39,12 +40,12 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     await client.register({ email, password: PASSWORD })
     await seen.until(ALL)
     await app.signOutEverywhere(email)
-    await until(() => ended.length > 0)
+    await until(() => ended.length > 0, 'the session does not end')
     expect(await client.isSignedIn()).toBe(false)
     await client.login({ email, password: PASSWORD })
     await seen.until([...ALL, ...ALL])
     await client.logout()
-    await until(() => app.countStreams() === 0)
+    await until(() => app.countStreams() === 0, 'the stream does not end')
     seen.stop()
   })
 
@@ -64,7 +65,7 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     await client.patchData({ a: 2 })
     await second.until([...ALL, 'data', 'data'])
     second.stop()
-    await until(() => app.countStreams() === 0)
+    await until(() => app.countStreams() === 0, 'the stream does not end')
   })
 })
 
@@ -76,7 +77,7 @@ test('a client that loses its connection learns of the changes in between', asyn
   const seen = listen(client)
   await seen.until(ALL)
   cut()
-  await until(() => app.services.changes.countStreams() === 0)
+  await until(() => app.services.changes.countStreams() === 0, 'the stream does not end')
   const { changes, db } = app.services
   await db.write((tx) => changes.record(tx, user._id, 'profile'))
   await seen.until([...ALL, 'profile'])
@@ -104,13 +105,13 @@ test('a hidden page has no connection, and learns of the changes when it is show
     const seen = listen(client)
     await seen.until(ALL)
     show('hidden')
-    await until(() => app.services.changes.countStreams() === 0)
+    await until(() => app.services.changes.countStreams() === 0, 'the stream does not end')
     await client.patchData({ a: 1 })
     expect(seen.kinds).toEqual(ALL)
     show('visible')
     await seen.until([...ALL, 'data'])
     seen.stop()
-    await until(() => handlers.size === 0)
+    await until(() => handlers.size === 0, 'a handler is left')
   } finally {
     Object.assign(globalThis, { addEventListener, removeEventListener })
     Reflect.deleteProperty(globalThis, 'document')
@@ -142,7 +143,7 @@ test('without streaming fetch, the stream is read by XMLHttpRequest', async () =
     await client.patchData({ a: 1 })
     await seen.until([...ALL, 'data'])
     seen.stop()
-    await until(() => app.services.changes.countStreams() === 0)
+    await until(() => app.services.changes.countStreams() === 0, 'the stream does not end')
   } finally {
     Object.defineProperty(Response.prototype, 'body', body as PropertyDescriptor)
     Reflect.deleteProperty(globalThis, 'XMLHttpRequest')
@@ -203,7 +204,9 @@ function listen(client: Client) {
     kinds,
     stop,
     until: (expected: string[]) =>
-      until(() => kinds.length >= expected.length).then(() => expect(kinds).toEqual(expected)),
+      until(() => kinds.length >= expected.length, `not all of ${expected} are reported`).then(() =>
+        expect(kinds).toEqual(expected),
+      ),
   }
 }
 
@@ -224,12 +227,4 @@ function cuttingClient(baseUrl: string) {
     connections = []
   }
   return { client, cut }
-}
-
-async function until(isDone: () => boolean) {
-  const start = performance.now()
-  while (!isDone()) {
-    if (performance.now() - start > 10_000) throw new Error('timed out')
-    await Bun.sleep(5)
-  }
 }

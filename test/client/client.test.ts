@@ -197,14 +197,16 @@ describe.each(BACKENDS_AND_SEALED)('$name:', ({ env, open }) => {
     await client.register(LOGIN)
     await app.endSessions()
     const gate = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
     network.interceptor = {
       async reply(reply) {
+        reached.resolve()
         await gate.promise
         return reply
       },
     }
     const late = client.changeProfile({ profile: { name: 'Ann' } }).catch((error) => error)
-    await Bun.sleep(50)
+    await reached.promise
     network.interceptor = {}
     await client.login({ ...LOGIN, email: 'bob@example.com' })
     gate.resolve()

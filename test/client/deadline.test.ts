@@ -5,6 +5,7 @@ import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 import { createTestApp } from '../support/app.ts'
 import { clientOf } from '../support/network.ts'
+import { nextTurn, simulateDelay, until } from '../support/until.ts'
 
 const HOUR = 60 * 60 * 1000
 const SETTINGS = { code: 'ok', response: { hardPaywall: false } }
@@ -23,7 +24,7 @@ function startServer(...replies: (number | 'silence' | 'later')[]) {
     async fetch(request) {
       const reply = replies[requested.length] ?? 200
       requested.push(request.method)
-      if (reply === 'silence') await Bun.sleep(60_000)
+      if (reply === 'silence') await new Promise<never>(() => {})
       if (reply === 200) return Response.json(SETTINGS)
       const headers = { 'retry-after': reply === 'later' ? '60' : '0' }
       const status = reply === 'later' ? 503 : Number(reply)
@@ -47,12 +48,13 @@ test('a call that takes too long fails with timeout, and a cancelled one with ab
   const api = createClient({ baseUrl: server.url, timeout: 20 })
   expect(await codeOf(api.readAppSettings())).toBe('timeout')
   expect(await codeOf(api.forgotPassword({ email: 'a@b.c' }, { timeout: 10 }))).toBe('timeout')
-  const { signal } = (() => {
-    const controller = new AbortController()
-    setTimeout(() => controller.abort(), 5)
-    return controller
-  })()
-  expect(await codeOf(api.readAppSettings({ signal, timeout: 10_000 }))).toBe('aborted')
+  const controller = new AbortController()
+  const { signal } = controller
+  const before = server.requested.length
+  const cancelled = codeOf(api.readAppSettings({ signal, timeout: 10_000 }))
+  await until(() => server.requested.length > before, 'the request does not arrive')
+  controller.abort()
+  expect(await cancelled).toBe('aborted')
   expect(await codeOf(api.readAppSettings({ signal }))).toBe('aborted')
   expect(server.requested.length).toBeLessThanOrEqual(3)
 })
@@ -122,13 +124,18 @@ test('an abort while a read waits for its next attempt prevents further requests
   const controller = new AbortController()
   const fetch = async () => {
     tries++
-    setTimeout(() => controller.abort())
+    void nextTurn().then(() => controller.abort())
     throw new TypeError('no network')
   }
   const api = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
   const { signal } = controller
   expect(await codeOf(api.readAppSettings({ signal }))).toBe('aborted')
-  await Bun.sleep(500)
+  const offline = createClient({
+    baseUrl: 'http://127.0.0.1:9',
+    fetch: () => Promise.reject(new TypeError('no network')),
+  })
+  // All attempts of this read take longer than the wait for the next attempt of the other.
+  expect(await codeOf(offline.readAppSettings())).toBe('network_error')
   expect(tries).toBe(1)
 })
 
@@ -209,7 +216,7 @@ test.each([
 
 test('an upload does not time out while it makes progress, but does when it stalls', async () => {
   for (const [ticks, outcome] of [
-    [6, 'ok'],
+    [16, 'ok'],
     [1, 'timeout'],
   ] as const) {
     let cancelled = false
@@ -226,17 +233,17 @@ test('an upload does not time out while it makes progress, but does when it stal
       }
       async send() {
         for (let sent = 1; sent <= ticks; sent++) {
-          await Bun.sleep(20)
+          await simulateDelay(25)
           this.upload.onprogress({ loaded: sent, total: ticks })
         }
-        await Bun.sleep(outcome === 'ok' ? 5 : 200)
+        await simulateDelay(outcome === 'ok' ? 5 : 1_000)
         this.onload()
       }
     }
     const request = { url: 'http://127.0.0.1:9/', method: 'POST', headers: {}, body: 'x' }
     const sent: number[] = []
     const onProgress = ({ sent: bytes }: Progress) => void sent.push(bytes)
-    const reply = withDeadline({ timeout: 60 }, (deadline) =>
+    const reply = withDeadline({ timeout: 300 }, (deadline) =>
       createTransmit()(request, { ...deadline, onProgress }),
     )
     expect(await codeOf(reply)).toBe(outcome)

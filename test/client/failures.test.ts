@@ -5,6 +5,7 @@ import { createAuthChanges } from '../../src/client/tabs.ts'
 import { PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
 import { clientOf } from '../support/network.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
@@ -148,7 +149,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
         if (new URL(request.url).pathname !== '/api/auth/register/v1') return reply
         network.interceptor = {}
         profile = client.readProfile().catch(() => {})
-        await Bun.sleep(50)
+        await simulateDelay(50)
         return reply
       },
     }
@@ -197,11 +198,11 @@ test('a suspended tab that has missed a sign-in reports it, although the session
   other.postMessage({ reason: 'signed_out', expiresAt: null, userId: null })
   other.postMessage({ ...bob, reason: 'signed_in', expiresAt: 1 })
   other.postMessage({ ...bob, reason: 'refreshed' })
-  await Bun.sleep(100)
+  await until(() => heard.length === 1, 'the sign-in is not reported')
   // The first is from a tab with another storage.
   other.postMessage({ reason: 'session_ended', expiresAt: null, userId: null })
   other.postMessage({ ...bob, reason: 'refreshed' })
-  await Bun.sleep(100)
+  await until(() => heard.length === 2, 'the refresh is not reported')
   expect(heard.map(({ reason, userId }) => [reason, userId])).toEqual([
     ['signed_in', 'bob'],
     ['refreshed', 'bob'],

@@ -4,6 +4,7 @@ import { storeOf } from '../../src/client/react/store.ts'
 import { createFakeServer } from '../../src/client/testing/testing.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { serveApp } from '../support/served.ts'
+import { nextTurn, until } from '../support/until.ts'
 
 const ANN = { email: 'ann@example.com', password: PASSWORD }
 const BOB = { email: 'bob@example.com', password: PASSWORD }
@@ -13,14 +14,14 @@ test('a listener that is added while the stream is interrupted is called once it
   const { server, client } = await openWorld()
   const before: string[] = []
   const stopFirst = client.onChange(({ kind }) => void before.push(kind))
-  await until(() => before.length === KINDS.length)
+  await until(() => before.length === KINDS.length, 'not every kind is reported')
   using _ = shortDelays()
   server.cutConnections()
-  await Bun.sleep(10)
+  await nextTurn()
   const seen: string[] = []
   const stop = client.onChange(({ kind }) => void seen.push(kind))
-  await until(() => seen.length > 0)
-  await Bun.sleep(0)
+  await until(() => seen.length >= KINDS.length, 'not every kind is reported')
+  await nextTurn()
   expect(seen).toEqual(KINDS)
   stop()
   stopFirst()
@@ -29,9 +30,13 @@ test('a listener that is added while the stream is interrupted is called once it
 test('changes are reported again after the storage could not be read for a while', async () => {
   const items = new Map<string, string>()
   let isLocked = false
+  let refused = 0
   const storage = {
     getItem: async (key: string) => {
-      if (isLocked) throw new Error('the keychain is locked')
+      if (isLocked) {
+        refused++
+        throw new Error('the keychain is locked')
+      }
       return items.get(key) ?? null
     },
     setItem: async (key: string, value: string) => void items.set(key, value),
@@ -41,9 +46,9 @@ test('changes are reported again after the storage could not be read for a while
   using _ = shortDelays()
   isLocked = true
   const stop = client.onChange(() => {})
-  await Bun.sleep(20)
+  await until(() => refused > 0, 'the storage is not read')
   isLocked = false
-  await until(() => server.countConnections() === 1)
+  await until(() => server.countConnections() === 1, 'the stream does not begin')
   stop()
 })
 
@@ -62,10 +67,12 @@ test('the next user does not wait for a request of the last one', async () => {
   const stop = store.followSession()
   server.fail('readSubscription', { code: 'timeout' })
   const unsubscribe = store.subscription.subscribe(() => {})
-  await Bun.sleep(20)
+  const isAsked = () => server.requests.some(({ operation }) => operation === 'readSubscription')
+  await until(isAsked, 'the subscription is not read')
   await client.logout()
   await client.login(BOB)
-  await until(() => store.subscription.getSnapshot().data?.entitlements !== undefined)
+  const isRead = () => store.subscription.getSnapshot().data?.entitlements !== undefined
+  await until(isRead, 'the subscription of the next user is not read')
   unsubscribe()
   stop()
 })
@@ -105,9 +112,4 @@ async function openWorld(options: object = {}) {
 function shortDelays(): Disposable {
   const random = spyOn(Math, 'random').mockReturnValue(0.03 - 0.25)
   return { [Symbol.dispose]: () => random.mockRestore() }
-}
-
-async function until(condition: () => boolean) {
-  for (let tries = 0; tries < 500 && !condition(); tries++) await Bun.sleep(20)
-  expect(condition()).toBe(true)
 }

@@ -3,6 +3,7 @@ import type { Session } from '../../src/client/client.ts'
 import { PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
 import { clientOf, failureOf } from '../support/network.ts'
+import { until } from '../support/until.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
@@ -12,11 +13,20 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
   /** Holds back the replies to requests for a path until `release`, or loses them at `lose`. */
   function hold(network: ReturnType<typeof clientOf>['network'], path: string) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
     const isHeld = (request: Request) => new URL(request.url).pathname.includes(path)
     network.interceptor = {
-      reply: (reply, request) => (isHeld(request) ? promise.then(() => reply) : reply),
+      reply: (reply, request) => {
+        if (!isHeld(request)) return reply
+        reached.resolve()
+        return promise.then(() => reply)
+      },
     }
-    return { release: resolve, lose: () => reject(new Error('connection reset')) }
+    return {
+      reached: reached.promise,
+      release: resolve,
+      lose: () => reject(new Error('connection reset')),
+    }
   }
 
   test('a call that waits for a refresh is not sent as the next user', async () => {
@@ -29,9 +39,9 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
     const held = hold(network, '/refresh/')
     const deletion = failureOf(client.deleteProfile())
     const change = failureOf(client.patchData({ diary: 'of Ann' }))
-    await Bun.sleep(10)
+    await held.reached
     const leaving = client.logout()
-    await Bun.sleep(10)
+    await until(async () => !(await client.isSignedIn()), 'the user stays signed in')
     await client.login({ ...LOGIN, email: 'bob@example.com' })
     held.lose()
     await leaving
@@ -47,7 +57,7 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
     await client.logout()
     const held = hold(network, '/guest/')
     const guest = failureOf(client.startAsGuest())
-    await Bun.sleep(10)
+    await held.reached
     const { user } = (await client.login(LOGIN)) as Session
     held.release()
     expect((await guest).code).toBe('conflict')
@@ -60,7 +70,7 @@ describe.each(BACKENDS)('$name: while a reply is on its way', ({ open }) => {
     await client.register(LOGIN)
     const held = hold(network, '/logout/')
     const leaving = client.logout()
-    await Bun.sleep(10)
+    await held.reached
     expect(await client.isSignedIn()).toBe(false)
     await client.login(LOGIN)
     held.release()

@@ -4,6 +4,7 @@ import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
 import { clientOf, networkTo, plainReply } from '../support/network.ts'
+import { until } from '../support/until.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
@@ -150,7 +151,6 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     await client.readProfile().catch(() => {})
     await client.startAsGuest()
     await client.deleteProfile()
-    await Bun.sleep(50)
     const expected = [
       'signed_in',
       'signed_in',
@@ -161,6 +161,9 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
       'signed_in',
       'account_deleted',
     ]
+    const isHeard = () =>
+      heard.slice(0, 2).every(({ changes }) => changes.at(-1)?.reason === expected.at(-1))
+    await until(isHeard, 'the last change is not reported')
     expect(heard[0]?.changes.map(({ reason }) => reason)).toEqual(
       expected as AuthChange['reason'][],
     )
@@ -174,8 +177,10 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     })
     expect(heard[2]?.changes).toEqual([])
     for (const { stop } of heard) stop()
+    const later: AuthChange[] = []
+    there.client.onAuthChange((change) => later.push(change))
     await client.startAsGuest()
-    await Bun.sleep(20)
+    await until(() => later.length > 0, 'the sign-in is not reported')
     expect(heard[0]?.changes).toHaveLength(expected.length)
   })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createClient, type Storage } from '../../src/client/client.ts'
 import { createFakeServer } from '../../src/client/testing/testing.ts'
+import { simulateDelay } from '../support/until.ts'
 
 const [ANN, BOB] = ['ann@example.com', 'bob@example.com']
 const password = 'correct horse battery'
@@ -13,7 +14,7 @@ function slowStorage(): Storage {
   const items = new Map<string, string>()
   let last: Promise<unknown> = Promise.resolve()
   const run = <T>(operation: () => T): Promise<T> => {
-    const done = last.then(() => Bun.sleep(OPERATION_MS)).then(operation)
+    const done = last.then(() => simulateDelay(OPERATION_MS)).then(operation)
     last = done
     return done
   }
@@ -36,7 +37,7 @@ test.concurrent.each(DELAYS)('a sign-out %i ms after a refresh began is kept', a
   await client.login({ email: ANN, password })
   server.fail('logout', { code: 'network_error' })
   const refresh = client.refresh().catch(() => {})
-  await Bun.sleep(delay)
+  await simulateDelay(delay)
   await client.logout()
   await refresh
   expect(await client.isSignedIn()).toBe(false)
@@ -46,7 +47,7 @@ test.concurrent.each(DELAYS)('a sign-in %i ms after a refresh began is kept', as
   const { client } = clientWithSlowStorage()
   await client.login({ email: ANN, password })
   const refresh = client.refresh().catch(() => {})
-  await Bun.sleep(delay)
+  await simulateDelay(delay)
   await client.login({ email: BOB, password })
   await refresh
   expect(await client.readProfile()).toMatchObject({ email: BOB })
@@ -55,7 +56,7 @@ test.concurrent.each(DELAYS)('a sign-in %i ms after a refresh began is kept', as
 test.concurrent.each(DELAYS)('a sign-in %i ms after a guest began is kept', async (delay) => {
   const { client } = clientWithSlowStorage()
   const guest = client.startAsGuest().catch(() => {})
-  await Bun.sleep(delay)
+  await simulateDelay(delay)
   await client.login({ email: BOB, password })
   await guest
   expect(await client.readProfile()).toMatchObject({ email: BOB })
