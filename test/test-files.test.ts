@@ -13,3 +13,17 @@ test('no test name begins with a number and a colon', () => {
   )
   expect(violations).toEqual([])
 })
+
+/** Files that may sleep: the helpers, and tests whose load or faults last for a time. */
+const MAY_SLEEP = /^(support|fault|soak|bench)\//
+
+/** In pages for a browser. */
+const SLEEPING_PAGES = 'client/tabs.slow.ts'
+
+test('tests wait for conditions, not for times', () => {
+  const sleep = /\bBun\.sleep(?:Sync)?\(|\bsetTimeout\(|\btimers\/promises\b|\bscheduler\.wait\b/g
+  const violations = files
+    .filter(({ path }) => !MAY_SLEEP.test(path) && path !== SLEEPING_PAGES)
+    .flatMap(({ path, text }) => [...text.matchAll(sleep)].map(([call]) => `${path}: ${call}`))
+  expect(violations).toEqual([])
+})

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { axios } from 'acme-client'
 import { createAcme } from '../../src/cli/tls/acme.ts'
+import { nextTurn } from '../support/until.ts'
 
 test('an endless reply from a certificate authority is read only up to a limit', async () => {
   let sent = 0
@@ -14,7 +15,7 @@ test('an endless reply from a certificate authority is read only up to a limit',
       async pull(controller) {
         sent += chunk.length
         controller.enqueue(chunk)
-        await Bun.sleep(0)
+        await nextTurn()
         if (sent < 256 * 2 ** 20) return
         controller.close()
         resolve()

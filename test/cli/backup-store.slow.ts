@@ -6,6 +6,7 @@ import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register, uploadText } from '../support/requests.ts'
 import { startS3 } from '../support/s3-server.ts'
+import { until } from '../support/until.ts'
 
 const ACCOUNT = { bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' }
 
@@ -27,7 +28,7 @@ test.skipIf(isOnPostgres)(
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     s3.faults.held = held
     const backup = homeport.run(['backup', '--out', 'backup.tar'], environment)
-    while (s3.requests.GET === 0) await Bun.sleep(10)
+    await until(() => s3.requests.GET > 0, 'the file is not fetched')
     await uploadText(server, accessToken, 'during')
     release()
     expect((await backup).exitCode).toBe(0)

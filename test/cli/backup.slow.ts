@@ -16,6 +16,7 @@ import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { fault } from '../support/fault.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -85,7 +86,7 @@ test(`a killed backup leaves no incomplete backup file ${fault(20)}`, async () =
       env: {},
       stdio: ['ignore', 'ignore', 'ignore'],
     })
-    await Bun.sleep(80 + after)
+    await simulateDelay(80 + after)
     child.kill('SIGKILL')
     await child.exited
   }
@@ -105,7 +106,7 @@ onSqlite('only SQLite is copied by a process')(
     backup.kill('SIGTERM')
     await backup.exited
     // A killed process ends only when it is scheduled again, on a busy machine after its parent.
-    while (await isCopier(copier)) await Bun.sleep(5)
+    await until(async () => !(await isCopier(copier)), 'the process does not end')
   },
   20_000,
 )

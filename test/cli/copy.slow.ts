@@ -7,6 +7,7 @@ import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 import { startS3 } from '../support/s3-server.ts'
+import { simulateDelay } from '../support/until.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
@@ -189,7 +190,7 @@ onPostgres(
         env: { SECRET_KEY },
         stdio: ['ignore', 'ignore', 'ignore'],
       })
-      await Bun.sleep(wait)
+      await simulateDelay(wait)
       copy.kill('SIGKILL')
       await copy.exited
     }

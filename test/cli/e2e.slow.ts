@@ -8,6 +8,7 @@ import { buildExecutable, installExecutable, type Server } from '../support/exec
 import { fault } from '../support/fault.ts'
 import { deliver, postJson, register, signIn, uploadText } from '../support/requests.ts'
 import { findLostEvents } from '../support/steady-load.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -33,8 +34,9 @@ test(`kill -9 at any moment loses no acknowledged user, file or event ${fault(1)
       }
     })
     // Also on a slow machine, some files are stored before the kill.
-    while (files.length < 2 * (round + 1)) await Bun.sleep(10)
-    await Bun.sleep(Math.random() * 350)
+    const areStored = () => files.length >= 2 * (round + 1)
+    await until(areStored, 'no files are stored', { deadlineMs: 30_000 })
+    await simulateDelay(Math.random() * 350)
     server.process.kill('SIGKILL')
     await server.process.exited
     alive = false
@@ -75,7 +77,7 @@ onSqlite('it reads the database file; test/instances covers PostgreSQL')(
     for (let round = 0; round < 3; round++) {
       const server = await homeport.start({ LOG_LEVEL: 'warn' })
       const flood = Promise.all(shuffled.map((body) => post(server, body).catch(() => 0)))
-      await Bun.sleep(20 + Math.random() * 60)
+      await simulateDelay(20 + Math.random() * 60)
       server.process.kill('SIGKILL')
       await flood
     }

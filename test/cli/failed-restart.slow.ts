@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
+import { until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -73,7 +74,7 @@ exit 7`
       env: homeport.environment,
       stderr: 'ignore',
     })
-    while (!(await Bun.file(handedOver).exists())) await Bun.sleep(20)
+    await until(() => Bun.file(handedOver).exists(), 'the restart does not begin')
     await using sql = new SQL({ url: homeport.environment['DATABASE_URL'] ?? '', max: 1 })
     await sql`UPDATE homeport SET version = version + 1`
     await Bun.write(migrated, '')

@@ -7,6 +7,7 @@ import { buildExecutable, installExecutable, type Server } from '../support/exec
 import { fault } from '../support/fault.ts'
 import { phonePhoto } from '../support/pictures.ts'
 import { deliver, register, requesterFor, uploadText } from '../support/requests.ts'
+import { simulateDelay } from '../support/until.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -29,8 +30,7 @@ test('commands run inside the server process, or in their own if no server is ru
   expect(wrong.exitCode).toBe(1)
   expect(wrong.stderr).toContain('settings.ios.latestVersion: must be a version such as 2.4.0')
 
-  const exported = await run(['plans', 'export'])
-  await Bun.write(join(homeport.folder, 'plans.json'), exported.stdout)
+  await Bun.write(join(homeport.folder, 'plans.json'), (await run(['plans', 'export'])).stdout)
   expect((await run(['plans', 'import', 'plans.json'])).stdout).toBe('Imported 3, archived 0.\n')
   await deliver(server, 'E1')
   expect((await run(['events', 'list'])).stdout).toContain('E1')
@@ -192,7 +192,7 @@ test(`a stopping server finishes running requests ${fault(28)}`, async () => {
     headers: { authorization: `Bearer ${accessToken}` },
     body: form,
   })
-  await Bun.sleep(300)
+  await simulateDelay(300)
   const stopped = server.stop()
   expect((await upload).status).toBe(200)
   expect(await stopped).toBe(0)
@@ -264,7 +264,7 @@ onSqlite('PostgreSQL has no such lock')(
     client.run('PRAGMA locking_mode = EXCLUSIVE')
     client.run('BEGIN EXCLUSIVE')
     const starting = homeport.start()
-    await Bun.sleep(1_000)
+    await simulateDelay(1_000)
     client.close()
     expect(await (await starting).stop()).toBe(0)
   },

@@ -9,6 +9,7 @@ import { deliver, register } from '../support/requests.ts'
 import { restartUnderLoad } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 import { deliverSteadily, findLostEvents } from '../support/steady-load.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 /** The advisory lock under which instances migrate. */
 const MIGRATION_LOCK = 0x6d696772
@@ -22,12 +23,12 @@ test('a restart under load refuses no request and loses none', async () => {
   const stopLoad = deliverSteadily(server, 200)
   const pids: number[] = []
   for (let restarts = 0; restarts < 3; restarts++) {
-    await Bun.sleep(300)
+    await simulateDelay(300)
     const { stdout, stderr } = await homeport.run(['restart', '--json'])
     expect(stderr).toBe('')
     pids.push(JSON.parse(stdout).pid)
   }
-  await Bun.sleep(300)
+  await simulateDelay(300)
   const { acknowledged, refused } = await stopLoad()
   if (migration.isOn) expect(refused).toEqual([])
   else expect(refused.length).toBeLessThan(6)
@@ -52,7 +53,7 @@ test('a restart during another one is refused, and the first one succeeds', asyn
     return Bun.spawn(command, { cwd: homeport.folder, env: homeport.environment, stderr: 'pipe' })
   }
   const first = restart()
-  while (!existsSync(join(homeport.folder, 'started'))) await Bun.sleep(10)
+  await until(() => existsSync(join(homeport.folder, 'started')), 'the restart does not begin')
   const second = restart()
   expect(await second.exited).toBe(1)
   expect(await second.stderr.text()).toContain('A restart is in progress')
@@ -87,7 +88,7 @@ test.skipIf(!isOnPostgres)(
     await using backup = new SQL({ url: homeport.environment['DATABASE_URL'] ?? '', max: 1 })
     await backup`SELECT pg_advisory_lock(${MIGRATION_LOCK})`
     const restarted = homeport.run(['restart', '--json'])
-    for (let at = 0; at < 20; at++, await Bun.sleep(100)) {
+    for (let at = 0; at < 20; at++, await simulateDelay(100)) {
       const signal = AbortSignal.timeout(2_000)
       expect((await fetch(`${server.url}/ready`, { signal, keepalive: false })).status).toBe(200)
     }
@@ -170,11 +171,8 @@ test('notifies systemd of its main PID, readiness and watchdog pings, and of the
     WATCHDOG_USEC: '400000',
     PATH: `${homeport.folder}:/usr/bin:/bin`,
   })
-  const waitForMessage = async (text: string) => {
-    for (let tries = 0; tries < 200 && !(await messages()).includes(text); tries++)
-      await Bun.sleep(20)
-    expect(await messages()).toContain(text)
-  }
+  const waitForMessage = (text: string) =>
+    until(async () => (await messages()).includes(text), `systemd is not sent ${text}`)
   await waitForMessage(`MAINPID=${server.process.pid} READY=1`)
   await waitForMessage('WATCHDOG=1')
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
@@ -220,7 +218,7 @@ async function openConnection(port: number) {
     const { promise, resolve } = Promise.withResolvers<void>()
     answered = resolve
     // Bytes that do not fit into the socket's buffer are sent later.
-    for (let rest = Buffer.from(text); rest.length > 0; await Bun.sleep(1)) {
+    for (let rest = Buffer.from(text); rest.length > 0; await simulateDelay(1)) {
       rest = rest.subarray(socket.write(rest))
     }
     await Promise.race([promise, closed.promise])

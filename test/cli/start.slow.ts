@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, requesterFor } from '../support/requests.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -168,7 +169,7 @@ test('a server under nohup outlives its terminal', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({}, ['sh', '-c', 'trap "" HUP; exec "$0" "$@"'])
   server.process.kill('SIGHUP')
-  await Bun.sleep(200)
+  await simulateDelay(200)
   expect((await fetch(`${server.url}/ready`)).status).toBe(200)
   expect(await server.stop()).toBe(0)
 }, 20_000)
@@ -178,13 +179,11 @@ test('the server opens a new log file when the current one is moved, and SIGHUP 
   const path = join(homeport.folder, 'server.log')
   const server = await homeport.start({ LOG_FILE: path })
   const askUntilLogged = async () => {
-    for (let tries = 0; tries < 300; tries++) {
+    const isLogged = async () => {
       await requesterFor(server)('GET', '/api/user/app_settings/v1')
-      const text = await readFile(path, 'utf8').catch(() => '')
-      if (text.includes('/app_settings/')) return
-      await Bun.sleep(20)
+      return (await readFile(path, 'utf8').catch(() => '')).includes('/app_settings/')
     }
-    throw new Error('the log has no request line')
+    await until(isLogged, 'the log has no request line')
   }
   await askUntilLogged()
   await rename(path, `${path}.1`)

@@ -6,6 +6,7 @@ import { onSqlite } from '../support/databases.ts'
 import { openStream } from '../support/event-stream.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register } from '../support/requests.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 const PATH = '/api/user/changes/v1'
 
@@ -30,7 +31,7 @@ test('a stream stays open longer than the idle timeout of other connections', as
   const { accessToken } = await register(server, 'ann@example.com')
   const stream = await openStream((request) => fetch(request), accessToken, { base: server.url })
   await stream.next('ready')
-  await Bun.sleep(20_000)
+  await simulateDelay(20_000)
   await change(server.url, accessToken)
   await stream.next('data')
   await stream.close()
@@ -44,12 +45,12 @@ test('a restart does not wait for streams, and apps reconnect to the new process
   await client.register({ email: 'ann@example.com', password: PASSWORD })
   const kinds: string[] = []
   const stop = client.onChange(({ kind }) => kinds.push(kind))
-  await until(() => kinds.length === 4)
+  await until(() => kinds.length === 4, 'not every kind is reported')
   const start = performance.now()
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
   expect(performance.now() - start).toBeLessThan(6_000)
   await client.patchData({ a: 1 })
-  await until(() => kinds.includes('data', 4))
+  await until(() => kinds.includes('data', 4), 'the change is not reported')
   stop()
   process.kill(pid, 'SIGTERM')
 }, 40_000)
@@ -98,11 +99,11 @@ test('a stream that is asked for over an old connection after a restart is refus
   })
   const head = `HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${accessToken}\r\n\r\n`
   socket.write(`GET /api/user/profile/v1 ${head}`)
-  await until(() => received.includes('"code":"ok"'))
+  await until(() => received.includes('"code":"ok"'), 'no reply arrives')
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
   received = ''
   socket.write(`GET ${PATH} ${head}`)
-  await until(() => received.includes('"code":'))
+  await until(() => received.includes('"code":'), 'no reply arrives')
   expect(received).toStartWith('HTTP/1.1 503')
   expect(received).toMatch(/^connection: close/im)
   process.kill(pid, 'SIGTERM')
@@ -119,12 +120,4 @@ function change(url: string, token: string) {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ a: 1 }),
   })
-}
-
-async function until(isDone: () => boolean) {
-  const start = performance.now()
-  while (!isDone()) {
-    if (performance.now() - start > 10_000) throw new Error('timed out')
-    await Bun.sleep(5)
-  }
 }

@@ -13,6 +13,7 @@ import { selfSigned } from '../support/certificates.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
 import { requestSteadily } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -100,17 +101,14 @@ test('a certificate is renewed in time, and stays in use if its renewal fails', 
     log: createLog('silent'),
     waits: { check: 50, retries: [50], deadline: 10_000 },
   })
-  const until = async (condition: () => boolean) => {
-    for (let tries = 0; tries < 200 && !condition(); tries++) await Bun.sleep(20)
-    expect(condition()).toBe(true)
-  }
-  await until(() => used.length >= 2)
+  await until(() => used.length >= 2, 'the certificate is not renewed')
   expect(renewal.isFailing()).toBe(false)
   acme.state.failing = true
-  await until(renewal.isFailing)
+  await until(renewal.isFailing, 'the failure is not noticed')
   const { length } = used
   acme.state.failing = false
-  await until(() => used.length > length && !renewal.isFailing())
+  const isRenewed = () => used.length > length && !renewal.isFailing()
+  await until(isRenewed, 'the certificate is not renewed after failures')
   expect(challenges.size).toBe(0)
   await renewal.stop()
   await server.stop(true)
@@ -154,20 +152,19 @@ test('a console port that is in use is reported at the start, also with certific
 
 test('an authority with an endless reply is retried after a deadline', async () => {
   await using authority = await startAuthority(endlessReply, 300)
-  while (authority.tries() < 2) await Bun.sleep(20)
+  await until(() => authority.tries() >= 2, 'the authority is not asked again')
   expect(authority.renewal.isFailing()).toBe(true)
 })
 
 test('an authority that limits requests for hours is asked again at our own pace', async () => {
   const limited = () => new Response('', { status: 429, headers: { 'retry-after': '7200' } })
   await using authority = await startAuthority(limited, 60_000)
-  for (let tries = 0; tries < 100 && authority.tries() < 2; tries++) await Bun.sleep(20)
-  expect(authority.tries()).toBeGreaterThan(1)
+  await until(() => authority.tries() >= 2, 'the authority is not asked again')
 })
 
 test('the server stops at once while it waits for an authority', async () => {
   await using authority = await startAuthority(endlessReply, 60_000)
-  while (authority.tries() < 1) await Bun.sleep(20)
+  await until(() => authority.tries() >= 1, 'the authority is not asked')
   await authority.renewal.stop()
 })
 
@@ -207,7 +204,7 @@ async function startAuthority(reply: () => Response, deadline: number) {
 const endlessReply = () =>
   new Response(
     (async function* () {
-      for (;;) yield Bun.sleep(20).then(() => ' ')
+      for (;;) yield simulateDelay(20).then(() => ' ')
     })(),
   )
 
@@ -236,10 +233,10 @@ test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a requ
     Array.from({ length: 8 }, () => requestUntilAborted(port, controller.signal)),
   )
   const stopRequests = requestSteadily(`https://127.0.0.1:${port}`, 200)
-  await Bun.sleep(1_000)
+  await simulateDelay(1_000)
   await install(second)
   await waitForCertificate(port, second.cert)
-  await Bun.sleep(1_000)
+  await simulateDelay(1_000)
   controller.abort()
   const { acknowledged, refused } = await stopRequests()
   expect(acknowledged.length).toBeGreaterThan(100)
@@ -267,13 +264,8 @@ async function requestUntilAborted(port: number, signal: AbortSignal) {
 }
 
 /** Waits until a server responds over TLS with a certificate issued by `ca`. */
-async function waitForCertificate(port: number, ca: string) {
-  for (let tries = 0; tries < 300; tries++) {
-    const found = await certificateAt(port, ca).catch(() => null)
-    if (found) return found
-    await Bun.sleep(20)
-  }
-  throw new Error('no certificate is served')
+function waitForCertificate(port: number, ca: string) {
+  return until(() => certificateAt(port, ca).catch(() => null), 'no certificate is served')
 }
 
 type Served = { serial: string; names: string; validTo: Date }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { FOREIGN_HASHES } from '../support/foreign-hashes.ts'
 import { signIn } from '../support/requests.ts'
+import { until } from '../support/until.ts'
 
 const USERS = 20_000
 /** 100,000 users in a minute. */
@@ -87,10 +88,7 @@ async function killInTheMiddle(homeport: Homeport, file: string) {
 
 /** Waits until an import has imported users, and removes its list of them. */
 async function waitForIds(file: string) {
-  for (let tries = 0; tries < 1_000; tries++) {
-    if (existsSync(`${file}.ids.jsonl`)) break
-    await Bun.sleep(5)
-  }
+  await until(() => existsSync(`${file}.ids.jsonl`), 'no user is imported')
   await Bun.file(`${file}.ids.jsonl`).delete()
 }
 

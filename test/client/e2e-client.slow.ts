@@ -9,6 +9,7 @@ import { buildExecutable, installExecutable, type Server } from '../support/exec
 import { fault } from '../support/fault.ts'
 import { journey } from '../support/journey.ts'
 import { register } from '../support/requests.ts'
+import { simulateDelay } from '../support/until.ts'
 import { startRecordingProxy } from '../support/wire.ts'
 
 const PROFILE = '/api/user/profile/v1'
@@ -56,7 +57,9 @@ test.skipIf(CHROMIUM === null).each(['test', 'production'])(
     const server = await homeport.start({ LOG_LEVEL: 'warn', CORS_ORIGINS: pages.origin })
     await using wire = startRecordingProxy(server.url)
     await using _page = await openPage(`${pages.origin}/?env=${env}&api=${wire.url}`)
-    const late = Bun.sleep(20_000).then(() => ({ failure: 'the page did not report' }) as Outcome)
+    const late = simulateDelay(20_000).then(
+      () => ({ failure: 'the page did not report' }) as Outcome,
+    )
     const { progress, ...seen } = await Promise.race([pages.outcome, late])
     expect(seen).toMatchObject(EXPECTED_OUTCOME)
     expect((progress as number[]).at(-1)).toBe(1)

@@ -5,6 +5,7 @@ import { createMemoryStorage } from '../../src/client/storage.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bundle, CHROMIUM, openPage } from '../support/browser.ts'
 import { networkTo } from '../support/network.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 type Outcome = { heard: string[]; isSignedIn: boolean; failure?: string }
 
@@ -102,26 +103,22 @@ test('reports a change even if the storage returns it late', async () => {
     getItem: there.getItem,
     setItem: (key: string, value: string) => {
       void here.setItem(key, value)
-      setTimeout(() => there.setItem(key, value), 40)
+      void simulateDelay(40).then(() => there.setItem(key, value))
     },
     removeItem: (key: string) => {
       void here.removeItem(key)
-      setTimeout(() => there.removeItem(key), 40)
+      void simulateDelay(40).then(() => there.removeItem(key))
     },
   }
   const { fetch } = networkTo(app)
   const options = { baseUrl: 'http://localhost', fetch }
   const speaker = createClient({ ...options, storage: { ...late, getItem: here.getItem } })
   const heard: string[] = []
-  const heardAll = Promise.withResolvers<void>()
-  createClient({ ...options, storage: there }).onAuthChange(({ reason }) => {
-    heard.push(reason)
-    if (reason === 'signed_out') heardAll.resolve()
-  })
+  createClient({ ...options, storage: there }).onAuthChange(({ reason }) => heard.push(reason))
   await speaker.startAsGuest()
-  await Bun.sleep(200)
+  await until(() => heard.length === 1, 'the sign-in is not reported')
   await speaker.logout()
-  await Promise.race([heardAll.promise, Bun.sleep(2_000)])
+  await until(() => heard.length === 2, 'the sign-out is not reported')
   expect(heard).toEqual(['signed_in', 'signed_out'])
 })
 
@@ -134,9 +131,12 @@ test('tabs with separate storages are not notified of each other’s changes', a
   const heard: string[] = []
   await signedIn.startAsGuest()
   for (const other of [signedIn, signedOut]) other.onAuthChange(({ reason }) => heard.push(reason))
+  const own: string[] = []
+  here.onAuthChange(({ reason }) => own.push(reason))
   await here.startAsGuest()
   await here.logout()
-  await Bun.sleep(100)
+  await until(() => own.includes('signed_out'), 'the own tab is not notified')
+  await simulateDelay(100)
   expect(heard).toEqual([])
 })
 
@@ -167,7 +167,7 @@ async function serveSite(app: TestApp) {
     },
   })
 
-  const late = Bun.sleep(20_000).then(() => ({ failure: 'the page did not report' }) as Outcome)
+  const late = simulateDelay(20_000).then(() => ({ failure: 'the page did not report' }) as Outcome)
   return {
     url: `http://127.0.0.1:${server.port}`,
     outcome: Promise.race([promise, late]),

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { browserTest, useConsole } from '../support/console.ts'
+import { until } from '../support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'homeport-backup-fault-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -21,12 +22,12 @@ const world = useConsole({
 browserTest('shows failing automatic backups in red', async () => {
   const { page } = await world.open()
   const fault = page.locator('.tile .bad', { hasText: 'Automatic backups are failing' })
-  for (let tries = 0; tries < 30 && (await fault.count()) === 0; tries++) {
+  const isShown = async () => {
     await page.goto('/console')
     await page.locator('.tile').first().waitFor()
-    await Bun.sleep(500)
+    return (await fault.count()) === 1
   }
-  expect(await fault.count()).toBe(1)
+  await until(isShown, 'the console does not show the fault', { deadlineMs: 20_000 })
   expect(await page.locator('.sentence.bad').textContent()).toBe('Needs attention')
   await page.getByRole('link', { name: 'Backup is not working' }).click()
   await page.waitForURL('**/console/backups')

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
+import { simulateDelay } from '../support/until.ts'
 
 // The tests share a server, so each asks for paths of its own.
 const FAQS = '/api/user/faqs/v1'
@@ -26,7 +27,7 @@ independentTest('holds lines back while paused', async () => {
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('paused', { exact: true }).waitFor()
   await ask(PLANS)
-  await Bun.sleep(500)
+  await simulateDelay(500)
   expect(await lineOf(page, PLANS).count()).toBe(0)
   await page.getByRole('button', { name: 'Resume' }).click()
   await lineOf(page, PLANS).waitFor()
@@ -68,7 +69,7 @@ independentTest('reconnects after a proxy answered with an error', async () => {
   )
   await page.goto('/console/live')
   await page.getByText('connecting', { exact: true }).waitFor()
-  await Bun.sleep(200)
+  await simulateDelay(200)
   isFailing = false
   await page.getByText('connected', { exact: true }).waitFor()
   await context.close()

@@ -8,6 +8,7 @@ import { createPlayStore } from '../support/play-store/play-store.ts'
 import { PUSH_AUDIENCE } from '../support/play-store/push.ts'
 import type { Subscription } from '../support/play-store/subscription.ts'
 import { PLAY_PATH } from '../support/play-store/world.ts'
+import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
 const QUEUE_TIMEOUT_MS = 10_000
@@ -164,11 +165,8 @@ function orderOf({ purchase }: Subscription): string {
 async function push(purchase: Subscription) {
   await deliver(purchase.notification)
   const path = `purchases?id=${orderOf(purchase)}`
-  const deadline = Date.now() + QUEUE_TIMEOUT_MS
-  while ((await world.ask(path)).purchases.length === 0) {
-    if (Date.now() > deadline) throw new Error('Google was not asked')
-    await Bun.sleep(50)
-  }
+  const isAsked = async () => (await world.ask(path)).purchases.length > 0
+  await until(isAsked, 'Google is not asked', { deadlineMs: QUEUE_TIMEOUT_MS })
 }
 
 async function deliver(notification: DeveloperNotification | null | undefined) {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
 import { waitUntilLoaded } from '../support/console-browser.ts'
+import { simulateDelay } from '../support/until.ts'
 
 const BUILT = join(import.meta.dir, '..', '..', 'dist', 'console')
 const MAX_FIRST_LOAD_BYTES = 60_000
@@ -61,7 +62,7 @@ browserTest('paints within a second on a slow phone, without layout shifts', asy
   for (const place of ['', '', '', '/people', '/events', '/settings']) {
     await page.goto(`/console${place}`)
     await waitUntilLoaded(page)
-    await Bun.sleep(200)
+    await simulateDelay(200)
     expect([place, await page.evaluate('shifts')]).toEqual([place, []])
     const paint = `performance.getEntriesByName('first-contentful-paint')[0].startTime`
     if (place === '') paints.push(await page.evaluate<number>(paint))

@@ -5,6 +5,7 @@ import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, useConsole } from '../support/console.ts'
 import { findBrokenWords, findOverflow, press, show } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
+import { until } from '../support/until.ts'
 
 const COUNT = 130
 
@@ -89,9 +90,8 @@ browserTest('Back shows the loaded pages at the same position', async () => {
   await page.getByText('Raw data').waitFor()
   await page.goBack()
   await links.nth(onePage + 20).waitFor()
-  // The position is restored within a second.
-  await Bun.sleep(1_500)
-  expect(Math.abs((await page.evaluate<number>('scrollY')) - before)).toBeLessThan(100)
+  const isRestored = async () => Math.abs((await page.evaluate<number>('scrollY')) - before) < 100
+  await until(isRestored, 'the position is not restored')
   expect(await links.count()).toBeGreaterThan(onePage + 20)
   expect(await page.evaluate<string>('document.activeElement.getAttribute("href")')).toBe(
     href ?? '',

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import { fetchFile, filesOf, uploadBody } from '../support/attachments.ts'
 import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
+import { simulateDelay } from '../support/until.ts'
 
 type Instances = Awaited<ReturnType<typeof createTestInstances>>
 
@@ -72,7 +73,7 @@ testInstances(
       const uploads = times(10).map(() =>
         uploadBody(there, token, 'x', 'text/plain', 'supportTicket'),
       )
-      await Bun.sleep(round * 4)
+      await simulateDelay(round * 4)
       expect((await here.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
       for (const { status } of await Promise.all(uploads)) expect([200, 401]).toContain(status)
     }

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import type { TestApp } from '../support/app.ts'
 import { createTestInstances, testInstances, times } from '../support/instances.ts'
+import { simulateDelay } from '../support/until.ts'
 
 testInstances('a locked row delays only the changes that need it', async () => {
   await using instances = await createTestInstances()
@@ -10,7 +11,7 @@ testInstances('a locked row delays only the changes that need it', async () => {
   const finished: string[] = []
   const changes = times(40).map(() => publish(there).then(() => finished.push('a locked change')))
   // By now they have been tried several times.
-  await Bun.sleep(1_000)
+  await simulateDelay(1_000)
   for (const n of times(10)) {
     const { status } = await there.ask('PATCH', '/api/user/data/v1', { token, json: { n } })
     finished.push(`${status}`)

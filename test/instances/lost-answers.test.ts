@@ -4,6 +4,7 @@ import { fetchFile, filesOf, uploadBody } from '../support/attachments.ts'
 import { createTestDatabase } from '../support/databases.ts'
 import { createTestInstances, testInstances } from '../support/instances.ts'
 import { startLossyProxy } from '../support/lossy-proxy.ts'
+import { simulateDelay } from '../support/until.ts'
 
 testInstances(
   'a retried upload is complete when the reply to its first commit was lost',
@@ -102,7 +103,7 @@ testInstances(
       })
     const stalled = insert(here, async () => {
       await insert(there, async () => {})
-      await Bun.sleep(7_100)
+      await simulateDelay(7_100)
     })
     expect(await stalled.catch((error) => error.code)).toBe('unavailable')
   },

@@ -14,6 +14,7 @@ import {
   statusesOf,
 } from '../support/play-store/instances.ts'
 import { listEvents } from '../support/play-store/reports.ts'
+import { until } from '../support/until.ts'
 
 const MINUTE = 60_000
 const READ = 'GET subscriptionsv2'
@@ -118,7 +119,7 @@ testInstances(
     await enqueue(here, [bought])
     api.delayMs = 200
     const draining = drain(here)
-    while (api.asked.length === 0) await Bun.sleep(5)
+    await until(() => api.asked.length > 0, 'Google is not asked')
     await playOf(here).queue.stop()
     await draining
     await drain(there)

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import type { WebhookEvent } from '../../src/features/webhooks/events.ts'
 import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
+import { simulateDelay, until } from '../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../support/webhook-receiver.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
@@ -11,7 +12,7 @@ testInstances(
   async () => {
     using one = startReceiver()
     using other = startReceiver(async () => {
-      await Bun.sleep(20)
+      await simulateDelay(20)
       return new Response()
     })
     await using instances = await createTestInstances(ALLOWED)
@@ -40,7 +41,7 @@ testInstances(
     const { here, there, clock } = instances
     await here.services.webhooks.endpoints.add({ url: receiver.url, events: ['all'] })
     await emit(here, CREATED)
-    while (receiver.received.length === 0) await Bun.sleep(5)
+    await until(() => receiver.received.length > 0, 'no message arrives')
     receiver.reply = () => new Response()
     await there.services.webhooks.flush()
     expect(receiver.received).toHaveLength(1)

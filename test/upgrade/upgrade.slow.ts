@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
+import { simulateDelay, until } from '../support/until.ts'
 import { archives } from './archive.ts'
 import { findDifferences, openUpgraded, signInAgain, unpackArchive } from './compare.ts'
 
@@ -10,6 +11,7 @@ const [OLDEST = ''] = archives
 const KILLS = 5
 /** A migration of an archive takes less. */
 const MAX_KILL_DELAY_MS = 30
+const EVERY_MS = { pause: () => simulateDelay(1) }
 
 beforeAll(buildExecutable, 60_000)
 
@@ -20,9 +22,9 @@ test('killing the executable during a migration loses nothing', async () => {
     const environment = { ...ON_DISK, DATA_DIR: dataDir, PORT: String(freePort()) }
     const { stop } = await homeport.launch(environment)
     // The migration begins right after the snapshot.
-    while (!hasSnapshot(dataDir)) await Bun.sleep(1)
+    await until(() => hasSnapshot(dataDir), 'there is no snapshot', EVERY_MS)
     const delay = Math.random() * MAX_KILL_DELAY_MS
-    await Bun.sleep(delay)
+    await simulateDelay(delay)
     await stop('SIGKILL')
     await using app = await openUpgraded(dataDir, record)
     expect([delay, ...(await findDifferences(app, record))]).toEqual([delay])
@@ -36,9 +38,10 @@ test('killing the executable during its first start does not prevent the next', 
     const dataDir = join(homeport.folder, `data-${kill}`)
     const environment = { ...ON_DISK, DATA_DIR: dataDir, PORT: String(freePort()) }
     const { stop } = await homeport.launch(environment)
-    while (!existsSync(join(dataDir, 'homeport.db'))) await Bun.sleep(1)
+    const database = join(dataDir, 'homeport.db')
+    await until(() => existsSync(database), 'there is no database', EVERY_MS)
     const delay = Math.random() * MAX_KILL_DELAY_MS
-    await Bun.sleep(delay)
+    await simulateDelay(delay)
     await stop('SIGKILL')
     const { exitCode, stderr } = await homeport.run(['init'], environment)
     expect([delay, exitCode, stderr]).toEqual([delay, 0, ''])
