@@ -40,7 +40,7 @@ for (const { paths, parallel } of passes) {
       // Isolated files would load every module again, which takes a quarter of the time.
       '--no-isolate',
       // Three test processes and the server share two cores.
-      '--timeout=20000',
+      '--timeout=60000',
       ...flags,
       ...paths,
     ],

@@ -38,7 +38,7 @@ onPostgres(
     }
     await sql.unsafe(`DROP DATABASE ${latinName}`)
   },
-  30_000,
+  60_000,
 )
 
 test.skipIf(!isOnPostgres || FAKETIME === null)(
@@ -51,7 +51,7 @@ test.skipIf(!isOnPostgres || FAKETIME === null)(
     const { exitCode, stdout } = await homeport.run(['doctor'], clock.environment)
     expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/clock differs .* by 113\d s/)])
   },
-  40_000,
+  60_000,
 )
 
 test('a missing SECRET_KEY is reported before connecting to the database server', async () => {

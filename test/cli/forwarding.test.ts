@@ -41,7 +41,7 @@ test.each([
     expect(await front.post(header, size)).toStartWith('HTTP/1.1 413')
     expect(await front.post('', 0.01)).toStartWith('HTTP/1.1 200')
   },
-  15_000,
+  60_000,
 )
 
 /** A process that forwards requests to its successor, which answers them with `handle`. */

@@ -110,7 +110,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
         expect((await second.client.readProfile()).email).toBe(LOGIN.email)
       }
       expect(app.hasDetectedReuse()).toBe(false)
-    }, 20_000)
+    }, 60_000)
   })
 
   test('provides a fresh access token for other services of the app', async () => {

@@ -43,7 +43,7 @@ testInstances(
       expect(replies.map(({ status }) => status)).toEqual([200, 200])
     }
   },
-  20_000,
+  60_000,
 )
 
 testInstances('a different upload with the same key is refused by the other instance', async () => {

@@ -33,7 +33,7 @@ testInstances(
     await publish(there).catch(() => publish(there))
     expect(await open.finish()).toBe('unavailable')
   },
-  30_000,
+  60_000,
 )
 
 /** Changes a row and leaves the change open until `finish`, which returns `done` or the error's code. */

@@ -107,5 +107,5 @@ testInstances(
     })
     expect(await stalled.catch((error) => error.code)).toBe('unavailable')
   },
-  20_000,
+  60_000,
 )

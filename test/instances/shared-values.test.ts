@@ -138,7 +138,7 @@ testInstances(
     }
     expect(smtp.mails.map(({ to }) => to).toSorted()).toEqual(emails.toSorted())
   },
-  20_000,
+  60_000,
 )
 
 testInstances('e-mails that take a long time to deliver are also sent once', async () => {
@@ -238,7 +238,7 @@ testInstances(
     const { accessToken: token } = await instances.here.register()
     expect((await instances.there.ask('GET', PROFILE, { token })).status).toBe(200)
   },
-  20_000,
+  60_000,
 )
 
 /** Waits until both instances publish the same keys. */

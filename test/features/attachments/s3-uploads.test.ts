@@ -48,7 +48,7 @@ test('uploads get 503 and leave no files while the store fails, and then work ag
   expect(await readdir(join(app.dataDir, 'files', 'tmp'))).toEqual([])
   expect((await upload(app, token)).status).toBe(200)
   expect(s3.objects.size).toBe(2)
-}, 20_000)
+}, 60_000)
 
 test('removes objects without a row after an hour, and logs rows without an object', async () => {
   await using setup = await startAppWithStore()

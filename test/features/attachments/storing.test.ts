@@ -39,7 +39,7 @@ test('deleting a user deletes their files and the variants of these files', asyn
   expect(await filesOf(app)).toHaveLength(2)
   await app.ask('DELETE', '/api/user/profile/v1', { token })
   expect(await filesOf(app)).toEqual([])
-}, 20_000)
+}, 60_000)
 
 test('refuses an upload whose account is deleted while it runs, and leaves no file', async () => {
   await using app = await createTestApp()

@@ -99,7 +99,7 @@ test('messages are deleted after 30 days, with deliveries, attempts and former s
     expect(await db.read.$count(table)).toBe(8)
   const [{ formerSecret, formerSecretUntil } = {}] = await db.read.select().from(webhookEndpoints)
   expect([formerSecret, formerSecretUntil]).toEqual([null, null])
-}, 20_000)
+}, 60_000)
 
 async function storedText({ services: { db } }: TestApp): Promise<string> {
   return JSON.stringify(await db.read.select().from(db.tables.webhookMessages))

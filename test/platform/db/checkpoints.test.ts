@@ -39,7 +39,7 @@ test('another process copies the log of a busy database and may be killed at any
   expect(count).toBe(last.id)
   expect(isIntact(path)).toBe(true)
   await rm(folder, { recursive: true })
-}, 30_000)
+}, 60_000)
 
 test('a failed sync of the database is a disk failure, and keeps the log for the next process', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-unsynced-'))
@@ -96,7 +96,7 @@ test('background work waits while the log is long and being copied', async () =>
   await db.stopWriting('the test ends')
   await db.close()
   await rm(folder, { recursive: true })
-}, 30_000)
+}, 60_000)
 
 test('leaves copying the log to Litestream, even when closing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))

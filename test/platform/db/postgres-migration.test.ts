@@ -31,5 +31,5 @@ test.skipIf(!isOnPostgres)(
     expect(await migrating).toEqual(['added'])
     await Promise.all([pools.reads.close(), pools.changes.close()])
   },
-  30_000,
+  60_000,
 )

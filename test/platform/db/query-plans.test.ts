@@ -47,7 +47,7 @@ onSqlite('query plans are specific to SQLite')(
     const scans = [...statements.seen].filter((sql) => scansOf(client, sql).length > 0)
     expect(scans.filter((sql) => !isLimited(sql))).toEqual([])
   },
-  20_000,
+  60_000,
 )
 
 /** Runs requests, commands and jobs of every kind that read these tables. */

@@ -65,7 +65,7 @@ test('a check without news is repeated after 10 minutes, 1 hour, 6 hours, then d
   expect(times.slice(0, 5)).toEqual([10, 20, 80, 440, 1880])
   expect(times).toHaveLength(64)
   expect(await app.services.eventSearch.countStored()).toMatchObject({ events: 2 })
-}, 30_000)
+}, 60_000)
 
 test('a check that Apple rejects is repeated as seldom as one without news', async () => {
   await using world = await createWorldWithApi()

@@ -153,7 +153,7 @@ test('unknown tokens from one network are limited, however many users submit the
   expect((await world.submit([store.buy()], false, token)).results).toMatchObject([
     { outcome: 'bound' },
   ])
-}, 30_000)
+}, 60_000)
 
 test.each([true, false])(
   'a purchase that Google has forgotten is gone, after one request (known before: %p)',
