@@ -7,7 +7,7 @@ import { buildExecutable, freePort, installExecutable } from '../support/executa
 const ROOT = join(import.meta.dir, '..', '..')
 const WALK = /```sh walk\n(.*?)```/s
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onSqlite('it starts a server in an empty folder')(
   'the ten commands of the manual lead from the settings to a paid user',

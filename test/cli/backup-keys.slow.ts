@@ -7,7 +7,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 type Environment = Record<string, string>
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test("a backup is encrypted with the command's key, or else with the service's key", async () => {
   await using homeport = await installExecutable()

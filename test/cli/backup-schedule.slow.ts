@@ -12,7 +12,7 @@ const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 const log = createLog('silent')
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 /** A folder with backups that are `hoursAgo` old, and the state of an hourly schedule. */
 async function withBackups(...hoursAgo: number[]) {

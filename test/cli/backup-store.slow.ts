@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const ACCOUNT = { bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' }
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test.skipIf(isOnPostgres)(
   'a backup has the file of each attachment, also of those uploaded while it copies an object store',

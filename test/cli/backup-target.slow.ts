@@ -7,7 +7,7 @@ import { sha256 } from '../../src/lib/crypto.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('--out names a file, unless it is a directory or ends with a slash', async () => {
   await using homeport = await installExecutable()

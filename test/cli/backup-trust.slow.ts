@@ -12,7 +12,7 @@ type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
 const MB = 2 ** 20
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const onDisk = onSqlite('on PostgreSQL all installations in tests share a SECRET_KEY')
 

@@ -18,7 +18,7 @@ import { fault } from '../support/fault.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onSqlite('on PostgreSQL a restore needs an empty database: see copy.slow.ts')(
   `a restore brings back the backed-up data and moves newer data aside ${fault(21)}`,

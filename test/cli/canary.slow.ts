@@ -5,7 +5,7 @@ import { fault } from '../support/fault.ts'
 import { postJson, requesterFor } from '../support/requests.ts'
 import { routes } from '../support/routes.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 /** Part of every secret and of every user input. */
 const CANARY = 'canary7f3a9c'

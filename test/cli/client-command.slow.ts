@@ -5,7 +5,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 const NAME = `homeport-client-${version}.tgz`
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('the executable serves the client package, and writes the same file without a server', async () => {
   await using homeport = await installExecutable()

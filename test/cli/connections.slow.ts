@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const HEAD = 'GET /health HTTP/1.1\r\nHost: x\r\n'
 

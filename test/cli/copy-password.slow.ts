@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { ON_DISK } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test.each([
   'mysql://root:s3cr3t@127.0.0.1/app',

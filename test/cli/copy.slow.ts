@@ -12,7 +12,7 @@ import { simulateDelay } from '../support/until.ts'
 const onPostgres = test.skipIf(!isOnPostgres)
 const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onPostgres(
   'copies data to a server and back, and refuses to start on the copied source',

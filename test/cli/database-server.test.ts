@@ -6,7 +6,7 @@ import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onPostgres(
   'reports an unusable database server in one sentence, without its password',

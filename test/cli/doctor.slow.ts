@@ -9,7 +9,7 @@ import { buildExecutable, freePort, installExecutable } from '../support/executa
 import { postJson } from '../support/requests.ts'
 import { startSmtp } from '../support/smtp.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const HOUR = 60 * 60 * 1000
 

@@ -10,7 +10,7 @@ import { deliver, postJson, register, signIn, uploadText } from '../support/requ
 import { findLostEvents } from '../support/steady-load.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test(`kill -9 at any moment loses no acknowledged user, file or event ${fault(1)}`, async () => {
   await using homeport = await installExecutable()

@@ -8,7 +8,7 @@ import { heicOf } from '../support/heic.ts'
 import { phonePhoto } from '../support/pictures.ts'
 import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('the build leaves no source maps beside the executable', async () => {
   const folder = join(import.meta.dir, '..', '..', 'dist', 'test')

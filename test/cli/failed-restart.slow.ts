@@ -9,7 +9,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
 import { until } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const SECRET_KEY = 'a key of more than thirty-two characters'
 

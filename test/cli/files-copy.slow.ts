@@ -6,7 +6,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register, uploadText } from '../support/requests.ts'
 import { startS3 } from '../support/s3-server.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const ACCOUNT = { bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' }
 const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }

@@ -9,7 +9,7 @@ import { deliver, register } from '../support/requests.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onPostgres(
   'moving data off a database server loses no change that a running instance acknowledges',

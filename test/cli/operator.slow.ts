@@ -9,7 +9,7 @@ import { phonePhoto } from '../support/pictures.ts'
 import { deliver, register, requesterFor, uploadText } from '../support/requests.ts'
 import { simulateDelay } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('commands run inside the server process, or in their own if no server is running', async () => {
   await using homeport = await installExecutable()

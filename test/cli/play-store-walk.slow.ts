@@ -13,7 +13,7 @@ const SUBMITTED = /"subscriptions":\[\{[^}]*"status":"active"[^}]*"expiresAt":"(
 const LISTED = /\tproduction\tprod_example_pro:monthly\tactive\t(\S+)\t(\S+)/
 const MIN_MONTH_MS = 27 * 24 * 60 * 60 * 1000
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onSqlite('it starts a server in an empty folder')(
   'the ten commands of the manual lead from the settings over a renewal to a refund',

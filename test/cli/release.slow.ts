@@ -11,7 +11,7 @@ import {
 } from '../support/executable.ts'
 import { startReleaseServer } from '../support/release-server.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const NAME = 'homeport-9.0.0-linux-x64'
 const NEWER = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00:00:00.000Z' }

@@ -14,7 +14,7 @@ import { simulateDelay, until } from '../support/until.ts'
 /** The advisory lock under which instances migrate. */
 const MIGRATION_LOCK = 0x6d696772
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('a restart under load refuses no request and loses none', async () => {
   await using migration = await migrateSockets()

@@ -14,7 +14,7 @@ import { countAppliedMigrations, openDatabase } from '../../src/platform/db/sqli
 import { isOnPostgres, onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const MIGRATIONS = readMigrations('sqlite')
 const OLD = MIGRATIONS.length - 1

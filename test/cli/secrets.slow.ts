@@ -7,7 +7,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { fault } from '../support/fault.ts'
 import { register } from '../support/requests.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const NAMES = [
   'access-token.jwk',

@@ -10,7 +10,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 const MB = 1024 * 1024
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onSqlite('a snapshot is a copy of the database file')(
   'an interrupted snapshot does not get its final name',

@@ -6,7 +6,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, requesterFor } from '../support/requests.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('logs readable text on a terminal, with the URL to open', async () => {
   await using homeport = await installExecutable()

@@ -10,7 +10,7 @@ import { postJson } from '../support/requests.ts'
 /** Delivered after the backup. */
 const LOST = cases(100, 5_000)
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 onSqlite('a backup of PostgreSQL is not Homeport’s')(
   `after a restore, a catch-up brings back ${LOST} lost notifications`,

@@ -10,7 +10,7 @@ import { simulateDelay, until } from '../support/until.ts'
 
 const PATH = '/api/user/changes/v1'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('a server with open streams stops at once', async () => {
   await using homeport = await installExecutable()

@@ -15,7 +15,7 @@ import { requestSteadily } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const DOMAIN = 'api.example.com'
 

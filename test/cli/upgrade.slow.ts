@@ -11,7 +11,7 @@ import { deliverSteadily, findLostEvents } from '../support/steady-load.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const started: number[] = []
 afterEach(() => {

@@ -14,7 +14,7 @@ const [, HASH = ''] = FOREIGN_HASHES[0] ?? []
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('an import continues after its command or the server was killed', async () => {
   await using homeport = await installExecutable()

@@ -3,7 +3,7 @@ import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register, requesterFor, signIn } from '../support/requests.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('an operator finds users by id or address, verifies, signs out and deletes them', async () => {
   await using homeport = await installExecutable()

@@ -26,7 +26,7 @@ const EXPECTED_OUTCOME = {
 
 type Outcome = Record<string, unknown>
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test(`works with the executable; log and sealed messages reveal no secrets ${fault(133)}`, async () => {
   await using homeport = await installExecutable()

@@ -9,7 +9,7 @@ import { bombPng, noise, oneBitPng, phonePhoto } from '../support/pictures.ts'
 import { register } from '../support/requests.ts'
 import { watchServer, watchWorkers } from '../support/watch.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const QUIET = { LOG_LEVEL: 'warn' }
 

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { fault } from '../support/fault.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 /** Slow, because the age format makes each passphrase attempt slow on purpose. */
 test('a backup encrypted with a passphrase can be read only with that passphrase', async () => {

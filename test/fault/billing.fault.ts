@@ -5,7 +5,7 @@ import { fault } from '../support/fault.ts'
 import { postJson, register, requesterFor } from '../support/requests.ts'
 import { watchServer } from '../support/watch.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const QUIET = { LOG_LEVEL: 'warn' }
 const START = Date.UTC(2026, 0)

@@ -13,7 +13,7 @@ const PROFILE = '/api/user/profile/v1'
 const TOTP_STEP_MS = 30_000
 const DAY = 24 * 60 * 60 * 1000
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 withFaketime(
   `after clock jumps of days and decades, tokens follow the clock, nothing fails, and jobs run once ${fault(34)}`,

@@ -5,7 +5,7 @@ import { buildExecutable, installExecutable, type Server } from '../support/exec
 import { fault } from '../support/fault.ts'
 import { watchServer } from '../support/watch.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const HEAD = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
 

@@ -24,7 +24,7 @@ const group = await makeGroup()
 /** Creating a control group needs root. */
 const withMemoryLimit = test.skipIf(group === null)
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 afterAll(async () => {
   Bun.spawnSync(['umount', join(FOLDER, 'mounted')])
   await rm(FOLDER, { recursive: true, force: true })

@@ -3,7 +3,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { deliver } from '../support/requests.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const SECRET_KEY = 'a key of more than thirty-two characters'
 

@@ -17,7 +17,7 @@ const onSmallDisk = test.skipIf(probe.exitCode !== 0)
 /** Only ext4 lets the test report a damaged file system to the kernel. */
 const onFailingDisk = test.skipIf(probe.exitCode !== 0 || !existsSync('/sys/fs/ext4'))
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 afterAll(async () => {
   for (const disk of disks) {
     Bun.spawnSync(['umount', disk])

@@ -5,7 +5,7 @@ import { heicOf, QUADRANTS } from '../support/heic.ts'
 import { register } from '../support/requests.ts'
 import { watchWorkers } from '../support/watch.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test(`HEIC images of any dimensions stay within the same limits as other images ${fault(111)}`, async () => {
   await using homeport = await installExecutable()

@@ -5,7 +5,7 @@ import { buildExecutable, installExecutable, type Server } from '../support/exec
 import { fault } from '../support/fault.ts'
 import { watchServer } from '../support/watch.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const UNLIMITED = { RATE_LIMITS: 'off', LOG_LEVEL: 'warn' }
 

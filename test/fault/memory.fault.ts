@@ -4,7 +4,7 @@ import { residentMemory } from '../bench/servers.ts'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const WARM_UP = 20_000
 const REQUESTS = 100_000

@@ -12,7 +12,7 @@ import { deliver, register } from '../support/requests.ts'
 
 const MB = 1024 * 1024
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test(`a database with a garbage header is refused with advice and left unchanged ${fault(10)}`, async () => {
   await using homeport = await installExecutable()

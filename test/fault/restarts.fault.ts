@@ -4,7 +4,7 @@ import { startCaddy, startNginx } from '../support/proxies.ts'
 import { restartUnderLoad } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const RESTARTS = Number(process.env['RESTARTS'] ?? 20)
 const RATE = Number(process.env['RATE'] ?? 500)

@@ -13,7 +13,7 @@ import {
 } from '../support/messages.ts'
 import { watchServer } from '../support/watch.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 const PROFILE = '/api/user/profile/v1'
 const QUIET = { LOG_LEVEL: 'warn', RATE_LIMITS: 'off' }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { fault } from '../support/fault.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test(`a stopping server disconnects a stuck client after ten seconds ${fault(29)}`, async () => {
   await using homeport = await installExecutable()

@@ -4,7 +4,7 @@ import { useThroughKills } from '../support/usage-kills.ts'
 
 const KILLS = 200
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test(`${KILLS} kills lose no acknowledged use of a limit and count none twice`, async () => {
   await using homeport = await installExecutable()

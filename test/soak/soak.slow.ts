@@ -5,7 +5,7 @@ import { report } from './report.ts'
 import { runSoak } from './run.ts'
 import { type Sample, slopeOf } from './slopes.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test.skipIf(isOnPostgres)(
   'a few seconds of load and a kill lose no acknowledged writes',

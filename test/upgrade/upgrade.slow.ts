@@ -13,7 +13,7 @@ const KILLS = 5
 const MAX_KILL_DELAY_MS = 30
 const EVERY_MS = { pause: () => simulateDelay(1) }
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('killing the executable during a migration loses nothing', async () => {
   await using homeport = await installExecutable()

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { buildExecutable, installExecutable } from '../../support/executable.ts'
 import { useThroughKills } from '../../support/usage-kills.ts'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test('kills lose no acknowledged use of a limit and count none twice', async () => {
   await using homeport = await installExecutable()

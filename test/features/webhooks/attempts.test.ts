@@ -82,7 +82,7 @@ test('the name server has as long as the whole attempt', async () => {
   const slow = () => names.shift() ?? new Promise<string[]>(() => {})
   const { fault, duration } = await attemptAt(`https://${NAME}/`, { resolve: slow, timeoutMs: 200 })
   expect(fault).toBe('No complete reply within 0.2 seconds.')
-  expect(duration).toBeWithin(150, 2_000)
+  expect(duration).toBeWithin(150, 10_000)
 })
 
 const SLOW: [name: string, bytes: string, status: number | null][] = [
@@ -105,7 +105,7 @@ test.each(SLOW)(`gives up on %s ${fault(148)}`, async (_name, beginning, status)
   const { port } = server.address() as { port: number }
   const result = await attemptAt(`http://127.0.0.1:${port}/`, { timeoutMs: 300 })
   expect(result).toMatchObject({ status, fault: 'No complete reply within 0.3 seconds.' })
-  expect(result.duration).toBeWithin(250, 2_000)
+  expect(result.duration).toBeWithin(250, 10_000)
   server.close()
 })
 

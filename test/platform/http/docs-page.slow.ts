@@ -5,7 +5,7 @@ import { register } from '../../support/requests.ts'
 
 const READ = '#operations-Profile-readProfile'
 
-beforeAll(buildExecutable, 60_000)
+beforeAll(buildExecutable, 300_000)
 
 test.skipIf(CHROMIUM === null)(
   'the docs page can send a request with a token',
