@@ -58,6 +58,15 @@ export type SubscriptionLine = {
   isSandbox?: boolean
 }
 
+/**
+ * A subscription that goes on at its store. `willRenew`: whether the store goes on charging; `managementUrl`: where the
+ * user cancels it, or null for where it was bought.
+ */
+export type ActiveSubscription = Pick<
+  SubscriptionLine,
+  'store' | 'productId' | 'expiresAt' | 'willRenew'
+> & { managementUrl: string | null }
+
 /** The user's purchases, as part of a data export. */
 export type BillingExport = {
   subscription: Subscription

@@ -1,4 +1,4 @@
-import type { SubscriptionLine } from './billing.ts'
+import type { ActiveSubscription } from './billing.ts'
 import type { CallOptions, Message } from './shared-types.ts'
 import type { AuthChange } from './tabs.ts'
 
@@ -7,15 +7,6 @@ export type DeletedAccount = Message & {
   /** Subscriptions that go on at their stores; absent if there are none, or if the reply was lost. */
   activeSubscriptions?: ActiveSubscription[]
 }
-
-/**
- * A subscription that goes on at its store. `willRenew`: whether the store goes on charging; `managementUrl`: where the
- * user cancels it, or null for where it was bought.
- */
-export type ActiveSubscription = Pick<
-  SubscriptionLine,
-  'store' | 'productId' | 'expiresAt' | 'willRenew'
-> & { managementUrl: string | null }
 
 /** E-mail address and password for a sign-in. */
 export type Credentials = {

@@ -18,7 +18,7 @@ const UNTRANSLATED = ['description:', 'summary:', 'malformed(']
 const USER_TEXT = /^(?:[A-Z].* .*\.|(?:must|is|was) .*)$/s
 const NUMBER = /\d[\d,.]*\d|\d/g
 
-/** Texts that a user sees only if an app or a server is misconfigured; `…` stands for a value. */
+/** Texts for operators, or that a user sees only if an app or a server is misconfigured; `…` stands for a value. */
 const FOR_DEVELOPERS = [
   // Only the command reports it.
   'No invitation was sent: …. Set SIGN_UP=invite first.',
@@ -31,7 +31,12 @@ const FOR_DEVELOPERS = [
   'The … are invalid.',
   'The Host header is not valid.',
   'The body contains a value that cannot be stored.',
+  'The event names no product.',
+  'The event names no user.',
+  'The field … has more than … ids.',
+  'The field … is missing or cannot be read.',
   'The form has no file.',
+  'The transfer does not name both users.',
   'There are no rates for ….',
   'This page does not exist.',
   'There is no purchase ….',
@@ -45,6 +50,7 @@ const FOR_DEVELOPERS = [
   'must be `next` from the previous page',
   'must be a whole number from … to …',
   'must be one of …',
+  'must be such as month, 3 months, year, P1Y, P30D or lifetime',
   'must be text of at most 20 characters',
   'must be text of at most 64 characters',
   'must have a part with a file name',

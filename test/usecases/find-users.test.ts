@@ -204,9 +204,13 @@ test('finds a customer by the transaction of any renewal, in any spelling', asyn
       ...ids,
       transaction_id: `${order}..0`,
       purchased_day: 30,
+      expiration_day: 60,
     }),
   )
-  await deliver(app, lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001' }))
+  await deliver(
+    app,
+    lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001', expiration_day: 60 }),
+  )
   for (const text of [
     order,
     `${order}..0`,
@@ -223,7 +227,10 @@ test('finds renewals from before the index once it is filled, and after a rebuil
   await using app = await createTestApp()
   const { user } = await app.register()
   await deliver(app, purchase(user._id))
-  await deliver(app, lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001' }))
+  await deliver(
+    app,
+    lifecycle(user._id, 'RENEWAL', 30, { transaction_id: '1001', expiration_day: 60 }),
+  )
   const { db, transactions, rebuildBilling, stores } = app.services
   const found = async () => (await stores.purchaseSearch.find('1001')).map((one) => one.userId)
   const forget = () =>

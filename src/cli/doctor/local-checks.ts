@@ -6,7 +6,7 @@ import {
   describeInsecureStore,
   probeStore,
 } from '../../features/attachments/storage/file-settings.ts'
-import { APPLE_ACCOUNT_PATH } from '../../features/users/model.ts'
+import { APPLE_ACCOUNT_PATH } from '../../features/users/social/model.ts'
 import { type FreeSpace, freeSpace } from '../../lib/free-space.ts'
 import { SKEW_WARNING_MS } from '../../lib/jobs.ts'
 import { megabytes } from '../../lib/megabytes.ts'

@@ -148,21 +148,6 @@ export const SocialBody = closedObject({
   ),
   code: SecondFactor,
 })
-export const APPLE_ACCOUNT_PATH = '/api/webhooks/apple-account/v1'
-/** The body that Apple posts. Apple may add fields. */
-export const AppleAccountNotification = t.Object(
-  {
-    payload: t.String({
-      description: 'the notification, signed by Apple (JWS)',
-      examples: ['eyJhbGciOiJSUzI1NiJ9.eyJldmVudHMiOiJ7fSJ9.c2lnbmF0dXJl'],
-    }),
-  },
-  {
-    additionalProperties: true,
-    title: 'AppleAccountNotification',
-    description: 'a server-to-server notification of Sign in with Apple',
-  },
-)
 export const RefreshBody = closedObject({ refreshToken: RefreshToken })
 export const PasswordBody = closedObject({
   currentPassword: Password,
@@ -310,6 +295,3 @@ export const userTags = {
   'Signing in': 'Accounts, sessions and tokens',
   Profile: 'The signed-in user',
 }
-/** Pages for browsers. */
-const AUTH_PAGES = ['verify', 'reset', 'cancel', 'invitation'].map((name) => `/auth/${name}`)
-export const userPlainPaths = [...AUTH_PAGES, '/account/delete', APPLE_ACCOUNT_PATH]

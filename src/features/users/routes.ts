@@ -6,6 +6,7 @@ import { emailCodeRoutes } from './routes/email-code.ts'
 import { passkeyRoutes } from './routes/passkeys.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { twoFactorRoutes } from './routes/two-factor.ts'
+import { APPLE_ACCOUNT_PATH } from './social/model.ts'
 
 export function userRoutes(deps: UserRoutesDeps) {
   return new Elysia({ name: 'auth' })
@@ -16,3 +17,7 @@ export function userRoutes(deps: UserRoutesDeps) {
     .use(twoFactorRoutes(deps))
     .use(pageRoutes(deps))
 }
+
+/** Pages for browsers. */
+const AUTH_PAGES = ['verify', 'reset', 'cancel', 'invitation'].map((name) => `/auth/${name}`)
+export const userPlainPaths = [...AUTH_PAGES, '/account/delete', APPLE_ACCOUNT_PATH]

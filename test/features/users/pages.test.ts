@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { eq } from 'drizzle-orm'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
-import { signInByCode } from '../../support/email-code.ts'
-import { CODE_PATH, codeIn, EMAIL, otherCode } from '../../support/email-codes.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
-const PAGE = '/account/delete'
 const NEW_PASSWORD = 'another good one'
 const BASE = { BASE_URL: 'https://api.example.com', MAIL_FROM: 'App <app@example.com>' }
 
@@ -64,89 +60,6 @@ test('the deletion page keeps the entered address after a wrong password', async
   const wrong = await form(app, '/account/delete', { email, password: 'not it at all' })
   expect([wrong.status, wrong.text.includes('value="ann@example.com"')]).toEqual([401, true])
   expect(wrong.text).toContain('The e-mail address or the password is wrong.')
-})
-
-describe('the deletion page', () => {
-  test('says what is kept and for how long', async () => {
-    await using app = await createTestApp({ ...BASE, AUDIT_KEEP_DAYS: '90', BACKUP_KEEP: '60' })
-    const { text } = await app.ask('GET', '/account/delete')
-    expect(text).toContain('for up to 90 days')
-    expect(text).toContain('after about 60 days')
-    const german = await app.ask('GET', '/account/delete', { headers: { 'accept-language': 'de' } })
-    expect(german.text).toContain('höchstens 90 Tage')
-  })
-
-  test('deletes the account of a user without a password by a code', async () => {
-    await using it = await startDeletion()
-    const { user } = await signInByCode(it.app, EMAIL)
-    await it.smtp.next(EMAIL)
-    const sent = await it.requestCode(EMAIL)
-    expect([sent.status, sent.text.includes('a code is on its way')]).toEqual([200, true])
-    const mail = await it.smtp.next(EMAIL)
-    expect(mail.subject).toContain('Your code to delete your account')
-    const fields = { email: EMAIL, requestToken: sent.requestToken }
-    const wrong = await form(it.app, PAGE, { ...fields, emailCode: otherCode(codeIn(mail)) })
-    expect([wrong.status, requestTokenIn(wrong)]).toEqual([401, sent.requestToken])
-    expect(wrong.text).toContain('The code is wrong or has expired.')
-    const gone = await form(it.app, PAGE, { ...fields, emailCode: codeIn(mail) })
-    expect([gone.status, gone.text.includes('have been deleted')]).toEqual([200, true])
-    expect(await it.app.services.accounts.exists(user._id)).toBe(false)
-    const again = await form(it.app, PAGE, { ...fields, emailCode: codeIn(mail) })
-    expect(again.status).toBe(401)
-  })
-
-  test('asks for the second step too, and for another code after a wrong one', async () => {
-    await using it = await startDeletion()
-    const { user } = await signInByCode(it.app, EMAIL)
-    await it.smtp.next(EMAIL)
-    await it.turnOnTwoFactor(user._id)
-    const { requestToken } = await it.requestCode(EMAIL)
-    const emailCode = codeIn(await it.smtp.next(EMAIL))
-    const reply = await form(it.app, PAGE, { email: EMAIL, requestToken, emailCode })
-    expect([reply.status, requestTokenIn(reply)]).toEqual([401, ''])
-    expect(await it.app.services.accounts.exists(user._id)).toBe(true)
-  })
-
-  test('deletes an unverified account for the owner of the mailbox, whatever a stranger has set', async () => {
-    await using it = await startDeletion()
-    const { user } = await it.app.register(EMAIL)
-    await it.smtp.next(EMAIL)
-    await it.turnOnTwoFactor(user._id)
-    const { requestToken } = await it.requestCode(EMAIL)
-    const emailCode = codeIn(await it.smtp.next(EMAIL))
-    expect((await form(it.app, PAGE, { requestToken, emailCode })).status).toBe(200)
-    expect(await it.app.services.accounts.exists(user._id)).toBe(false)
-  })
-
-  test('replies the same for an unknown address, whose owner learns that there is no account', async () => {
-    await using it = await startDeletion()
-    const known = await it.requestCode('bob@example.com')
-    expect([known.status, known.requestToken]).toEqual([200, expect.stringMatching(/.{43}/)])
-    const mail = await it.smtp.next('bob@example.com')
-    expect(mail.subject).toContain('There is no account with this address')
-    expect(await it.app.services.db.read.$count(it.app.services.db.tables.users)).toBe(0)
-  })
-
-  test('takes no sign-in code, and its code signs nobody in', async () => {
-    await using it = await startDeletion()
-    await signInByCode(it.app, EMAIL)
-    await it.smtp.next(EMAIL)
-    const { requestToken } = await it.requestCode(EMAIL)
-    const code = codeIn(await it.smtp.next(EMAIL))
-    const signIn = await it.app.ask('POST', `${CODE_PATH}/verify`, { json: { requestToken, code } })
-    expect(signIn.status).toBe(401)
-    const { json } = await it.app.ask('POST', CODE_PATH, { json: { email: EMAIL } })
-    const emailCode = codeIn(await it.smtp.next(EMAIL))
-    const fields = { requestToken: json.response.requestToken, emailCode }
-    expect((await form(it.app, PAGE, fields)).status).toBe(401)
-  })
-
-  test('names an address that is none, and limits the codes', async () => {
-    await using it = await startDeletion()
-    expect((await it.requestCode('ann')).status).toBe(422)
-    for (let at = 0; at < 3; at++) expect((await it.requestCode(EMAIL)).status).toBe(200)
-    expect((await it.requestCode(EMAIL)).status).toBe(429)
-  })
 })
 
 test('a page with a used or expired link says so when opened', async () => {
@@ -234,33 +147,6 @@ test('e-mails name and link to the app, and to a web page for users without the 
   expect(mail.text).toContain(`myapp://auth/verify?token=${token}`)
   expect(mail.text).toContain(`https://api.example.com/auth/verify?token=${token}`)
 })
-
-/** An app that mails the codes of the deletion page. */
-async function startDeletion() {
-  const smtp = await startSmtp()
-  const app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
-  return {
-    app,
-    smtp,
-    async requestCode(email: string) {
-      const reply = await form(app, PAGE, { email, password: '', send: 'code' })
-      return { ...reply, requestToken: requestTokenIn(reply) }
-    },
-    async turnOnTwoFactor(id: string) {
-      const { users } = app.services.db.tables
-      const change = { twoFactorSince: app.clock.now, twoFactorSecret: null }
-      await app.services.db.write((tx) => tx.update(users).set(change).where(eq(users.id, id)))
-    },
-    async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]()
-      await smtp[Symbol.asyncDispose]()
-    },
-  }
-}
-
-function requestTokenIn({ text }: { text: string }): string {
-  return /name="requestToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
-}
 
 async function resetToken(app: TestApp, smtp: Awaited<ReturnType<typeof startSmtp>>) {
   await app.register('ann@example.com')

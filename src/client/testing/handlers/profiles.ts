@@ -1,6 +1,6 @@
-import type { SubscriptionLine } from '../../billing.ts'
+import type { ActiveSubscription, SubscriptionLine } from '../../billing.ts'
 import type { UserExport } from '../../client.ts'
-import type { ActiveSubscription, ProfileChanges } from '../../users.ts'
+import type { ProfileChanges } from '../../users.ts'
 import { invalidField } from '../failure.ts'
 import type { HandlersFor } from '../operations.ts'
 import type { FakeRequest } from '../requests.ts'

@@ -3,8 +3,6 @@ import { json, readBody, readJson } from '../../../platform/http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
 import { isSealed } from '../../../platform/http/opened-request.ts'
 import {
-  APPLE_ACCOUNT_PATH,
-  AppleAccountNotification,
   ChallengeBody,
   LoginBody,
   ProviderQuery,
@@ -14,6 +12,7 @@ import {
   SignInReply,
   SocialBody,
 } from '../model.ts'
+import { APPLE_ACCOUNT_PATH, AppleAccountNotification } from '../social/model.ts'
 import { OPTIONAL_GUEST_TOKEN, type UserRoutesDeps } from './deps.ts'
 import { createOriginOf, localeOf } from './origin.ts'
 
