@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNotNull, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../../../lib/durations.ts'
 import type { PurchaseTransfer } from '../../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
@@ -48,6 +48,8 @@ type Claim = {
   support: Support | null
 }
 
+type Owner = Omit<Claim, 'eventId'>
+
 /** A stolen receipt is usually used soon after the purchase. */
 const MIN_AGE_MS = DAY_MS
 const MIN_TIME_BETWEEN_MOVES_MS = 30 * DAY_MS
@@ -57,7 +59,7 @@ const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 /** Decides who owns a purchase that a user claims. */
 export function createClaims(deps: ClaimsDeps) {
   const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
-  const { billingEvents, subscriptions } = db.tables
+  const { billingAliases, billingEvents, subscriptions } = db.tables
   return { claim, give, takeBack, ownerOf, claimantOf, linkOf, purchaseOf }
 
   /** Claims a recorded purchase for a user, in the caller's transaction. */
@@ -141,21 +143,53 @@ export function createClaims(deps: ClaimsDeps) {
     userId: string,
   ): Promise<number | null> {
     if (transfer === 'never') return null
-    const claimed = await claimsOf(tx, purchaseKey)
-    const moves = claimed.filter(({ isMove }) => isMove)
-    const [lastMove] = moves
+    const claims = await claimsOf(tx, purchaseKey)
+    const moves = claims.filter(({ isMove }) => isMove)
     const isGuests = await isGuest(tx, owner)
     const oldestCounted = moves[MAX_MOVES_FROM_GUESTS_PER_DAY - 1]
     const fromGuest = oldestCounted === undefined ? 0 : oldestCounted.orderedAt + DAY_MS
     if (transfer === 'always') return isGuests ? fromGuest : 0
-    const nextMove = lastMove === undefined ? 0 : lastMove.orderedAt + MIN_TIME_BETWEEN_MOVES_MS
-    if (isTakenBack(claimed)) return nextMove
-    // Whoever has lost a purchase to another user may have it back.
-    if (lastMove && claimed[claimed.indexOf(lastMove) + 1]?.userId === userId) return 0
+    const nextMove = moves[0] === undefined ? 0 : moves[0].orderedAt + MIN_TIME_BETWEEN_MOVES_MS
+    const since = now().getTime() - MIN_TIME_BETWEEN_MOVES_MS
+    const { owners, claimant } = await ownersOf(tx, purchaseKey, claims, userId)
+    if (mayTakeBack(owners, claimant, since)) return 0
+    if (isTakenBack(owners)) return nextMove
     // A guest who has lost the device cannot sign in again.
     if (isGuests) return fromGuest
     const startedAt = (await purchaseOf(tx, purchaseKey))?.startedAt ?? 0
     return Math.max(startedAt + MIN_AGE_MS, nextMove)
+  }
+
+  /**
+   * The owners of a purchase and a user who claims it, each named by the customer, because a guest may have signed in to an
+   * account since. The latest owner comes first; the last one may be a guest who has not submitted the purchase.
+   */
+  async function ownersOf(tx: Tx, purchaseKey: string, claims: Claim[], userId: string) {
+    const first = claims.at(-1)
+    const hint = first?.isMove ? await guestBefore(tx, purchaseKey, first.orderedAt) : null
+    const owners: Owner[] = hint === null ? claims : [...claims, hint]
+    const ids = [userId, ...owners.flatMap((owner) => owner.userId ?? [])]
+    const isNamed = inArray(billingAliases.appUserId, ids)
+    const rows = await tx.select().from(billingAliases).where(isNamed)
+    const customers = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
+    const nameOf = (id: string) => customers.get(id) ?? id
+    const named = owners.map((one) => ({ ...one, userId: one.userId && nameOf(one.userId) }))
+    return { owners: named, claimant: nameOf(userId) }
+  }
+
+  /** The guest whom the store had named as the owner before a time; null for none. */
+  async function guestBefore(tx: Tx, purchaseKey: string, at: number): Promise<Owner | null> {
+    const { appUserId, orderedAt } = billingEvents
+    const isEarlier = and(eq(billingEvents.purchaseKey, purchaseKey), lt(orderedAt, at))
+    const [row] = await tx
+      .select({ userId: appUserId, orderedAt })
+      .from(billingEvents)
+      .where(and(isEarlier, isNotNull(appUserId)))
+      .orderBy(desc(orderedAt))
+      .limit(1)
+    const holder = row?.userId ? await holderOf(tx, row.userId) : null
+    const isGuests = holder !== null && (await isGuest(tx, holder))
+    return row && isGuests ? { ...row, isMove: false, support: null } : null
   }
 
   /** The user who has a purchase; null for none. */
@@ -226,9 +260,23 @@ export function createClaims(deps: ClaimsDeps) {
   }
 }
 
-/** Whether the last move gave the purchase back to a user who had lost it. `claims`: the latest first. */
-function isTakenBack(claims: Claim[]): boolean {
-  const move = claims.findIndex(({ isMove }) => isMove)
-  const { userId = null } = claims[move] ?? {}
-  return userId !== null && claims.slice(move + 1).some((claim) => claim.userId === userId)
+/**
+ * Whether a user who has lost a purchase may have it back at once: the owner before all moves since a time, once, and the
+ * one before the last move. Otherwise a thief could keep the owner out by moving it twice. What support has decided stands.
+ * `owners`: the latest first.
+ */
+function mayTakeBack(owners: Owner[], userId: string, since: number): boolean {
+  const decided = owners.findIndex(({ support }) => support !== null)
+  const current = decided === -1 ? owners : owners.slice(0, decided + 1)
+  const moves = current.filter(({ isMove, orderedAt }) => isMove && orderedAt > since)
+  const losers = moves.flatMap((move) => current[current.indexOf(move) + 1]?.userId ?? [])
+  if (losers.at(-1) === userId) return !moves.some((move) => move.userId === userId)
+  return losers[0] === userId && !isTakenBack(owners)
+}
+
+/** Whether the last move gave the purchase back to a user who had lost it. `owners`: the latest first. */
+function isTakenBack(owners: Owner[]): boolean {
+  const move = owners.findIndex(({ isMove }) => isMove)
+  const { userId = null } = owners[move] ?? {}
+  return userId !== null && owners.slice(move + 1).some((owner) => owner.userId === userId)
 }
