@@ -77,3 +77,9 @@ test('the console works even if apps must seal their requests', async () => {
   expect((await ann.ask('GET', 'overview')).status).toBe(200)
   expect((await app.ask('GET', '/api/user/app_settings/v1')).status).toBe(403)
 })
+
+test('a stranger’s body is not read where none is expected', async () => {
+  await using app = await createTestApp()
+  const { status } = await askLogin(app, 'passkey', '{"not": "JSON"')
+  expect(status).toBe(200)
+})

@@ -69,9 +69,14 @@ export function allow(access: Access, proof?: 'stepUp') {
  */
 export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardDeps) {
   const declared = new Map<string, string[]>()
+  const bodies = new Set<string>()
   const guard = new Elysia({ name: 'console-guard' })
     // Before the body is read; in transform for requests without a body.
-    .onParse({ as: 'scoped' }, ({ request, server, route }) => authorize(request, server, route))
+    .onParse({ as: 'scoped' }, async ({ request, server, route }) => {
+      await authorize(request, server, route)
+      // Without a result, Elysia would parse a body that the route does not expect, whatever its size.
+      return bodies.has(`${request.method} ${route}`) ? undefined : null
+    })
     .onTransform({ as: 'scoped' }, ({ request, server, route }) =>
       authorize(request, server, route),
     )
@@ -80,6 +85,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   function protect<App extends AnyElysia>(admin: App): App {
     for (const { method, path, hooks } of admin.routes) {
       declared.set(`${method} ${path}`, hooks.detail?.tags ?? [])
+      if (hooks.body) bodies.add(`${method} ${path}`)
     }
     return admin
   }
