@@ -82,6 +82,23 @@ test('a token of the user is proof from any network, even after it has ended', a
   expect(await it.login({ from: '203.0.113.3', token })).toBe(200)
 })
 
+test('tokens of ended sessions count together, and those of open sessions apart', async () => {
+  await using it = await setUp()
+  const signIn = async () => {
+    const login = { email: EMAIL, password: PASSWORD }
+    return (await post(it.app, 'login/v1', login, { from: STRANGER })).json.response.accessToken
+  }
+  const [first, second] = [await signIn(), await signIn()]
+  await it.app.services.users.accountSecurity.signOut(it.ann.user._id)
+  it.app.clock.advance(91 * DAY)
+  const [open, other] = [await signIn(), await signIn()]
+  it.app.clock.advance(91 * DAY)
+  await it.failFive({ from: CAFE, token: first })
+  expect(await it.login({ from: CAFE, token: second })).toBe(429)
+  await it.failFive({ from: CAFE, token: open })
+  expect(await it.login({ from: CAFE, token: other })).toBe(200)
+})
+
 test("a forged token, and another user's, are no proof", async () => {
   await using it = await setUp()
   await it.failFive({ from: STRANGER })

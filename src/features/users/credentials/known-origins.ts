@@ -9,7 +9,7 @@ export type AttemptOrigin = { ip: string; device: { name: string }; token?: stri
 
 type KnownOriginsDeps = {
   limits: Limits
-  devices: Pick<Devices, 'isKnown'>
+  devices: Pick<Devices, 'isKnown' | 'isSignedIn'>
   tokens: Pick<Tokens, 'findOwner'>
 }
 
@@ -32,14 +32,18 @@ export function createKnownOrigins({ limits, devices, tokens }: KnownOriginsDeps
 
   /**
    * The key under which attempts of a user's own device or network count; null for strangers. A device shows a token
-   * that the user once had. On a known network, each known device counts apart, and all others count together.
+   * that the user once had. Devices whose sessions have ended count together: a stranger who had the account before its
+   * owner may have kept many tokens. On a known network, each known device counts apart, and all others count together.
    */
   async function recognize(userId: string, { ip, device, token }: AttemptOrigin) {
     const owner = token ? await tokens.findOwner(token) : null
-    if (owner?.userId === userId) return `${userId} ${owner.sessionId}`
+    const isOwners = owner?.userId === userId
+    if (isOwners && (await devices.isSignedIn(owner.sessionId)))
+      return `${userId} ${owner.sessionId}`
     const isDeviceKnown = await devices.isKnown(userId, device.name)
     const [network] = await limits.activeLimits([networkOf(userId, ip)])
-    return network ? `${userId} ${ip} ${isDeviceKnown ? device.name : ''}` : null
+    if (network) return `${userId} ${ip} ${isDeviceKnown ? device.name : ''}`
+    return isOwners ? `${userId} ended` : null
   }
 }
 

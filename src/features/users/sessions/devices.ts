@@ -40,7 +40,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
         set: { seenAt: sql.placeholder('seenAt') as never },
       }),
   )
-  return { list, known, isKnown, end, remember }
+  return { list, known, isKnown, isSignedIn, end, remember }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -71,6 +71,11 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
   async function isKnown(userId: string, device: string): Promise<boolean> {
     const isSame = and(eq(knownDevices.userId, userId), eq(knownDevices.device, device))
     return (await db.read.$count(knownDevices, isSame)) > 0
+  }
+
+  /** Whether a session has not ended. */
+  async function isSignedIn(sessionId: string): Promise<boolean> {
+    return (await db.read.$count(sessions, eq(sessions.id, sessionId))) > 0
   }
 
   /** Ends one of the user's sessions, and revokes the user's pending tokens. Throws `not_found` for any other session. */
