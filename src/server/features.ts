@@ -23,6 +23,7 @@ import type { IdentityProviders } from '../features/users/social/identity-provid
 import { webhooksFeature } from '../features/webhooks/feature.ts'
 import type { WebhooksDeps } from '../features/webhooks/webhooks.ts'
 import { activeSubscriptionsIn, type DeleteAccount } from '../lib/active-subscriptions.ts'
+import { sha256 } from '../lib/crypto.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
@@ -173,7 +174,8 @@ export function createFeatures(platform: ServerPlatform, deps: FeaturesDeps) {
       const { plan, purchase } = await subscription.readPlan(userId)
       return {
         limits: plan ? planLimitsOf(plan) : [],
-        purchaseKey: purchase?.purchaseKey ?? null,
+        // A hash, because the key of a purchase without a transaction names its user.
+        purchaseKey: purchase && sha256(purchase.purchaseKey),
         renewal: purchase && renewalOf(purchase),
       }
     },

@@ -36,7 +36,7 @@ export function usageTables(columns: Columns, users: UsersTable) {
   const purchaseUsage = table(
     'purchase_usage',
     {
-      /** The key of the purchase in the billing feature. */
+      /** The hash of the purchase's key in the billing feature. */
       purchaseKey: text().notNull(),
       name: text().notNull(),
       startsAt: ms().notNull(),

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { serverClient } from '../../../support/api-keys.ts'
-import type { TestApp } from '../../../support/app.ts'
+import { type TestApp, WEBHOOK_TOKEN } from '../../../support/app.ts'
 import { createWorld, deliver, submit } from '../../../support/app-store/world.ts'
 import { cases } from '../../../support/cases.ts'
 import { publishPlans } from '../../../support/plans.ts'
@@ -88,6 +88,29 @@ test('an account that is deleted and created again gets no second allowance', as
   const { db } = app.services
   const [row] = await db.read.select().from(db.tables.purchaseUsage)
   expect(Object.keys(row ?? {})).toEqual(['purchaseKey', 'name', 'startsAt', 'endsAt', 'used'])
+})
+
+test('what was used of a purchase without a transaction does not name a deleted user', async () => {
+  await using world = await createCreditsWorld()
+  const { app, userId, token, use } = world
+  const at = app.clock.now.getTime()
+  const event = {
+    id: crypto.randomUUID(),
+    type: 'INITIAL_PURCHASE',
+    event_timestamp_ms: at,
+    app_user_id: userId,
+    environment: 'PRODUCTION',
+    store: 'PROMOTIONAL',
+    product_id: 'pro_month',
+    purchased_at_ms: at,
+    expiration_at_ms: at + 30 * DAY,
+  }
+  await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json: { event } })
+  expect(await use(userId, 60)).toMatchObject({ allowed: true })
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  const { db } = app.services
+  const rows = await db.read.select().from(db.tables.purchaseUsage)
+  expect(rows).toMatchObject([{ used: 60, purchaseKey: expect.not.stringContaining(userId) }])
 })
 
 test('shows a new owner what former owners have used', async () => {
