@@ -174,3 +174,13 @@ test("a stranger's wrong e-mailed codes do not keep the owner out either", async
   expect(await verify({ from: STRANGER })).toEqual([429])
   expect(await verify({ from: HOME, device: PHONE })).toEqual([200])
 })
+
+test("a stranger's requests for codes do not use up the owner's", async () => {
+  await using it = await setUp()
+  const ask = async (origin: Origin) =>
+    (await post(it.app, 'email_code/v1', { email: EMAIL }, origin)).status
+  for (let at = 0; at < 10; at++) expect(await ask({ from: `198.51.100.${at}` })).toBe(200)
+  expect(await ask({ from: STRANGER })).toBe(429)
+  expect(await ask({ from: HOME, device: PHONE })).toBe(200)
+  expect(await ask({ from: CAFE, token: it.ann.accessToken })).toBe(200)
+})

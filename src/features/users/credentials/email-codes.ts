@@ -11,7 +11,7 @@ import { requestedMailLimit, requireMailbox } from '../email/email-addresses.ts'
 import { type CodeMessage, PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
-import type { KnownOrigins } from './known-origins.ts'
+import type { AttemptOrigin, KnownOrigins } from './known-origins.ts'
 import { type CodePurpose, LIFETIME_MS, type OneTimeTokens } from './one-time-tokens.ts'
 
 type EmailCodesDeps = {
@@ -60,9 +60,10 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     locale: string,
     ip: string,
     purpose: CodePurpose = 'email-code',
+    origin: AttemptOrigin = { ip, device: { name: '' } },
   ) {
     requireMailbox(email)
-    await limits.reserve(mailLimits(email, ip))
+    await limits.reserve(await mailLimits(email, origin))
     const requestToken = await db.write(async (tx) => {
       const token = await oneTimeTokens.issueOpen(tx, purpose, email)
       const until = now().getTime() + LIFETIME_MS[purpose]
@@ -117,6 +118,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const { ip } = origin
     const found = await oneTimeTokens.find(db.read, purpose, requestToken)
     const perAddress = found?.emailKey ? [await wrongCodeLimit(found.emailKey, origin)] : []
+    const mails = await mailLimits(found?.email ?? '', origin)
     const { release } = await limits.reserve([...perAddress, { rule: PER_IP, key: ip }])
     const result = await db.write(async (tx) => {
       const pending = await oneTimeTokens.find(tx, purpose, requestToken)
@@ -130,20 +132,36 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       const done = await work(tx, email)
       if (done === null) return null
       await release(tx)
-      const [perNetwork, ...perAddress] = mailLimits(email, ip)
+      const [perNetwork, ...others] = mails
       await limits.takeBack(tx, perNetwork)
-      for (const limit of perAddress) await limits.resetCounter(tx, limit)
+      for (const limit of others) await limits.resetCounter(tx, limit)
       return done
     })
     if (result === null) throw wrongCode()
     return result
   }
 
-  /** Apart for a user's own device or network, so that a stranger's wrong codes do not keep the owner out. */
-  async function wrongCodeLimit(emailKey: string, origin: RequestOrigin): Promise<Limit> {
+  async function wrongCodeLimit(emailKey: string, origin: AttemptOrigin): Promise<Limit> {
+    return { rule: WRONG_PER_ADDRESS, key: await addressKeyOf(emailKey, origin) }
+  }
+
+  async function mailLimits(
+    email: string,
+    origin: AttemptOrigin,
+  ): Promise<[perNetwork: Limit, ...others: Limit[]]> {
+    const { ip } = origin
+    const emailKey = emailKeyOf(email)
+    return [
+      { rule: ALL_MAILS_PER_NETWORK, key: ip },
+      { rule: MAILS_PER_NETWORK, key: `${emailKey} ${ip}` },
+      { rule: MAILS_PER_ADDRESS, key: await addressKeyOf(emailKey, origin) },
+    ]
+  }
+
+  /** Apart for a user's own device or network, so that a stranger does not keep the owner out. */
+  async function addressKeyOf(emailKey: string, origin: AttemptOrigin): Promise<string> {
     const user = await accounts.findByEmail(db.read, emailKey)
-    const own = user ? await knownOrigins.recognize(user.id, origin) : null
-    return { rule: WRONG_PER_ADDRESS, key: own ?? emailKey }
+    return (await knownOrigins.recognize(user?.id ?? '', origin)) ?? emailKey
   }
 
   /** The account with this address, else the guest's or a new one; null where sign-up is closed. */
@@ -178,15 +196,6 @@ export function createEmailCodes(deps: EmailCodesDeps) {
     const digest = Buffer.from(hmac(key, `email-code.${requestToken}`), 'base64url')
     return String(digest.readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
   }
-}
-
-function mailLimits(email: string, ip: string): [perNetwork: Limit, ...perAddress: Limit[]] {
-  const key = emailKeyOf(email)
-  return [
-    { rule: ALL_MAILS_PER_NETWORK, key: ip },
-    { rule: MAILS_PER_NETWORK, key: `${key} ${ip}` },
-    { rule: MAILS_PER_ADDRESS, key },
-  ]
 }
 
 function wrongCode(): AppError {

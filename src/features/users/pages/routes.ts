@@ -114,6 +114,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
           languageOf(context.request),
           origin.ip,
           'deletion-code',
+          origin,
         )
         requestToken = sent.requestToken
         return

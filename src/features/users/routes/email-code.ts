@@ -17,10 +17,11 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
     .use(signedIn)
     .post(
       PATH,
-      async ({ body: { email }, request, server }) =>
-        data(
-          await emailCodes.request(email, localeOf(request).locale, origins.ipOf(request, server)),
-        ),
+      async ({ body: { email }, request, server }) => {
+        const origin = originOf(request, server)
+        const { locale } = localeOf(request)
+        return data(await emailCodes.request(email, locale, origin.ip, 'email-code', origin))
+      },
       {
         ...json(EmailCodeBody),
         response: responses(DataOf(EmailCodeReply), 400, 413, 415, 422, 429, 507),
