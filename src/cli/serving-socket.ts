@@ -2,6 +2,7 @@ import type { Log } from '../lib/log.ts'
 import { nextTurn } from '../lib/next-turn.ts'
 import { captureListening, type ListeningSocket } from '../lib/sockets.ts'
 import { keepConnection } from '../platform/http/connection-time.ts'
+import { hasUnreadBody, replyAfterBody } from '../platform/http/unread-body.ts'
 import type { Forward, Target } from './service/forwarding.ts'
 
 type Server = Bun.Server<unknown>
@@ -23,6 +24,8 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   let forward: Forward | null = null
   let isRetired = false
   let forwarding = 0
+  /** Refused requests whose rest is being discarded. */
+  let discarding = 0
   const pending = new Set<Request>()
   return {
     open,
@@ -69,9 +72,16 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
       : finish(request, reply)
   }
 
-  function finish(request: Request, reply: Response): Response {
+  function finish(request: Request, reply: Response): Response | Promise<Response> {
+    if (!hasUnreadBody(request)) return setConnection(request, reply)
+    discarding++
+    const onEnd = () => void discarding--
+    return replyAfterBody(request, reply, onEnd).then((later) => setConnection(request, later))
+  }
+
+  function setConnection(request: Request, reply: Response): Response {
     if (isRetired) reply.headers.set('connection', 'close')
-    else keepConnection(request, server as Server, keepAlive, reply)
+    else keepConnection(request, server as Server, keepAlive)
     return reply
   }
 
@@ -119,7 +129,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
 
   /** The number of requests that this process itself is answering, including replies being sent. */
   function inFlight(): number {
-    return (server?.pendingRequests ?? 0) - forwarding
+    return (server?.pendingRequests ?? 0) - forwarding - discarding
   }
 
   /** Closes the connections of unanswered requests within seconds. */

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { authenticate } from '../../platform/http/authenticate.ts'
-import { IDLE_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS } from '../../platform/http/body.ts'
+import { UPLOAD_TIMEOUT_SECONDS } from '../../platform/http/body.ts'
 import type { IpOf } from '../../platform/http/client-ip.ts'
 import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../platform/http/envelope.ts'
@@ -69,17 +69,9 @@ export function attachmentRoutes({
         } as const
         const receive = () => receiveUploads(request, staging)
         const retryKey = idempotencyKeyOf(request)
-        try {
-          const requester = { userId: session.userId, ip: from.ip }
-          using _place = await admitUpload(requester, sizeOf(request), request.signal)
-          const stored = await attachments.store(session.userId, retryKey, receive, options, from)
-          server?.timeout(request, IDLE_TIMEOUT_SECONDS)
-          return data(stored)
-        } catch (error) {
-          // The rest of a refused upload is not read.
-          server?.timeout(request, 1)
-          throw error
-        }
+        const requester = { userId: session.userId, ip: from.ip }
+        using _place = await admitUpload(requester, sizeOf(request), request.signal)
+        return data(await attachments.store(session.userId, retryKey, receive, options, from))
       },
       {
         parse: 'none',

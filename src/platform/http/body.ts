@@ -7,6 +7,7 @@ import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 import { repeatedIn } from './query.ts'
+import { readChunks } from './unread-body.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 const JSON_LIMIT = 64 * 1024
@@ -156,7 +157,7 @@ function hasEnforcedLength(request: Request): boolean {
 export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   const opened = openedBody(request)
   if (opened) yield opened
-  else for await (const chunk of request.body ?? []) yield chunk
+  else yield* readChunks(request)
   if (!request.headers.has('transfer-encoding')) return
   // The parser refuses a request with a trailer only after the end of its body.
   await nextTurn()

@@ -1,7 +1,5 @@
 import type { Server } from 'bun'
-
-/** A larger body is an upload, whose route sets its own timeout. */
-const SMALL_BODY_BYTES = 1024 * 1024
+import { hasUnreadBody } from './unread-body.ts'
 
 const unlimited = new WeakSet<Request>()
 
@@ -12,18 +10,6 @@ export function disableIdleTimeout(request: Request, server: Server<unknown> | n
 }
 
 /** Keeps the connection of an answered request open for `seconds`, for the next one. */
-export function keepConnection(
-  request: Request,
-  server: Server<unknown>,
-  seconds: number,
-  { status }: Response,
-) {
-  if (unlimited.has(request)) return
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    const { headers } = request
-    const isSmall = Number(headers.get('content-length') ?? 0) <= SMALL_BODY_BYTES
-    // The rest of a refused body may still be arriving.
-    if (!isSmall || headers.has('transfer-encoding') || status >= 400) return
-  }
-  server.timeout(request, seconds)
+export function keepConnection(request: Request, server: Server<unknown>, seconds: number) {
+  if (!unlimited.has(request) && !hasUnreadBody(request)) server.timeout(request, seconds)
 }

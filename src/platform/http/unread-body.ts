@@ -1,0 +1,85 @@
+import { withTimeout } from '../../lib/with-timeout.ts'
+
+type OpenBody = {
+  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read'>
+  isRead: boolean
+}
+
+/** A reply waits this long for the rest of its request, so that most connections can stay open. */
+const MAX_WAIT_MS = 100
+/** After that, the rest is discarded within these bounds. */
+const MAX_DISCARD_MS = 120_000
+/** A proxy that has the reply may send no more, and wait for the end of the connection. */
+const MAX_PAUSE_MS = 2_000
+const MAX_DISCARDED_BYTES = 128 * 1024 * 1024
+
+const bodies = new WeakMap<Request, OpenBody>()
+
+/** Yields the body as it arrives. A consumer that stops early leaves the rest to `discardBody`. */
+export async function* readChunks(request: Request): AsyncGenerator<Uint8Array> {
+  const body = openBody(request)
+  for (;;) {
+    const { done, value } = (await body?.reader.read()) ?? { done: true }
+    if (done && body) body.isRead = true
+    if (done || !value) return
+    yield value
+  }
+}
+
+function openBody(request: Request): OpenBody | undefined {
+  const known = bodies.get(request)
+  if (known || !request.body) return known
+  const opened = { reader: request.body.getReader(), isRead: false }
+  bodies.set(request, opened)
+  return opened
+}
+
+/** Whether the reply was made before the whole body was read. */
+export function hasUnreadBody(request: Request): boolean {
+  const { method } = request
+  if (method === 'GET' || method === 'HEAD') return false
+  const known = bodies.get(request)
+  return known ? !known.isRead : !request.bodyUsed && request.body !== null
+}
+
+/**
+ * Reads on before the connection is closed: a client that is still sending would get a reset instead of the reply
+ * (RFC 9112 §9.6). If much of the body is missing, a refusal announces the end of the connection. `onEnd` is called once
+ * nothing more is read.
+ */
+export async function replyAfterBody(
+  request: Request,
+  reply: Response,
+  onEnd: () => void,
+): Promise<Response> {
+  const end = discardBody(request)
+    .catch(() => {})
+    .finally(onEnd)
+  await withTimeout(end, MAX_WAIT_MS, () => new Error('a long body')).catch(() => {})
+  if (!hasUnreadBody(request) || reply.status < 400) return reply
+  const content = await reply.bytes()
+  // The runtime closes the connection at the end of the reply: the client gets its content before.
+  const stream = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(content)
+      await end
+      controller.close()
+    },
+  })
+  const headers = new Headers(reply.headers)
+  headers.delete('content-length')
+  headers.set('connection', 'close')
+  return new Response(stream, { status: reply.status, headers })
+}
+
+/** Ends when the body does, or at a bound. */
+async function discardBody(request: Request) {
+  const endsAt = performance.now() + MAX_DISCARD_MS
+  let size = 0
+  const chunks = readChunks(request)
+  while (size < MAX_DISCARDED_BYTES && performance.now() < endsAt) {
+    const { value } = await withTimeout(chunks.next(), MAX_PAUSE_MS, () => new Error('a pause'))
+    if (!value) return
+    size += value.byteLength
+  }
+}
