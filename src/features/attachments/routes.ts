@@ -152,6 +152,7 @@ export function attachmentRoutes({
         if (width === undefined && format === undefined) {
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
+        if (width === undefined) throw widthMissing()
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
         const onWait = () => {
           server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
@@ -177,10 +178,16 @@ export function attachmentRoutes({
 }
 
 /** Parses a supported width. Throws for any other width, rather than serve the original. */
-function parseWidth(width: string | undefined): number {
+function parseWidth(width: string): number {
   const known = WIDTHS.find((candidate) => String(candidate) === width)
   if (known !== undefined) return known
   throw new AppError('validation_failed', 'There is no variant of that width.', {
+    details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
+  })
+}
+
+function widthMissing(): AppError {
+  return new AppError('validation_failed', 'Choose a width, too: `format` is only for variants.', {
     details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
   })
 }

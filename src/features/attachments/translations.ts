@@ -23,6 +23,12 @@ export const attachmentGerman: Sentences = {
     'Das Bild braucht zu lange: Nimm ein kleineres.',
   'The image could not be processed. Send it again.':
     'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
+  'A form must not have more than # parts.': 'Ein Formular darf höchstens # Teile haben.',
+  'Send the parts of the form without a Content-Transfer-Encoding, or as base64.':
+    'Schicke die Teile des Formulars ohne Content-Transfer-Encoding oder als base64.',
+  'Choose a width, too: `format` is only for variants.':
+    'Wähle auch eine Breite: `format` gibt es nur dafür.',
+  'must have # parts or fewer': 'darf höchstens # Teile haben',
   'must have # files or fewer': 'darf höchstens # Dateien haben',
   'is only for images': 'gibt es nur für Bilder',
   'Only images have variants.': 'Nur Bilder gibt es in anderen Größen.',

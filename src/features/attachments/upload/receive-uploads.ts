@@ -1,5 +1,5 @@
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { AppError } from '../../../lib/errors.ts'
 import {
   contentLengthOf,
@@ -8,14 +8,13 @@ import {
   tooLarge,
 } from '../../../platform/http/body.ts'
 import { malformed } from '../../../platform/http/errors.ts'
-import { decodedHeader, optionalHeader } from '../../../platform/http/request-headers.ts'
+import { decodedHeader } from '../../../platform/http/request-headers.ts'
 import { chunksAtMinimumRate, MIN_RATE } from '../../../platform/http/timed-body.ts'
-import { MAX_FILES } from '../model.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
+import { createFormParser, decodePart } from './form-parser.ts'
 import type { Staged, Staging } from './staging.ts'
 
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
-const MAX_PARTS = 50
 /** A phone in a tunnel may pause; senders who stall for longer are cut off. */
 const MIN_UPLOAD_RATE = { bytesPerSecond: () => MIN_RATE, grace: 30 }
 
@@ -40,7 +39,7 @@ export async function receiveUploads(
   const chunks = chunksAtMinimumRate(request, MIN_UPLOAD_RATE)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
   const staged = await staging.receive(chunks, MAX_FILE_BYTES, fileTooLarge)
-  return [{ ...staged, fileName: decodedHeader(optionalHeader(request.headers, 'x-file-name')) }]
+  return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]
 }
 
 function isForm({ headers }: Request): boolean {
@@ -52,28 +51,27 @@ async function receiveForm(
   chunks: AsyncIterable<Uint8Array>,
   { receive, discard }: Pick<Staging, 'receive' | 'discard'>,
 ): Promise<Upload[]> {
-  const parser = parserOf(headers.get('content-type') ?? '')
+  const parser = createFormParser(headers.get('content-type') ?? '')
   const arriving: Promise<Upload>[] = []
   const parts: { destroy(error: unknown): unknown }[] = []
   let fault: Error | null = null
-  parser.on('file', (_field, stream, fileName) => {
+  parser.on('file', (_field, stream, fileName, encoding) => {
     parts.push(stream)
-    stream.on('limit', () => stream.destroy(fileTooLarge()))
     // The parser does not forward the error of a cut-off form: the stream's reader would wait
     // forever.
     stream.on('error', (error) => stream.destroy(error))
-    const arrival = receive(stream, MAX_FILE_BYTES, fileTooLarge)
+    const arrival = receivePart(stream, encoding, fileName)
     // Destroy the parser immediately: it would wait forever for a stream without a reader.
     arrival.catch((error: Error) => {
       fault ??= error
       parser.destroy(error)
     })
-    arriving.push(
-      arrival.then((staged) => ({ ...staged, fileName: decodedHeader(fileName ?? null) })),
-    )
+    arriving.push(arrival)
   })
-  parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
-  parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
+  async function receivePart(stream: Readable, encoding: string, fileName?: string) {
+    const staged = await receive(decodePart(stream, encoding), MAX_FILE_BYTES, fileTooLarge)
+    return { ...staged, fileName: decodedHeader(fileName ?? null) }
+  }
   try {
     await pipeline(limitBytes(chunks), parser)
     const uploads = await Promise.all(arriving)
@@ -93,26 +91,6 @@ async function receiveForm(
   }
 }
 
-function parserOf(contentType: string): BusboyInstance {
-  try {
-    return new Busboy({
-      headers: { 'content-type': contentType },
-      isPartAFile: (_field, type, fileName) =>
-        fileName !== undefined || type === 'application/octet-stream',
-      limits: {
-        files: MAX_FILES,
-        parts: MAX_PARTS,
-        fileSize: MAX_FILE_BYTES + 1,
-        fieldSize: 4_096,
-      },
-    })
-  } catch {
-    throw malformed(
-      'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.',
-    )
-  }
-}
-
 async function* limitBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const chunk of chunks) {
@@ -124,10 +102,4 @@ async function* limitBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
 
 function fileTooLarge(): AppError {
   return new AppError('payload_too_large', `A file must not exceed ${MAX_FILE_BYTES} bytes.`)
-}
-
-function tooManyFiles(): AppError {
-  return new AppError('validation_failed', `Send at most ${MAX_FILES} files.`, {
-    details: [{ path: 'body', message: `must have ${MAX_FILES} files or fewer` }],
-  })
 }
