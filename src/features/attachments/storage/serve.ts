@@ -20,7 +20,8 @@ export function serveFile(
   const etag = `"${tag}"`
   const lastModified = row.createdAt.toUTCString()
   const reply: Record<string, string> = {
-    'content-type': itemType,
+    // Browsers would take it for Windows-1252.
+    'content-type': itemType === 'text/plain' ? 'text/plain; charset=utf-8' : itemType,
     'content-disposition': disposition(itemType, row.fileName),
     'content-security-policy': "default-src 'none'; sandbox",
     'cross-origin-resource-policy': 'cross-origin',

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import type { Staged } from './staging.ts'
 
@@ -15,19 +14,27 @@ const EXTENSIONS: Record<string, string> = {
   'video/mp4': 'mp4',
 }
 
+type Charset = 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252'
+
 /** Longer JSON is treated as text, because parsing it would block the event loop. */
 const MAX_JSON_BYTES = 256 * 1024
+/** Bell to carriage return, the end mark of DOS, and escape (colours in logs). */
+const TEXT_CONTROLS = [7, 8, 9, 10, 11, 12, 13, 26, 27]
+/** A program that crashes may leave NULs in its log. */
+const MIN_NUL_DISTANCE = 10
+/** Words of other languages in Windows-1252 decode to rare kanji. */
+const MIN_KANA_SHARE = 5
 const SLICE_BYTES = 256 * 1024
 
 export function extensionOf(itemType: string): string {
-  return EXTENSIONS[itemType] ?? 'bin'
+  return EXTENSIONS[itemType.split(';')[0] ?? ''] ?? 'bin'
 }
 
 export function isImage(itemType: string): boolean {
   return itemType.startsWith('image/')
 }
 
-/** Detects the media type from the content; null if it is not accepted. */
+/** Detects the media type from the content, with the charset of text that is not UTF-8; null if it is not accepted. */
 export async function sniff({ path, size, head }: Staged): Promise<string | null> {
   if (size === 0) return null
   const { fileTypeFromBuffer } = await import('file-type')
@@ -36,52 +43,74 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   // The brand that cameras other than Apple's write.
   if (type?.mime === 'image/heif') return 'image/heic'
   if (type && type.mime in EXTENSIONS) return type.mime
+  if (isPdf(head)) return 'application/pdf'
   // Text may begin like another format: "GIF does not work".
-  if (!(await isText(path))) return null
-  // An invalid or long JSON file is accepted as text.
-  return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())
-    ? 'application/json'
-    : 'text/plain'
+  const charsets: Charset[] = type === undefined ? charsetsOf(head) : ['utf-8']
+  for (const charset of charsets) {
+    if (!(await isTextIn(path, size, charset))) continue
+    if (charset !== 'utf-8') return `text/plain; charset=${charset}`
+    // An invalid or long JSON file is accepted as text.
+    return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())
+      ? 'application/json'
+      : 'text/plain'
+  }
+  return null
+}
+
+/** Whether a PDF starts within the first 1,024 bytes, as readers accept it. Text that mentions PDF has no objects. */
+function isPdf(head: Uint8Array): boolean {
+  const text = Buffer.from(head).toString('latin1')
+  const start = text.search(/%PDF-\d\.\d/)
+  if (start < 0 || start >= 1_024) return false
+  return text.slice(0, start).trim() === '' || /\d\s+obj\b|%%EOF/.test(text.slice(start))
+}
+
+function charsetsOf(head: Uint8Array): Charset[] {
+  if (head[0] === 0xff && head[1] === 0xfe) return ['utf-16le']
+  if (head[0] === 0xfe && head[1] === 0xff) return ['utf-16be']
+  return ['utf-8', 'shift_jis', 'windows-1252']
 }
 
 /**
- * Whether a file is UTF-8 without control characters except tab, line feed, CR and escape (colours in logs).
- * Reads in slices, so that no file blocks the event loop or is loaded completely.
+ * Whether a file is text in `charset`, which may be cut within its last character. Reads in slices, so that no file blocks
+ * the event loop or is loaded completely.
  */
-async function isText(path: string): Promise<boolean> {
+async function isTextIn(path: string, size: number, charset: Charset): Promise<boolean> {
+  const decoder = new TextDecoder(charset, { fatal: true })
   await using file = await open(path)
   const buffer = Buffer.allocUnsafe(SLICE_BYTES)
-  let kept = 0
+  const total = { binary: 0, nul: 0, unused: 0, foreign: 0, kana: 0 }
   for (;;) {
-    const { bytesRead } = await file.read(buffer, kept, SLICE_BYTES - kept)
-    const filled = kept + bytesRead
-    const end = bytesRead === 0 ? filled : endOfCharacters(buffer, filled)
-    const slice = buffer.subarray(0, end)
-    if (!isUtf8(slice) || hasControls(slice)) return false
-    if (bytesRead === 0) return true
-    buffer.copyWithin(0, end, filled)
-    kept = filled - end
+    const { bytesRead } = await file.read(buffer, 0, SLICE_BYTES)
+    if (bytesRead === 0) break
+    try {
+      count(decoder.decode(buffer.subarray(0, bytesRead), { stream: true }), total)
+    } catch {
+      return false
+    }
+    if (total.binary > 0) return false
   }
+  if (charset === 'shift_jis' && total.kana * MIN_KANA_SHARE <= total.foreign) return false
+  // Bytes that Windows-1252 does not use.
+  if (!charset.startsWith('utf') && total.unused + total.nul > 0) return false
+  return total.nul * MIN_NUL_DISTANCE <= size
 }
 
-/** Where the last complete character in the first `length` bytes ends. */
-function endOfCharacters(bytes: Buffer, length: number): number {
-  for (let at = length - 1; at >= 0 && at >= length - 3; at--) {
-    const byte = bytes[at] as number
-    if ((byte & 0xc0) === 0x80) continue
-    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
-    return at + size > length ? at : length
+/** A plain loop is eight times as fast as regular expressions. */
+function count(
+  text: string,
+  total: Record<'binary' | 'nul' | 'unused' | 'foreign' | 'kana', number>,
+) {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0) total.nul++
+    else if (code < 0x20 && !TEXT_CONTROLS.includes(code)) total.binary++
+    else if (code > 0x7f) {
+      total.foreign++
+      if (code < 0xa0) total.unused++
+      if (code >= 0x3040 && code <= 0x30ff) total.kana++
+    }
   }
-  return length
-}
-
-/** A plain loop is eight times as fast as `some`. */
-function hasControls(bytes: Buffer): boolean {
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number
-    if (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d && byte !== 0x1b) return true
-  }
-  return false
 }
 
 function isJson(text: string): boolean {
