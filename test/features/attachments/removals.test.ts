@@ -4,6 +4,7 @@ import { eq } from 'drizzle-orm'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
+import { serveApp } from '../../support/served.ts'
 
 test('a variant without a row is deleted after an hour, and others stay', async () => {
   await using app = await createTestApp()
@@ -60,3 +61,42 @@ test('a file that is deleted during the search for missing files is not reported
   await orphans.collect(AbortSignal.timeout(5_000))
   expect(app.lines.filter((line) => line.includes('missing'))).toEqual([])
 })
+
+test('deleting a file that nobody has just opened does not wait for readers', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const times: number[] = []
+  for (let at = 0; at < 15; at++) {
+    const { json } = await uploadBody(app, token, `${at}`, 'text/plain', 'supportTicket')
+    const { key } = json.response[0]
+    const startedAt = performance.now()
+    await app.ask('DELETE', `${PATH}?key=${key}`, { token })
+    times.push(performance.now() - startedAt)
+  }
+  expect(times.toSorted((a, b) => a - b)[7]).toBeLessThan(50)
+  expect(await filesOf(app)).toEqual([])
+})
+
+test.each([
+  ['whole', {}],
+  ['in a range', { range: 'bytes=5-' }],
+])(
+  'a file that is deleted right after a reader opened it is read to the end, %s',
+  async (_what, headers) => {
+    await using app = await createTestApp()
+    await using served = serveApp(app)
+    const { accessToken: token } = await app.register()
+    const body = Buffer.alloc(20 * 1024 * 1024, 'a')
+    const { json } = await uploadBody(app, token, body, 'text/plain', 'supportTicket')
+    const { key, url } = json.response[0]
+    const { pathname, search } = new URL(url)
+    const reading = served.ask(pathname + search, headers as Record<string, string>)
+    const reader = await reading
+    const deletion = app.ask('DELETE', `${PATH}?key=${key}`, { token })
+    const size = (await reader.bytes()).byteLength
+    expect(size).toBe(body.byteLength - ('range' in headers ? 5 : 0))
+    expect((await deletion).status).toBe(200)
+    expect((await served.ask(pathname + search)).status).toBe(404)
+    expect(await filesOf(app)).toEqual([])
+  },
+)

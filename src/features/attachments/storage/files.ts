@@ -39,13 +39,15 @@ export const CACHE_FOLDER = 'cache'
 /** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
 /**
- * Enough for a reader of an opened file to start, also on a busy machine; it can then read to the end after the removal.
+ * A reply opens its file only when it is sent; it can then read to the end after the removal. Enough for that, also on a
+ * busy machine.
  */
 const READ_START_DELAY_MS = 100
 
 /** Stores files on the local disk, in folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
+  const opened = createRecentKeys(READ_START_DELAY_MS)
   let heldUntil = 0
   const nothing = async () => {}
   return {
@@ -77,13 +79,14 @@ export function createFiles(folder: string): Files {
     if (hidden.has(key)) return null
     const path = pathOf(key)
     const stats = lstatSync(path, { throwIfNoEntry: false })
+    opened.add(key)
     return stats?.isFile() ? { file: Bun.file(path), size: stats.size } : null
   }
 
   async function remove(key: string) {
     hidden.add(key)
     if (Date.now() < heldUntil) return
-    await Bun.sleep(READ_START_DELAY_MS)
+    if (opened.has(key)) await Bun.sleep(READ_START_DELAY_MS)
     // A variant may have been made again.
     if (!hidden.has(key)) return
     await rm(pathOf(key), { force: true })
@@ -136,5 +139,30 @@ export function createFiles(folder: string): Files {
 
   function pathOf(key: string): string {
     return join(folder, key.slice(0, 1), key)
+  }
+}
+
+/** Remembers keys for at least `ms`, in two generations. */
+function createRecentKeys(ms: number) {
+  let [older, newer] = [new Set<string>(), new Set<string>()]
+  let startedAt = 0
+  return { add, has }
+
+  function add(key: string) {
+    age()
+    newer.add(key)
+  }
+
+  function has(key: string): boolean {
+    age()
+    return newer.has(key) || older.has(key)
+  }
+
+  function age() {
+    const elapsed = performance.now() - startedAt
+    if (elapsed < ms) return
+    older = elapsed < 2 * ms ? newer : new Set()
+    newer = new Set()
+    startedAt += elapsed
   }
 }
