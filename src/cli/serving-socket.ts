@@ -1,8 +1,9 @@
 import type { Log } from '../lib/log.ts'
 import { nextTurn } from '../lib/next-turn.ts'
 import { captureListening, type ListeningSocket } from '../lib/sockets.ts'
+import { hasUnreadBody } from '../platform/http/body.ts'
 import { keepConnection } from '../platform/http/connection-time.ts'
-import { hasUnreadBody, replyAfterBody } from '../platform/http/unread-body.ts'
+import { replyAfterBody } from '../platform/http/unread-body.ts'
 import type { Forward, Target } from './service/forwarding.ts'
 
 type Server = Bun.Server<unknown>

@@ -23,9 +23,11 @@ export const attachmentGerman: Sentences = {
     'Das Bild braucht zu lange: Nimm ein kleineres.',
   'The image could not be processed. Send it again.':
     'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
+  'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.':
+    'Dem Formular fehlt die Grenze. Setze Content-Type nicht selbst: Der Client ergänzt ihn mit der Grenze.',
   'A form must not have more than # parts.': 'Ein Formular darf höchstens # Teile haben.',
-  'Send the parts of the form without a Content-Transfer-Encoding, or as base64.':
-    'Schicke die Teile des Formulars ohne Content-Transfer-Encoding oder als base64.',
+  'Send the parts of the form without a Content-Transfer-Encoding, or as base#.':
+    'Schicke die Teile des Formulars ohne Content-Transfer-Encoding oder als base#.',
   'Choose a width, too: `format` is only for variants.':
     'Wähle auch eine Breite: `format` gibt es nur dafür.',
   'must have # parts or fewer': 'darf höchstens # Teile haben',

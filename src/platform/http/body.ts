@@ -7,7 +7,6 @@ import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 import { repeatedIn } from './query.ts'
-import { readChunks } from './unread-body.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 const JSON_LIMIT = 64 * 1024
@@ -18,6 +17,13 @@ const DEPTH_LIMIT = 32
 export const IDLE_TIMEOUT_SECONDS = 15
 /** The same timeout during uploads; longer, because phones may be slow. */
 export const UPLOAD_TIMEOUT_SECONDS = 255
+
+type OpenBody = {
+  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read'>
+  isRead: boolean
+}
+
+const openBodies = new WeakMap<Request, OpenBody>()
 
 /** The route options for a JSON body of at most `limit` bytes: a capped parser and the schema. */
 export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
@@ -162,6 +168,33 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   // The parser refuses a request with a trailer only after the end of its body.
   await nextTurn()
   if (request.signal.aborted) throw malformed('The request was aborted.')
+}
+
+/** Yields the body as it arrives. A consumer that stops early leaves the rest to `replyAfterBody`. */
+export async function* readChunks(request: Request): AsyncGenerator<Uint8Array> {
+  const body = openBody(request)
+  for (;;) {
+    const { done, value } = (await body?.reader.read()) ?? { done: true }
+    if (done && body) body.isRead = true
+    if (done || !value) return
+    yield value
+  }
+}
+
+function openBody(request: Request): OpenBody | undefined {
+  const known = openBodies.get(request)
+  if (known || !request.body) return known
+  const opened = { reader: request.body.getReader(), isRead: false }
+  openBodies.set(request, opened)
+  return opened
+}
+
+/** Whether the reply was made before the whole body was read. */
+export function hasUnreadBody(request: Request): boolean {
+  const { method } = request
+  if (method === 'GET' || method === 'HEAD') return false
+  const known = openBodies.get(request)
+  return known ? !known.isRead : !request.bodyUsed && request.body !== null
 }
 
 /** The body to forward to another process: bytes up to `limit`, but a stream if larger or of unknown length. */

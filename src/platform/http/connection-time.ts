@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { hasUnreadBody } from './unread-body.ts'
+import { hasUnreadBody } from './body.ts'
 
 const unlimited = new WeakSet<Request>()
 

@@ -1,9 +1,5 @@
 import { withTimeout } from '../../lib/with-timeout.ts'
-
-type OpenBody = {
-  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read'>
-  isRead: boolean
-}
+import { hasUnreadBody, readChunks } from './body.ts'
 
 /** A reply waits this long for the rest of its request, so that most connections can stay open. */
 const MAX_WAIT_MS = 100
@@ -12,35 +8,6 @@ const MAX_DISCARD_MS = 120_000
 /** A proxy that has the reply may send no more, and wait for the end of the connection. */
 const MAX_PAUSE_MS = 2_000
 const MAX_DISCARDED_BYTES = 128 * 1024 * 1024
-
-const bodies = new WeakMap<Request, OpenBody>()
-
-/** Yields the body as it arrives. A consumer that stops early leaves the rest to `discardBody`. */
-export async function* readChunks(request: Request): AsyncGenerator<Uint8Array> {
-  const body = openBody(request)
-  for (;;) {
-    const { done, value } = (await body?.reader.read()) ?? { done: true }
-    if (done && body) body.isRead = true
-    if (done || !value) return
-    yield value
-  }
-}
-
-function openBody(request: Request): OpenBody | undefined {
-  const known = bodies.get(request)
-  if (known || !request.body) return known
-  const opened = { reader: request.body.getReader(), isRead: false }
-  bodies.set(request, opened)
-  return opened
-}
-
-/** Whether the reply was made before the whole body was read. */
-export function hasUnreadBody(request: Request): boolean {
-  const { method } = request
-  if (method === 'GET' || method === 'HEAD') return false
-  const known = bodies.get(request)
-  return known ? !known.isRead : !request.bodyUsed && request.body !== null
-}
 
 /**
  * Reads on before the connection is closed: a client that is still sending would get a reset instead of the reply

@@ -1,6 +1,5 @@
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { AppError } from '../../../lib/errors.ts'
-import { malformed } from '../../../platform/http/errors.ts'
 import { MAX_FILES } from '../model.ts'
 
 /** Limits the work of a form. Text fields are ignored, but a library may send many. */
@@ -32,7 +31,8 @@ function parserOf(contentType: string): BusboyInstance {
       limits: { files: MAX_FILES, parts: MAX_PARTS, fieldSize: 4_096 },
     })
   } catch {
-    throw malformed(
+    throw new AppError(
+      'malformed_request',
       'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.',
     )
   }
