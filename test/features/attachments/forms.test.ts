@@ -87,6 +87,27 @@ test.each([
   expect(reply.json.response[0].fileName).toBe(fileName)
 })
 
+test.each([
+  ['UTF-8', Buffer.from('Grüße'), 'a.txt', 'text/plain; charset=utf-8'],
+  [
+    'Windows-1252',
+    Buffer.from('Gr\xfc\xdfe', 'latin1'),
+    'a.txt',
+    'text/plain; charset=windows-1252',
+  ],
+  ['UTF-16', Buffer.from('\ufeffGrüße', 'utf16le'), 'a.txt', 'text/plain; charset=utf-16le'],
+  ['a PDF after a line feed', Buffer.from('\n%PDF-1.4\n1 0 obj\n'), 'a.pdf', 'application/pdf'],
+])('names the type of %s on download', async (_what, content, fileName, type) => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const sent = { 'x-file-name': 'a.txt' }
+  const upload = await uploadBody(app, token, content, 'text/plain', 'supportTicket', sent)
+  expect(upload.json.response[0].fileName).toBe(fileName)
+  const file = await fetchFile(app, upload.json.response[0].url)
+  expect(file.headers.get('content-type')).toBe(type)
+  expect(Buffer.from(await file.bytes())).toEqual(content)
+})
+
 test('a format without a width is refused with the reason', async () => {
   await using app = await createTestApp()
   const { status, json } = await app.ask('GET', '/files/x.jpg?format=webp')
