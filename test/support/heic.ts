@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 /** 512 × 256 pixels: muted red and green above blue and white. Made by `heif-enc -q 60` of libheif. */
 export const QUADRANTS = readFileSync(join(import.meta.dir, '../fixtures/pictures/quadrants.heic'))
-const [TILE_WIDTH, TILE_HEIGHT] = [512, 256]
 
 export type HeicShape = {
   /** Quarter turns counterclockwise (`irot`). */
@@ -19,6 +18,10 @@ export type HeicShape = {
   /** A TIFF block with Exif data. */
   exif?: Buffer
   iccProfile?: Buffer
+  /** The code points of primaries and transfer function (ITU-T H.273). */
+  nclx?: [primaries: number, transfer: number]
+  /** A file of `heif-enc` whose picture is used instead of the quadrants, and its size. */
+  source?: { file: Buffer; width: number; height: number }
 }
 
 type Item = { type: string; data: Buffer; properties: number[]; references?: [string, number[]] }
@@ -26,24 +29,32 @@ type Item = { type: string; data: Buffer; properties: number[]; references?: [st
 /** A HEIC file of the quadrants, structured as `shape` says (ISO/IEC 23008-12). */
 export function heicOf(shape: HeicShape): Buffer {
   const { grid, exif } = shape
+  const source = shape.source ?? { file: QUADRANTS, width: 512, height: 256 }
   const [columns, rows] = grid ?? [1, 1]
-  const [width, height] = shape.size ?? [columns * TILE_WIDTH, rows * TILE_HEIGHT]
+  const [width, height] = shape.size ?? [columns * source.width, rows * source.height]
   const properties = [
-    boxIn(QUADRANTS, 'hvcC'),
-    fullBox('ispe', 0, uint32(TILE_WIDTH), uint32(TILE_HEIGHT)),
+    boxIn(source.file, 'hvcC'),
+    fullBox('ispe', 0, uint32(source.width), uint32(source.height)),
     fullBox('ispe', 0, uint32(width), uint32(height)),
   ]
   const primaryProperties = grid ? [3] : [1, 3]
   const add = (property: Buffer) => primaryProperties.push(properties.push(property))
   if (shape.iccProfile) add(box('colr', Buffer.from('prof'), shape.iccProfile))
+  if (shape.nclx) {
+    const codes = shape.nclx.map(uint16)
+    add(box('colr', Buffer.from('nclx'), ...codes, uint16(6), Buffer.of(0x80)))
+  }
   if (shape.turns !== undefined) add(box('irot', Buffer.of(shape.turns)))
   if (shape.mirror !== undefined) add(box('imir', Buffer.of(shape.mirror)))
 
-  const pixels = boxIn(QUADRANTS, 'mdat').subarray(8)
+  const pixels = boxIn(source.file, 'mdat').subarray(8)
   const tile: Item = { type: 'hvc1', data: pixels, properties: [1, 2] }
   const items: Item[] = shape.isSecond ? [tile] : []
   if (grid) {
-    const tiles = Array.from({ length: columns * rows }, () => items.push(tile))
+    // Each tile has its own bytes in the file, as in a photo.
+    const tiles = Array.from({ length: columns * rows }, () =>
+      items.push({ ...tile, data: Buffer.from(pixels) }),
+    )
     const data = Buffer.concat([
       Buffer.of(0, 1, rows - 1, columns - 1),
       uint32(width),
@@ -59,14 +70,18 @@ export function heicOf(shape: HeicShape): Buffer {
   const head = box('ftyp', Buffer.from('heic'), uint32(0), Buffer.from('mif1heic'))
   const length = head.length + metaOf(items, primary, properties, 0).length + 8
   const meta = metaOf(items, primary, properties, length)
-  return Buffer.concat([head, meta, box('mdat', ...new Set(items.map(({ data }) => data)))])
+  return Buffer.concat([head, meta, box('mdat', ...dataOf(items))])
+}
+
+/** The layout of a grid comes before its tiles, as in files of phones. */
+function dataOf(items: Item[]): Set<Buffer> {
+  return new Set(items.map(({ data }) => data).toReversed())
 }
 
 function metaOf(items: Item[], primary: number, properties: Buffer[], dataOffset: number): Buffer {
   const offsets = new Map<Buffer, number>()
   let end = dataOffset
-  for (const { data } of items) {
-    if (offsets.has(data)) continue
+  for (const data of dataOf(items)) {
     offsets.set(data, end)
     end += data.length
   }

@@ -1,11 +1,27 @@
 import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import sharp from 'sharp'
-import { convertDisplayP3 } from '../../../src/features/attachments/images/display-p3.ts'
+import {
+  type ColourSpace,
+  convertToSrgb,
+  spaceOfProfile,
+} from '../../../src/features/attachments/images/colour-space.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadBody, uploadForm } from '../../support/attachments.ts'
+import {
+  ADOBE_PRIMARIES,
+  P3_PRIMARIES,
+  profileOf,
+  SRGB_CURVE,
+} from '../../support/colour-profiles.ts'
 import { type HeicShape, heicOf, QUADRANTS } from '../../support/heic.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
+const PICTURES = join(import.meta.dir, '../../fixtures/pictures')
+/** 128 × 96 pixels of (200, 60, 60), made by `heif-enc -p chroma=444`, with 8 and (`-b 10`) 10 bits. */
+const RED_PICTURE = { file: readFileSync(join(PICTURES, 'red.heic')), width: 128, height: 96 }
+const TEN_BITS = { ...RED_PICTURE, file: readFileSync(join(PICTURES, 'ten-bit.heic')) }
 const [RED, GREEN, BLUE, WHITE] = ['red', 'green', 'blue', 'white'] as const
 
 test('converts a HEIC to JPEG or to the requested format', async () => {
@@ -60,19 +76,69 @@ test('rotates and mirrors a HEIC once and removes its metadata', async () => {
   }
 })
 
-test('converts a HEIC in Display P3 to sRGB', async () => {
+const SRGB_TABLE = Array.from({ length: 64 }, (_, at) => {
+  const value = at / 63
+  return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
+})
+const P3_RED = [217, 42, 52]
+const COLOURS: [name: string, HeicShape, colour: number[]][] = [
+  ['without a profile', {}, [200, 60, 60]],
+  ['an unreadable profile', { iccProfile: Buffer.from('mluc sRGB') }, [200, 60, 60]],
+  ['Display P3', { iccProfile: profileOf('Display P3', P3_PRIMARIES, SRGB_CURVE) }, P3_RED],
+  [
+    'the profile of Galaxy phones',
+    {
+      iccProfile: profileOf('DCI-P3 D65 Gamut with sRGB Transfer', P3_PRIMARIES, {
+        table: SRGB_TABLE,
+      }),
+    },
+    P3_RED,
+  ],
+  [
+    'Adobe RGB',
+    { iccProfile: profileOf('Adobe RGB (1998)', ADOBE_PRIMARIES, { gamma: 2.19921875 }) },
+    [233, 58, 59],
+  ],
+  ['code points of P3', { nclx: [12, 13] }, P3_RED],
+  ['code points of P3 for video', { nclx: [12, 1] }, P3_RED],
+  ['code points of BT.2020', { nclx: [9, 13] }, [247, 0, 53]],
+  ['code points of sRGB', { nclx: [1, 13] }, [200, 60, 60]],
+  ['unknown code points', { nclx: [2, 2] }, [200, 60, 60]],
+  ['10 bits', { source: TEN_BITS }, [200, 60, 60]],
+  ['10 bits in P3', { source: TEN_BITS, nclx: [12, 13] }, P3_RED],
+  ['10 bits with PQ', { source: TEN_BITS, nclx: [1, 16] }, [252, 39, 39]],
+  ['10 bits with HLG', { source: TEN_BITS, nclx: [1, 18] }, [245, 56, 56]],
+]
+
+test.each(COLOURS)('converts the colours of a HEIC to sRGB: %s', async (_name, shape, expected) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const redOf = async (iccProfile: Buffer) => {
-    const heic = heicOf({ iccProfile })
-    const query = { type: 'publicAsset', targetType: 'png' }
-    const { json } = await uploadForm(app, token, [['a.heic', heic]], query)
-    const bytes = await (await fetchFile(app, json.response[0].url)).arrayBuffer()
-    return (await sharp(bytes).raw().toBuffer())[0] ?? 0
+  const heic = heicOf({ source: RED_PICTURE, ...shape })
+  const query = { type: 'publicAsset', targetType: 'png' }
+  const { json } = await uploadForm(app, token, [['a.heic', heic]], query)
+  const bytes = await (await fetchFile(app, json.response[0].url)).arrayBuffer()
+  const [...colour] = (await sharp(bytes).raw().toBuffer()).subarray(0, 3)
+  expect(largestDifference(Uint8Array.from(colour), Uint8Array.from(expected))).toBeLessThan(4)
+})
+
+test('refuses a grid of tiles that is cut or has a block of zeros', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const whole = heicOf({ grid: [3, 2] })
+  const start = whole.indexOf('mdat') + 4
+  const zeros = (from: number, to: number) => Buffer.from(whole).fill(0, start + from, start + to)
+  for (const [name, heic] of [
+    ['cut to 30 %', whole.subarray(0, Math.floor(whole.length * 0.3))],
+    ['cut in the last tile', whole.subarray(0, whole.length - 200)],
+    ['zeros within a tile', zeros(700, 740)],
+    ['zeros over two tiles', zeros(400, 1_000)],
+    ['zeros at the start of a tile', zeros(12, 40)],
+    ['zeros at the end', zeros(3_300, whole.length - start)],
+  ] as const) {
+    const { status, json } = await uploadBody(app, token, heic, 'image/heic', 'publicAsset')
+    expect([name, status, json.code]).toEqual([name, 422, 'image_unreadable'])
   }
-  const plain = await redOf(Buffer.from('mluc sRGB'))
-  expect(plain).toBeWithin(197, 204)
-  expect(await redOf(Buffer.from('Display P3', 'utf16le').swap16())).toBeWithin(214, 224)
+  expect((await uploadBody(app, token, whole, 'image/heic', 'publicAsset')).status).toBe(200)
 })
 
 test('refuses a HEIC that is inconsistent, too large or damaged and leaves no files', async () => {
@@ -108,8 +174,9 @@ test('converts Display P3 colours to sRGB', async () => {
   const wide = await sharp(original, { raw }).withIccProfile('p3').png().toBuffer()
   const pixels = await sharp(wide).keepIccProfile().raw().toBuffer()
   expect(largestDifference(pixels, original)).toBeGreaterThan(30)
-  convertDisplayP3(pixels, 3)
-  expect(largestDifference(pixels, original)).toBeLessThan(8)
+  const { icc = Buffer.alloc(0) } = await sharp(wide).metadata()
+  convertToSrgb(pixels, 3, spaceOfProfile(icc) as ColourSpace)
+  expect(largestDifference(pixels, original)).toBeLessThan(9)
 })
 
 function largestDifference(a: Uint8Array, b: Uint8Array): number {

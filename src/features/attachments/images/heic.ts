@@ -1,5 +1,10 @@
-import type { Decoded, Fault, Handle, Libheif } from 'libheif-js/libheif-wasm/libheif.js'
-import { convertDisplayP3 } from './display-p3.ts'
+import type { Fault, Libheif, Pointer } from 'libheif-js/libheif-wasm/libheif.js'
+import {
+  type ColourSpace,
+  convertToSrgb,
+  spaceOfCodePoints,
+  spaceOfProfile,
+} from './colour-space.ts'
 
 /** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of them before decoding the next image. */
 export type DecodedHeic = Disposable & {
@@ -16,6 +21,11 @@ const MAX_MEMORY_BYTES = 400 * 1024 * 1024
 const WASM_PAGE_BYTES = 65_536
 /** Larger than the profile of any camera. */
 const MAX_PROFILE_BYTES = 64 * 1024
+/** Values and the layout of libheif's C interface, whose pointers and numbers take 4 bytes. */
+const COLORSPACE_RGB = 1
+const CHROMA = { 3: 10, 4: 11 } as const
+const CHANNEL_INTERLEAVED = 10
+const CONVERT_TO_8_BITS = 20
 
 const { grow } = WebAssembly.Memory.prototype
 let library: Promise<Libheif> | null = null
@@ -46,15 +56,14 @@ function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge):
   const width = heif.heif_image_handle_get_width(handle)
   const height = heif.heif_image_handle_get_height(handle)
   if (isTooLarge(width, height)) throw new Error('too large')
+  if (!isIntact(heif, context)) throw new Error('the HEIC file is damaged')
   const channels = heif.heif_image_handle_has_alpha_channel(handle) ? 4 : 3
-  const { heif_chroma_interleaved_RGB: rgb, heif_chroma_interleaved_RGBA: rgba } = heif.heif_chroma
-  const space = heif.heif_colorspace.heif_colorspace_RGB
-  // Read the profile before decoding: allocating memory for it may move the decoded pixels.
-  const isDisplayP3 = hasDisplayP3(heif, handle)
-  const decoded = unwrap(heif.heif_js_decode_image2(handle, space, channels === 4 ? rgba : rgb))
-  resources.adopt(decoded.image, heif.heif_image_release)
+  // Read the colour space before decoding: allocating memory for it may move the decoded pixels.
+  const space = readColourSpace(heif, handle)
+  const decoded = decode(heif, handle, channels)
+  resources.defer(() => heif._heif_image_release(decoded.image))
   const data = withoutPadding(decoded, width * channels, height)
-  if (isDisplayP3) convertDisplayP3(data, channels)
+  if (space) convertToSrgb(data, channels, space)
   const kept = resources.move()
   return { data, width, height, channels, [Symbol.dispose]: () => kept.dispose() }
 }
@@ -85,10 +94,62 @@ function unwrap<T extends object>(value: T | Fault): T {
   return value
 }
 
+/**
+ * Whether all coded images are complete. HEVC never has three zero bytes in a row (H.265, 7.4.2), and the decoder does
+ * not report that it stops there.
+ */
+function isIntact(heif: Libheif, context: Pointer): boolean {
+  using memory = allocate(heif, 24)
+  return heif.heif_context_get_list_of_item_IDs(context).every((id) => {
+    if (heif.heif_item_get_item_type(context, id) !== 'hvc1') return true
+    const data = memory.at + 12
+    heif._heif_item_get_item_data(memory.at, context.$$.ptr, id, 0, data, memory.at + 16)
+    if (memory.read(0) !== 0) return false
+    const bytes = Buffer.from(heif.HEAPU8.buffer, memory.read(12), memory.read(16))
+    const isComplete = hasWholeUnits(bytes)
+    heif._heif_release_item_data(context.$$.ptr, data)
+    return isComplete
+  })
+}
+
+/** Units of coded data, each after its length. */
+function hasWholeUnits(bytes: Buffer): boolean {
+  let at = 0
+  while (at + 4 < bytes.length) {
+    const end = at + 4 + bytes.readUInt32BE(at)
+    if (end === at + 4 || end > bytes.length) return false
+    if (bytes.subarray(at + 4, end).includes('\0\0\0')) return false
+    at = end
+  }
+  return at === bytes.length
+}
+
+/** Decodes with 8 bits per channel. Any warning means that a part is missing. */
+function decode(heif: Libheif, handle: Pointer, channels: 3 | 4) {
+  using memory = allocate(heif, 24)
+  const options = heif._heif_decoding_options_alloc()
+  heif.HEAPU8[options + CONVERT_TO_8_BITS] = 1
+  const out = memory.at + 12
+  heif._heif_decode_image(memory.at, handle.$$.ptr, out, COLORSPACE_RGB, CHROMA[channels], options)
+  heif._heif_decoding_options_free(options)
+  if (memory.read(0) !== 0) throw new Error('the HEIC file cannot be decoded')
+  const image = memory.read(12)
+  const height = heif._heif_image_get_height(image, CHANNEL_INTERLEAVED)
+  const plane = heif._heif_image_get_plane_readonly2(image, CHANNEL_INTERLEAVED, memory.at + 16)
+  const stride = memory.read(16)
+  if (heif._heif_image_get_decoding_warnings(image, 0, 0, 0) > 0) {
+    heif._heif_image_release(image)
+    throw new Error('the HEIC file is damaged')
+  }
+  return { image, stride, data: heif.HEAPU8.subarray(plane, plane + stride * height) }
+}
+
 /** Removes the padding of rows, in place. */
-function withoutPadding({ channels }: Decoded, rowBytes: number, height: number): Uint8Array {
-  const [plane] = channels
-  const { data, stride } = plane ?? { data: new Uint8Array(), stride: 0 }
+function withoutPadding(
+  { data, stride }: { data: Uint8Array; stride: number },
+  rowBytes: number,
+  height: number,
+): Uint8Array {
   if (stride < rowBytes || data.length < stride * (height - 1) + rowBytes)
     throw new Error('the HEIC file declares a false size')
   for (let row = 1; stride > rowBytes && row < height; row++) {
@@ -97,15 +158,30 @@ function withoutPadding({ channels }: Decoded, rowBytes: number, height: number)
   return data.subarray(0, rowBytes * height)
 }
 
-/** Whether the embedded ICC profile is Display P3, as on Apple phones. */
-function hasDisplayP3(heif: Libheif, { $$: { ptr } }: Handle): boolean {
+/** The ICC profile goes before the code points. */
+function readColourSpace(heif: Libheif, { $$: { ptr } }: Pointer): ColourSpace | null {
   const size = heif._heif_image_handle_get_raw_color_profile_size(ptr)
-  if (size === 0 || size > MAX_PROFILE_BYTES) return false
   // An error struct takes 12 bytes: two numbers and a pointer.
-  const error = heif._malloc(size + 16)
-  heif._heif_image_handle_get_raw_color_profile(error, ptr, error + 16)
-  const profile = Buffer.from(heif.HEAPU8.slice(error + 16, error + 16 + size))
-  heif._free(error)
-  // The profile's text may use one or two bytes per character.
-  return profile.toString('latin1').replaceAll('\0', '').includes('Display P3')
+  using memory = allocate(heif, Math.min(size, MAX_PROFILE_BYTES) + 16)
+  if (size > 0 && size <= MAX_PROFILE_BYTES) {
+    heif._heif_image_handle_get_raw_color_profile(memory.at, ptr, memory.at + 16)
+    return spaceOfProfile(Buffer.from(heif.HEAPU8.slice(memory.at + 16, memory.at + 16 + size)))
+  }
+  heif._heif_image_handle_get_nclx_color_profile(memory.at, ptr, memory.at + 12)
+  if (memory.read(0) !== 0) return null
+  const codes = memory.read(12)
+  const space = spaceOfCodePoints(wordAt(heif, codes + 4), wordAt(heif, codes + 8))
+  heif._heif_nclx_color_profile_free(codes)
+  return space
+}
+
+/** The decoder's memory may move whenever it grows. */
+function wordAt({ HEAPU8 }: Libheif, at: number): number {
+  return new DataView(HEAPU8.buffer).getUint32(at, true)
+}
+
+function allocate(heif: Libheif, bytes: number) {
+  const at = heif._malloc(bytes)
+  const read = (offset: number) => wordAt(heif, at + offset)
+  return { at, read, [Symbol.dispose]: () => heif._free(at) }
 }
