@@ -38,8 +38,13 @@ export async function bombPng(side: number): Promise<Buffer> {
     .toBuffer()
 }
 
-/** A 1-bit PNG of any dimensions. It has few bytes, because identical rows compress well. */
-export function oneBitPng(width: number, height: number): Buffer {
+/** A 1-bit PNG of any dimensions. It has few bytes if identical rows compress well. */
+export function oneBitPng(width: number, height: number, byteAt = (_at: number) => 0): Buffer {
   const row = 1 + Math.ceil(width / 8)
-  return encodePng({ width, height, bitDepth: 1, colorType: 0 }, Buffer.alloc(row * height))
+  // The first byte of a row is its filter.
+  const rows = Buffer.alloc(row * height)
+  rows.forEach((_, at) => {
+    if (at % row > 0) rows[at] = byteAt(at)
+  })
+  return encodePng({ width, height, bitDepth: 1, colorType: 0 }, rows)
 }

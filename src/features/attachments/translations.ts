@@ -17,8 +17,10 @@ export const attachmentGerman: Sentences = {
   'Send a JPEG, PNG, WebP or HEIC image, PDF, text, JSON, ZIP or MP4. The content determines the type, not the name.':
     'Es geht ein Bild als JPEG, PNG, WebP oder HEIC, PDF, Text, JSON, ZIP oder MP4.',
   'The image is damaged and cannot be read.': 'Das Bild ist beschädigt und lässt sich nicht lesen.',
-  'The image is too large. The limits are # megapixels (# for a progressive JPEG), # pixels per side and # MiB.':
-    'Das Bild ist zu groß: höchstens # Megapixel (# bei einem progressiven JPEG), # Pixel je Seite und # MiB.',
+  'The image is too large. The limits are # megapixels (# for a progressive JPEG, # for a HEIC with # bits) and # pixels per side.':
+    'Das Bild ist zu groß: höchstens # Megapixel (# bei einem progressiven JPEG, # bei einem HEIC mit # Bit) und # Pixel je Seite.',
+  'The converted image would exceed # MiB: choose another targetType (webp is the smallest) or compression=true.':
+    'Das umgewandelte Bild hätte über # MiB: Wähle einen anderen targetType (webp ist am kleinsten) oder compression=true.',
   'The image takes too long to process: send a smaller one.':
     'Das Bild braucht zu lange: Nimm ein kleineres.',
   'The image could not be processed. Send it again.':

@@ -60,6 +60,13 @@ test('a worker that exceeds the time limit is stopped', async () => {
   await worker.stop()
 })
 
+test('an image over the size limit is told apart from one that is too large to process', async () => {
+  const worker = startImageWorker(COMMAND, { time: 5_000, output: 0, memory: 1e9 })
+  const job = { input: '/none', output: '/none', format: 'jpeg', quality: 80, width: 64 } as const
+  expect(await worker.make(job)).toEqual({ kind: 'result_too_large' })
+  await worker.stop()
+})
+
 async function makeQueue() {
   const folder = mkdtempSync(join(tmpdir(), 'homeport-queue-'))
   const input = join(folder, 'image.png')

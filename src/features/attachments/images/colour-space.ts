@@ -1,81 +1,97 @@
+import { readParts } from './containers.ts'
+
 /** Converts a red, green or blue value from 0 to 1 to linear light. */
 type Curve = (value: number) => number
-type Matrix = readonly (readonly number[])[]
+type Vector = readonly number[]
 
 /** A colour space of three primaries. */
 export type ColourSpace = {
   curves: readonly Curve[]
-  /** Converts linear red, green and blue to those of sRGB. */
-  toSrgb: Matrix
+  /** Linear red, green and blue, each in linear sRGB. */
+  columns: readonly Vector[]
 }
 
 /** Linear light is rounded to this many steps; the darkest sRGB values are 1 / 3,295 apart. */
 const STEPS = 16_384
-/** The colours of ICC profiles (XYZ with the white D50) to linear sRGB. */
+/** XYZ, in ICC profiles with the white D50, to linear sRGB. */
 const D50_TO_SRGB = [
   [3.1341359, -1.617386, -0.4906622],
   [-0.9787955, 1.9162544, 0.0334429],
   [0.0719554, -0.2289768, 1.405386],
 ]
-/** XYZ to linear sRGB. */
 const D65_TO_SRGB = [
   [3.2409699, -1.5373832, -0.4986108],
   [-0.9692436, 1.8759675, 0.0415551],
   [0.0556301, -0.203977, 1.0569715],
 ]
-/** The x and y of red, green and blue, by code point (ITU-T H.273, table 2). */
-const PRIMARIES: Record<number, readonly number[]> = {
-  1: [0.64, 0.33, 0.3, 0.6, 0.15, 0.06],
-  9: [0.708, 0.292, 0.17, 0.797, 0.131, 0.046],
-  11: [0.68, 0.32, 0.265, 0.69, 0.15, 0.06],
-  12: [0.68, 0.32, 0.265, 0.69, 0.15, 0.06],
-}
-/** By code point (table 3). The others are like sRGB, or for video, which viewers show like sRGB. */
+/** The x and y of red, green and blue, and curves, by code point (ITU-T H.273). */
+const SRGB = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06]
+const P3 = [0.68, 0.32, 0.265, 0.69, 0.15, 0.06]
+const BT_2020 = [0.708, 0.292, 0.17, 0.797, 0.131, 0.046]
+const PRIMARIES: Record<number, Vector> = { 9: BT_2020, 11: P3, 12: P3 }
+/** The missing curves are those of sRGB and of video, which viewers show like sRGB. */
 const CURVES: Record<number, Curve> = {
   4: (value) => value ** 2.2,
   5: (value) => value ** 2.8,
   8: (value) => value,
-  16: decodePq,
-  18: decodeHlg,
+  16: (value) => compressHdr(decodePq(value)),
+  18: (value) => compressHdr(decodeHlg(value)),
 }
 /** The brightness of white paper on an HDR display, in cd/m² (ITU-R BT.2408). */
 const HDR_WHITE = 203
-/** Compresses light above this part of white. */
+/** Light above this part of white is compressed. */
 const HDR_KNEE = 0.75
+/** What programs write into PNG files for sRGB. */
+const PNG_GAMMA = 1 / 2.2
 
-const SRGB_POINTS = PRIMARIES[1] as readonly number[]
-/** The colour space of the code points in HEIC and PNG files; null for sRGB. */
+/** The colour space of code points, in HEIC and PNG files; null for sRGB. */
 export function spaceOfCodePoints(primaries: number, transfer: number): ColourSpace | null {
-  const curve = CURVES[transfer] ?? decodeSrgb
-  const points = PRIMARIES[primaries] ?? SRGB_POINTS
-  return curve === decodeSrgb && points === SRGB_POINTS ? null : spaceOf(points, curve)
+  return spaceOf(PRIMARIES[primaries] ?? SRGB, CURVES[transfer] ?? decodeSrgb)
 }
 
-/** The space of primaries, x and y of each, whose sum is the white of sRGB. */
-export function spaceOf(points: readonly number[], curve: Curve): ColourSpace {
-  const columns = [0, 2, 4].map((at) => {
-    const [x = 0, y = 1] = points.slice(at)
+/** The colour space of a PNG without ICC profile; null for sRGB. */
+export function spaceOfPng(head: Buffer): ColourSpace | null {
+  const parts = readParts(head, 'png', /IDAT|iCCP|sRGB/)
+  const chunk = (type: string) => parts.find(({ name }) => name === type)?.bytes.subarray(8)
+  const codes = chunk('cICP')
+  if (codes) return spaceOfCodePoints(codes.readUInt8(0), codes.readUInt8(1))
+  if (parts.at(-1)?.name !== 'IDAT') return null
+  const gamma = (chunk('gAMA')?.readUInt32BE() || PNG_GAMMA * 100_000) / 100_000
+  const points = chunk('cHRM')
+  return spaceOf(
+    SRGB.map((point, at) => (points ? points.readUInt32BE(8 + 4 * at) / 100_000 : point)),
+    isClose(gamma, PNG_GAMMA) ? decodeSrgb : (value) => value ** (1 / gamma),
+  )
+}
+
+/** The space of primaries whose sum is the white of sRGB; null for sRGB and for impossible primaries. */
+function spaceOf(points: Vector, curve: Curve): ColourSpace | null {
+  const isSrgb = points.every((point, at) => isClose(point, SRGB[at]))
+  if (isSrgb && curve === decodeSrgb) return null
+  const primaries = [0, 2, 4].map((at) => {
+    const [x = 0, y = 0] = points.slice(at)
     return transform(D65_TO_SRGB, [x / y, 1, (1 - x - y) / y])
   })
-  const [red = [], green = [], blue = []] = columns
-  // Cramer's rule: how much of each primary makes white.
-  const parts = [cross(green, blue), cross(blue, red), cross(red, green)]
-  const determinant = dot(red, parts[0] ?? [])
-  const scales = parts.map((part) => dot(part, [1, 1, 1]) / determinant)
-  const toSrgb = [0, 1, 2].map((row) =>
-    columns.map((column, at) => (column[row] ?? 0) * (scales[at] ?? 0)),
-  )
-  return { curves: [curve, curve, curve], toSrgb }
+  const columns = primaries.map((primary, at) => {
+    // Cramer's rule.
+    const part = determinant(primaries.with(at, [1, 1, 1])) / determinant(primaries)
+    return primary.map((light) => light * part)
+  })
+  return columns.flat().every(Number.isFinite) ? { curves: [curve, curve, curve], columns } : null
 }
 
-/** The space of an ICC profile; null if primaries and curves do not define it. */
+/** The space of an ICC profile; null if neither primaries and curves nor a curve of greys define it. */
 export function spaceOfProfile(profile: Buffer): ColourSpace | null {
+  const tags = profile.subarray(132).toString('latin1', 0, 12 * 100)
+  const find = (tag: string) =>
+    profile.readUInt32BE(tags.includes(tag) ? 136 + tags.indexOf(tag) : profile.length)
   try {
+    if (tags.includes('kTRC')) return spaceOf(SRGB, readCurve(profile, find('kTRC')))
     const columns = ['rXYZ', 'gXYZ', 'bXYZ'].map((tag) =>
-      transform(D50_TO_SRGB, readNumbers(profile, findTag(profile, tag) + 8, 3)),
+      transform(D50_TO_SRGB, readNumbers(profile, find(tag) + 8, 3)),
     )
-    const curves = ['rTRC', 'gTRC', 'bTRC'].map((tag) => readCurve(profile, findTag(profile, tag)))
-    return { curves, toSrgb: [0, 1, 2].map((row) => columns.map((column) => column[row] ?? 0)) }
+    const curves = ['rTRC', 'gTRC', 'bTRC'].map((tag) => readCurve(profile, find(tag)))
+    return { curves, columns }
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
@@ -83,13 +99,15 @@ export function spaceOfProfile(profile: Buffer): ColourSpace | null {
 }
 
 /** Converts pixels, 8 bits per channel, to sRGB in place. Clips colours outside sRGB. */
-export function convertToSrgb(pixels: Uint8Array, channels: 3 | 4, space: ColourSpace) {
-  const [rr = 0, rg = 0, rb = 0, gr = 0, gg = 0, gb = 0, br = 0, bg = 0, bb = 0] =
-    space.toSrgb.flat()
-  const linear = space.curves.map((curve) =>
+export function convertToSrgb(
+  pixels: Uint8Array,
+  channels: number,
+  { curves, columns }: ColourSpace,
+) {
+  const [rr = 0, gr = 0, br = 0, rg = 0, gg = 0, bg = 0, rb = 0, gb = 0, bb = 0] = columns.flat()
+  const [reds, greens, blues] = curves.map((curve) =>
     Float32Array.from({ length: 256 }, (_, value) => curve(value / 255) * STEPS),
-  )
-  const [reds, greens, blues] = linear as [Float32Array, Float32Array, Float32Array]
+  ) as [Float32Array, Float32Array, Float32Array]
   const encoded = Uint8ClampedArray.from(
     { length: STEPS + 1 },
     (_, step) => 255 * encodeSrgb(step / STEPS),
@@ -109,7 +127,7 @@ function clip(light: number): number {
 }
 
 /** IEC 61966-2-1, for values from 0 to 1. */
-export function decodeSrgb(value: number): number {
+function decodeSrgb(value: number): number {
   return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
 }
 
@@ -117,18 +135,17 @@ function encodeSrgb(light: number): number {
   return light <= 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055
 }
 
-/** ITU-R BT.2100, table 4. */
+/** ITU-R BT.2100, table 4, in cd/m². */
 function decodePq(value: number): number {
   const root = value ** (1 / 78.84375)
   const light = Math.max(root - 0.8359375, 0) / (18.8515625 - 18.6875 * root)
-  return compressHdr(10_000 * light ** (1 / 0.1593017578125))
+  return 10_000 * light ** (1 / 0.1593017578125)
 }
 
 /** ITU-R BT.2100, table 5, on a display of 1,000 cd/m². */
 function decodeHlg(value: number): number {
-  const scene =
-    value <= 0.5 ? value ** 2 / 3 : (Math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12
-  return compressHdr(1_000 * scene ** 1.2)
+  const high = (Math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12
+  return 1_000 * (value <= 0.5 ? value ** 2 / 3 : high) ** 1.2
 }
 
 function compressHdr(brightness: number): number {
@@ -137,53 +154,43 @@ function compressHdr(brightness: number): number {
   return light <= HDR_KNEE ? light : 1 - room ** 2 / (room + light - HDR_KNEE)
 }
 
+/** A table, an exponent or one of five functions (ICC.1:2022, sections 10.6 and 10.18). */
 function readCurve(profile: Buffer, start: number): Curve {
   const count = profile.readUInt32BE(start + 8)
   if (profile.toString('latin1', start, start + 4) === 'para') {
-    return readFunction(profile, start + 12, profile.readUInt16BE(start + 8))
+    // The third function is not used, and what does not fit throws.
+    const size = [1, 3, profile.length, 5, 7][count >>> 16] ?? profile.length
+    const numbers = readNumbers(profile, start + 12, size)
+    const [gamma = 1, a = 1, b = 0, c = 0, d = -b / a, e = 0, f = 0] = numbers
+    return (value) => (value < d ? c * value + f : (a * value + b) ** gamma + e)
   }
-  if (count === 0) return (value) => value
-  const entry = (at: number) => profile.readUInt16BE(start + 12 + 2 * Math.min(at, count - 1))
-  const gamma = entry(0) / 256
-  if (count === 1) return (value) => value ** gamma
-  // The largest entry, so that a damaged table fails here.
-  entry(count - 1)
+  const table = Array.from({ length: count }, (_, at) => profile.readUInt16BE(start + 12 + 2 * at))
+  const [first = 256] = table
+  if (count < 2) return (value) => value ** (first / 256)
   return (value) => {
-    const at = value * (count - 1)
-    const below = Math.floor(at)
-    return (entry(below) + (at - below) * (entry(below + 1) - entry(below))) / 65_535
+    const at = Math.floor(value * (count - 1))
+    const [below = 0, above = below] = table.slice(at)
+    return (below + (value * (count - 1) - at) * (above - below)) / 65_535
   }
-}
-
-/** One of five functions with one to seven parameters. */
-function readFunction(profile: Buffer, start: number, kind: number): Curve {
-  const numbers = readNumbers(profile, start, [1, 3, 4, 5, 7][kind] ?? 1)
-  const [gamma = 1, a = 1, b = 0, c = 0, d = -b / a, e = 0, f = 0] = numbers
-  if (kind === 2) return (value) => (value < d ? 0 : (a * value + b) ** gamma) + c
-  return (value) => (value < d ? c * value + f : (a * value + b) ** gamma + e)
-}
-
-function findTag(profile: Buffer, name: string): number {
-  const count = profile.readUInt32BE(128)
-  const end = Math.min(132 + 12 * count, profile.length)
-  for (let at = 132; at < end; at += 12) {
-    if (profile.toString('latin1', at, at + 4) === name) return profile.readUInt32BE(at + 4)
-  }
-  throw new RangeError(`the profile has no ${name}`)
 }
 
 function readNumbers(profile: Buffer, start: number, count: number): number[] {
   return Array.from({ length: count }, (_, at) => profile.readInt32BE(start + 4 * at) / 65_536)
 }
 
-function transform(matrix: Matrix, vector: readonly number[]): number[] {
-  return matrix.map((row) => dot(row, vector))
+function transform(matrix: readonly Vector[], [x = 0, y = 0, z = 0]: Vector): Vector {
+  return matrix.map(([a = 0, b = 0, c = 0]) => a * x + b * y + c * z)
 }
 
-function dot([a = 0, b = 0, c = 0]: readonly number[], [d = 0, e = 0, f = 0]: readonly number[]) {
-  return a * d + b * e + c * f
+function determinant([
+  [a = 0, b = 0, c = 0] = [],
+  [d = 0, e = 0, f = 0] = [],
+  last = [],
+]: Vector[]) {
+  const [g = 0, h = 0, i = 0] = last
+  return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
 }
 
-function cross([a = 0, b = 0, c = 0]: readonly number[], [d = 0, e = 0, f = 0]: readonly number[]) {
-  return [b * f - c * e, c * d - a * f, a * e - b * d]
+function isClose(a: number, b = 0): boolean {
+  return Math.abs(a - b) < 0.005
 }

@@ -56,7 +56,7 @@ function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge):
   const width = heif.heif_image_handle_get_width(handle)
   const height = heif.heif_image_handle_get_height(handle)
   if (isTooLarge(width, height)) throw new Error('too large')
-  if (!isIntact(heif, context)) throw new Error('the HEIC file is damaged')
+  if (hasBlockOfZeros(heif, context)) throw new Error('the HEIC file is damaged')
   const channels = heif.heif_image_handle_has_alpha_channel(handle) ? 4 : 3
   // Read the colour space before decoding: allocating memory for it may move the decoded pixels.
   const space = readColourSpace(heif, handle)
@@ -94,34 +94,19 @@ function unwrap<T extends object>(value: T | Fault): T {
   return value
 }
 
-/**
- * Whether all coded images are complete. HEVC never has three zero bytes in a row (H.265, 7.4.2), and the decoder does
- * not report that it stops there.
- */
-function isIntact(heif: Libheif, context: Pointer): boolean {
-  using memory = allocate(heif, 24)
-  return heif.heif_context_get_list_of_item_IDs(context).every((id) => {
-    if (heif.heif_item_get_item_type(context, id) !== 'hvc1') return true
-    const data = memory.at + 12
-    heif._heif_item_get_item_data(memory.at, context.$$.ptr, id, 0, data, memory.at + 16)
+/** The decoder takes a block of zeros for data. HEVC never has four zero bytes in a row (H.265, 7.4.2). */
+function hasBlockOfZeros(heif: Libheif, context: Pointer): boolean {
+  using memory = allocate(heif, 20)
+  return heif.heif_context_get_list_of_item_IDs(context).some((id) => {
+    if (heif.heif_item_get_item_type(context, id) !== 'hvc1') return false
+    const out = memory.at + 12
+    heif._heif_item_get_item_data(memory.at, context.$$.ptr, id, 0, out, out + 4)
     if (memory.read(0) !== 0) return false
-    const bytes = Buffer.from(heif.HEAPU8.buffer, memory.read(12), memory.read(16))
-    const isComplete = hasWholeUnits(bytes)
-    heif._heif_release_item_data(context.$$.ptr, data)
-    return isComplete
+    const data = Buffer.from(heif.HEAPU8.buffer, memory.read(12), memory.read(16))
+    const isBlock = data.includes('\0\0\0\0')
+    heif._heif_release_item_data(context.$$.ptr, out)
+    return isBlock
   })
-}
-
-/** Units of coded data, each after its length. */
-function hasWholeUnits(bytes: Buffer): boolean {
-  let at = 0
-  while (at + 4 < bytes.length) {
-    const end = at + 4 + bytes.readUInt32BE(at)
-    if (end === at + 4 || end > bytes.length) return false
-    if (bytes.subarray(at + 4, end).includes('\0\0\0')) return false
-    at = end
-  }
-  return at === bytes.length
 }
 
 /** Decodes with 8 bits per channel. Any warning means that a part is missing. */

@@ -49,7 +49,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     const poll = setInterval(() => {
       peak = Math.max(peak, memoryOf(process.pid))
       if (performance.now() - startedAt > limits.time) abort({ kind: 'too_slow' })
-      else if (sizeOf(job.output) > limits.output) abort({ kind: 'too_large' })
+      else if (sizeOf(job.output) > limits.output) abort({ kind: 'result_too_large' })
       else if (peak > limits.memory) abort({ kind: 'too_large' })
     }, POLL_INTERVAL_MS)
     try {
@@ -58,7 +58,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
       peak = Math.max(peak, memoryOf(process.pid))
       // It may have exceeded the limit between two polls.
       const isTooLarge = result.kind === 'made' && result.size > limits.output
-      return isTooLarge ? { kind: 'too_large' } : result
+      return isTooLarge ? { kind: 'result_too_large' } : result
     } catch {
       return { kind: 'crashed' }
     } finally {

@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import type { Sharp } from 'sharp'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import type { Metadata, Sharp } from 'sharp'
+import { type ColourSpace, convertToSrgb, spaceOfPng, spaceOfProfile } from './colour-space.ts'
+import { removeMetadata } from './containers.ts'
 import { type DecodedHeic, decodeHeic } from './heic.ts'
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp'
@@ -11,6 +13,8 @@ export type ImageJob = {
   format: ImageFormat
   /** 1 to 100. A PNG below 90 gets a palette, else it is lossless. */
   quality: number
+  /** Whether a smaller image of the same format stays as it is, apart from its metadata. */
+  isKeptIfSmaller?: boolean
 } & (
   | { /** The long side of the result has at most this many pixels. */ longSide: number }
   | { /** The result has at most this width. */ width: number }
@@ -21,12 +25,15 @@ export type ImageResult =
   | { kind: 'unreadable' }
   | { kind: 'no_space' }
   | { kind: 'too_large' }
+  | { kind: 'result_too_large' }
   | { kind: 'too_slow' }
 
 const MAX_PIXELS = 64_000_000
 /** A single long row costs as much time as a large image, and more memory. */
 const MAX_SIDE = 16_384
-const LARGE_HEIC_PIXELS = 24_000_000
+const LARGE_PIXELS = 24_000_000
+/** What has been compressed before is re-encoded only for a saving of a tenth. */
+const WORTHWHILE_RATIO = 0.9
 /** Shorter than the limit after which the process is killed. */
 const TIMEOUT_SECONDS = 9
 const LOSSLESS_QUALITY = 90
@@ -52,37 +59,74 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
   async function makeImage(job: ImageJob): Promise<ImageResult> {
     try {
       using heic = await openHeic(job.input)
-      const source = open(heic ?? job.input)
-      const {
-        width: sourceWidth,
-        height: sourceHeight,
-        space,
-        hasProfile,
-      } = await source.metadata()
-      if (isTooLarge(sourceWidth, sourceHeight)) return { kind: 'too_large' }
-      const image = source
+      const metadata = await open(heic ?? job.input).metadata()
+      const { width, height, hasProfile } = metadata
+      if (isTooLarge(width, height)) return { kind: 'too_large' }
+      const space = await spaceToConvert(job.input, metadata)
+      const upright = open(heic ?? job.input, space !== null)
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
         .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
       // sharp converts 16 bits with a profile to Display P3, and would leave them there.
-      if (space === 'rgb16' && hasProfile) image.withIccProfile('srgb', { attach: false })
-      // Optimizing the coding of a large JPEG takes as much memory as its pixels. A decoded HEIC is already in memory.
-      const optimizeCoding = heic === null || sourceWidth * sourceHeight < LARGE_HEIC_PIXELS
-      const { size, width, height } = await encode(image, job, optimizeCoding).toFile(job.output)
-      return { kind: 'made', size, width, height }
+      if (metadata.space === 'rgb16' && hasProfile && space === null)
+        upright.withIccProfile('srgb', { attach: false })
+      const image = space ? await convert(upright, space) : upright
+      // Optimizing the coding of a large JPEG takes as much memory as its pixels. Some are already in memory.
+      const isInMemory = heic !== null || space !== null
+      const optimizeCoding = !isInMemory || width * height < LARGE_PIXELS
+      const made = await encode(image, job, optimizeCoding).toFile(job.output)
+      return job.isKeptIfSmaller && metadata.format === job.format
+        ? await makeNoLarger(image, job, metadata, made)
+        : { kind: 'made', size: made.size, width: made.width, height: made.height }
     } catch (error) {
       return { kind: failureKindOf((error as Error).message) }
     }
   }
 
-  function open(input: string | DecodedHeic): Sharp {
+  function open(input: string | DecodedHeic, ignoreIcc = false): Sharp {
     if (typeof input === 'string') {
-      return sharp(input, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
+      return sharp(input, { limitInputPixels: MAX_PIXELS, failOn: 'error', ignoreIcc })
     }
     const { data, width, height, channels } = input
     return sharp(data, { raw: { width, height, channels } })
   }
+
+  async function convert(image: Sharp, space: ColourSpace): Promise<Sharp> {
+    const { data, info } = await image.raw().toBuffer({ resolveWithObject: true })
+    const { width, height, channels } = info
+    convertToSrgb(data, channels, space)
+    return sharp(data, { raw: { width, height, channels } })
+  }
+}
+
+/** The colour space that libvips does not convert; null for other files. */
+async function spaceToConvert(path: string, { format, space, icc }: Metadata) {
+  if (format !== 'png') return null
+  if (space === 'grey16' && icc) return spaceOfProfile(icc)
+  return spaceOfPng(await readFile(path))
+}
+
+/** Keeps the input without its metadata if that is smaller. Only pixels can be turned upright, with lower quality. */
+async function makeNoLarger(
+  image: Sharp,
+  job: ImageJob,
+  { orientation = 1, pages = 1, space, width, height }: Metadata,
+  made: { size: number; width: number; height: number },
+): Promise<ImageResult> {
+  let result = made
+  if (orientation === 1 && pages === 1 && space !== 'cmyk') {
+    const kept = removeMetadata(await readFile(job.input), job.format)
+    if (kept && kept.length * WORTHWHILE_RATIO <= made.size) {
+      await writeFile(job.output, kept)
+      return { kind: 'made', size: kept.length, width, height }
+    }
+  }
+  const { size: limit } = await stat(job.input)
+  for (let quality = job.quality - 20; result.size > limit && quality > 0; quality -= 20) {
+    result = await encode(image, { ...job, quality }, true).toFile(job.output)
+  }
+  return { kind: 'made', size: result.size, width: result.width, height: result.height }
 }
 
 /** Decodes a HEIC file, for which libvips has no decoder; null for other files. */

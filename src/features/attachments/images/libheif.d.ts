@@ -2,37 +2,27 @@
 declare module 'libheif-js/libheif-wasm/libheif.js' {
   export type Pointer = { $$: { ptr: number } }
   export type Fault = { code: unknown }
+  type CFunction =
+    | '_malloc'
+    | '_free'
+    | '_heif_image_handle_get_raw_color_profile_size'
+    | '_heif_image_handle_get_raw_color_profile'
+    | '_heif_image_handle_get_nclx_color_profile'
+    | '_heif_nclx_color_profile_free'
+    | '_heif_item_get_item_data'
+    | '_heif_release_item_data'
+    | '_heif_decoding_options_alloc'
+    | '_heif_decoding_options_free'
+    | '_heif_decode_image'
+    | '_heif_image_get_height'
+    | '_heif_image_get_plane_readonly2'
+    | '_heif_image_get_decoding_warnings'
+    | '_heif_image_release'
 
-  /** The functions with an underscore are those of the C interface: pointers and enums are numbers. */
-  export type Libheif = {
+  /** In C, the error that a function returns comes first, and pointers are numbers. */
+  export type Libheif = Record<CFunction, (...values: number[]) => number> & {
     ready: Promise<unknown>
     HEAPU8: Uint8Array<ArrayBuffer>
-    _malloc: (bytes: number) => number
-    _free: (pointer: number) => void
-    _heif_image_handle_get_raw_color_profile_size: (handle: number) => number
-    _heif_image_handle_get_raw_color_profile: (error: number, handle: number, out: number) => void
-    _heif_image_handle_get_nclx_color_profile: (error: number, handle: number, out: number) => void
-    _heif_nclx_color_profile_free: (profile: number) => void
-    _heif_item_get_item_data: (
-      ...pointers: [error: number, context: number, item: number, 0, data: number, size: number]
-    ) => void
-    _heif_release_item_data: (context: number, data: number) => void
-    _heif_decoding_options_alloc: () => number
-    _heif_decoding_options_free: (options: number) => void
-    _heif_decode_image: (
-      ...pointers: [
-        error: number,
-        handle: number,
-        out: number,
-        space: number,
-        chroma: number,
-        options: number,
-      ]
-    ) => void
-    _heif_image_get_height: (image: number, channel: number) => number
-    _heif_image_get_plane_readonly2: (image: number, channel: number, stride: number) => number
-    _heif_image_get_decoding_warnings: (image: number, first: 0, out: 0, limit: 0) => number
-    _heif_image_release: (image: number) => void
     heif_context_alloc: () => Pointer
     heif_context_free: (context: Pointer) => void
     heif_context_read_from_memory: (context: Pointer, file: Uint8Array) => unknown

@@ -25,7 +25,7 @@ type PreparerDeps = {
   newKey: () => string
 }
 
-const COMPRESSED = { quality: 80, longSide: 2_560 }
+const COMPRESSED = { quality: 80, longSide: 2_560, isKeptIfSmaller: true }
 const FULL_QUALITY = { quality: 90, longSide: 8_192 }
 
 /** Detects the type of an upload and converts it as requested. */
@@ -124,9 +124,12 @@ export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppErr
   if (kind === 'unreadable') {
     return new AppError('image_unreadable', 'The image is damaged and cannot be read.')
   }
-  const message =
-    kind === 'too_slow'
-      ? 'The image takes too long to process: send a smaller one.'
-      : 'The image is too large. The limits are 64 megapixels (48 for a progressive JPEG), 16,384 pixels per side and 25 MiB.'
-  return new AppError('image_too_large', message)
+  const messages = {
+    too_slow: 'The image takes too long to process: send a smaller one.',
+    result_too_large:
+      'The converted image would exceed 25 MiB: choose another targetType (webp is the smallest) or compression=true.',
+    too_large:
+      'The image is too large. The limits are 64 megapixels (48 for a progressive JPEG, 33 for a HEIC with 10 bits) and 16,384 pixels per side.',
+  }
+  return new AppError('image_too_large', messages[kind])
 }
