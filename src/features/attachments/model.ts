@@ -15,7 +15,11 @@ export const UploadQuery = t.Object({
     description: '`supportTicket` is private, with signed URLs; `publicAsset` is a public image',
   }),
   compression: t.Optional(
-    t.Boolean({ default: false, description: 're-encode an image for size', examples: [true] }),
+    t.Boolean({
+      default: false,
+      description: 're-encode an image, unless it is small already',
+      examples: [true],
+    }),
   ),
   targetType: t.Optional(
     oneOf(['jpg', 'jpeg', 'png', 'webp'], {

@@ -1,4 +1,4 @@
-import type { ImageFormat } from './image.ts'
+export type ImageFormat = 'jpeg' | 'png' | 'webp'
 
 type Container = {
   start: number

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { readParts } from './containers.ts'
 
 /** The pixel count assumed for an image of unknown size: the maximum allowed. */
 const UNKNOWN_SIZE_PIXELS = 64_000_000
@@ -36,18 +37,10 @@ function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
   return [(bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1]
 }
 
-/**
- * Reads the first frame header. C4, C8 and CC lie in the range of frame markers but start no frame.
- */
+/** Reads the first frame header. C4, C8 and CC lie in the range of frame markers but start no frame. */
 function sizeOfJpeg(head: Buffer): [number, number] | null {
-  for (let at = 2; head.readUInt8(at) === 0xff; at += 2 + head.readUInt16BE(at + 2)) {
-    // Any number of fill bytes may come before a marker.
-    while (head.readUInt8(at + 1) === 0xff) at++
-    const marker = head.readUInt8(at + 1)
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
-    if (isFrame) return [head.readUInt16BE(at + 7), head.readUInt16BE(at + 5)]
-  }
-  return null
+  const frame = readParts(head, 'jpeg', /^c[^48c]/).at(-1)
+  return frame ? [frame.bytes.readUInt16BE(7), frame.bytes.readUInt16BE(5)] : null
 }
 
 /** A HEIC file lists the sizes of its tiles, thumbnails and images. */

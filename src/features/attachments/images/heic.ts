@@ -14,6 +14,7 @@ export type DecodedHeic = Disposable & {
   channels: 3 | 4
 }
 
+type Plane = { data: Uint8Array; stride: number }
 type IsTooLarge = (width: number, height: number) => boolean
 
 /** Enough for a phone's 48-megapixel image, and a limit for files that declare a false size. */
@@ -130,11 +131,7 @@ function decode(heif: Libheif, handle: Pointer, channels: 3 | 4) {
 }
 
 /** Removes the padding of rows, in place. */
-function withoutPadding(
-  { data, stride }: { data: Uint8Array; stride: number },
-  rowBytes: number,
-  height: number,
-): Uint8Array {
+function withoutPadding({ data, stride }: Plane, rowBytes: number, height: number): Uint8Array {
   if (stride < rowBytes || data.length < stride * (height - 1) + rowBytes)
     throw new Error('the HEIC file declares a false size')
   for (let row = 1; stride > rowBytes && row < height; row++) {

@@ -1,10 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import type { Metadata, Sharp } from 'sharp'
 import { type ColourSpace, convertToSrgb, spaceOfPng, spaceOfProfile } from './colour-space.ts'
-import { removeMetadata } from './containers.ts'
+import { type ImageFormat, removeMetadata } from './containers.ts'
 import { type DecodedHeic, decodeHeic } from './heic.ts'
-
-export type ImageFormat = 'jpeg' | 'png' | 'webp'
 
 /** An image to make from another. Paths are absolute; `output` does not exist yet. */
 export type ImageJob = {

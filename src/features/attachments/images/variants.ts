@@ -11,7 +11,7 @@ import { isImage } from '../upload/media-types.ts'
 import { imageRefusal, type Row } from '../upload/prepare-upload.ts'
 import type { Quota } from '../upload/quota.ts'
 import type { Staging } from '../upload/staging.ts'
-import type { ImageFormat } from './image.ts'
+import type { ImageFormat } from './containers.ts'
 import type { MakeImage } from './image-queue.ts'
 
 export const WIDTHS = [64, 128, 256, 512, 1024, 2048] as const

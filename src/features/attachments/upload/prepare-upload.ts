@@ -1,5 +1,6 @@
 import { AppError } from '../../../lib/errors.ts'
-import type { ImageFormat, ImageResult } from '../images/image.ts'
+import type { ImageFormat } from '../images/containers.ts'
+import type { ImageResult } from '../images/image.ts'
 import type { MakeImage, Requester } from '../images/image-queue.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
