@@ -4,6 +4,11 @@ type Curve = { gamma: number } | { parameters: number[] } | { table: number[] }
 /** The curve of sRGB as a parametric function (ICC.1:2022, section 10.18). */
 export const SRGB_CURVE = { parameters: [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045] }
 /** The XYZ of red, green and blue, for the white D50. */
+export const SRGB_PRIMARIES = [
+  [0.43607, 0.22249, 0.01392],
+  [0.38515, 0.71689, 0.09708],
+  [0.14307, 0.06061, 0.7141],
+]
 export const P3_PRIMARIES = [
   [0.51512, 0.2412, -0.00105],
   [0.29198, 0.69225, 0.04189],
@@ -17,7 +22,7 @@ export const ADOBE_PRIMARIES = [
 
 /** An ICC profile, version 2, with a curve for all channels. */
 export function profileOf(description: string, primaries: number[][], curve: Curve): Buffer {
-  const text = Buffer.alloc(12 + description.length + 1 + 78)
+  const text = Buffer.alloc(4 * Math.ceil((12 + description.length + 1 + 78) / 4))
   text.write('desc')
   text.writeUInt32BE(description.length + 1, 8)
   text.write(description, 12)

@@ -24,7 +24,13 @@ export type HeicShape = {
   source?: { file: Buffer; width: number; height: number }
 }
 
-type Item = { type: string; data: Buffer; properties: number[]; references?: [string, number[]] }
+type Item = {
+  type: string
+  data: Buffer
+  properties: number[]
+  references?: [string, number[]]
+  isHidden?: boolean
+}
 
 /** A HEIC file of the quadrants, structured as `shape` says (ISO/IEC 23008-12). */
 export function heicOf(shape: HeicShape): Buffer {
@@ -53,7 +59,7 @@ export function heicOf(shape: HeicShape): Buffer {
   if (grid) {
     // Each tile has its own bytes in the file, as in a photo.
     const tiles = Array.from({ length: columns * rows }, () =>
-      items.push({ ...tile, data: Buffer.from(pixels) }),
+      items.push({ ...tile, data: Buffer.from(pixels), isHidden: true }),
     )
     const data = Buffer.concat([
       Buffer.of(0, 1, rows - 1, columns - 1),
@@ -85,9 +91,10 @@ function metaOf(items: Item[], primary: number, properties: Buffer[], dataOffset
     offsets.set(data, end)
     end += data.length
   }
-  const info = items.map(({ type }, at) =>
-    fullBox('infe', 2, uint16(at + 1), uint16(0), Buffer.from(`${type}\0`)),
-  )
+  const info = items.map(({ type, isHidden }, at) => {
+    const flags = Buffer.of(2, 0, 0, isHidden ? 1 : 0)
+    return box('infe', flags, uint16(at + 1), uint16(0), Buffer.from(`${type}\0`))
+  })
   const references = items.flatMap(({ references: reference }, at) => {
     if (!reference) return []
     const [type, to] = reference

@@ -121,7 +121,8 @@ async function makeNoLarger(
     }
   }
   const { size: limit } = await stat(job.input)
-  for (let quality = job.quality - 20; result.size > limit && quality > 0; quality -= 20) {
+  const lowest = job.format === 'png' ? job.quality : 1
+  for (let quality = job.quality - 20; result.size > limit && quality >= lowest; quality -= 20) {
     result = await encode(image, { ...job, quality }, true).toFile(job.output)
   }
   return { kind: 'made', size: result.size, width: result.width, height: result.height }
@@ -150,7 +151,7 @@ function encode(image: Sharp, job: ImageJob, optimizeCoding: boolean): Sharp {
   if (format === 'jpeg')
     return image.flatten({ background: '#ffffff' }).jpeg({ quality, optimizeCoding })
   if (format === 'webp') return image.webp({ quality, effort: WEBP_EFFORT })
-  return image.png(hasPalette(job) ? { palette: true, quality, effort: PALETTE_EFFORT } : {})
+  return image.png(hasPalette(job) ? { palette: true, effort: PALETTE_EFFORT } : {})
 }
 
 /** libvips reports errors as text only. */
