@@ -32,7 +32,6 @@ const PRIMARIES: Record<number, Vector> = { 9: BT_2020, 11: P3, 12: P3 }
 /** The missing curves are those of sRGB and of video, which viewers show like sRGB. */
 const CURVES: Record<number, Curve> = {
   4: (value) => value ** 2.2,
-  5: (value) => value ** 2.8,
   8: (value) => value,
   16: (value) => compressHdr(decodePq(value)),
   18: (value) => compressHdr(decodeHlg(value)),

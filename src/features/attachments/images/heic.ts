@@ -1,4 +1,4 @@
-import type { Fault, Libheif, Pointer } from 'libheif-js/libheif-wasm/libheif.js'
+import type { Decoded, Fault, Libheif, Pointer } from 'libheif-js/libheif-wasm/libheif.js'
 import {
   type ColourSpace,
   convertToSrgb,
@@ -14,7 +14,6 @@ export type DecodedHeic = Disposable & {
   channels: 3 | 4
 }
 
-type Plane = { data: Uint8Array; stride: number }
 type IsTooLarge = (width: number, height: number) => boolean
 
 /** Enough for a phone's 48-megapixel image, and a limit for files that declare a false size. */
@@ -22,11 +21,6 @@ const MAX_MEMORY_BYTES = 400 * 1024 * 1024
 const WASM_PAGE_BYTES = 65_536
 /** Larger than the profile of any camera. */
 const MAX_PROFILE_BYTES = 64 * 1024
-/** Values and the layout of libheif's C interface, whose pointers and numbers take 4 bytes. */
-const COLORSPACE_RGB = 1
-const CHROMA = { 3: 10, 4: 11 } as const
-const CHANNEL_INTERLEAVED = 10
-const CONVERT_TO_8_BITS = 20
 
 const { grow } = WebAssembly.Memory.prototype
 let library: Promise<Libheif> | null = null
@@ -61,8 +55,14 @@ function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge):
   const channels = heif.heif_image_handle_has_alpha_channel(handle) ? 4 : 3
   // Read the colour space before decoding: allocating memory for it may move the decoded pixels.
   const space = readColourSpace(heif, handle)
-  const decoded = decode(heif, handle, channels)
-  resources.defer(() => heif._heif_image_release(decoded.image))
+  const { heif_chroma_interleaved_RGB: rgb, heif_chroma_interleaved_RGBA: rgba } = heif.heif_chroma
+  const { heif_colorspace_RGB } = heif.heif_colorspace
+  const chroma = channels === 4 ? rgba : rgb
+  const decoded = unwrap(heif.heif_js_decode_image2(handle, heif_colorspace_RGB, chroma))
+  resources.adopt(decoded.image, heif.heif_image_release)
+  // The decoder only warns of missing tiles.
+  if (heif._heif_image_get_decoding_warnings(decoded.image.$$.ptr, 0, 0, 0) > 0)
+    throw new Error('the HEIC file is damaged')
   const data = withoutPadding(decoded, width * channels, height)
   if (space) convertToSrgb(data, channels, space)
   const kept = resources.move()
@@ -110,28 +110,10 @@ function hasBlockOfZeros(heif: Libheif, context: Pointer): boolean {
   })
 }
 
-/** Decodes with 8 bits per channel. Any warning means that a part is missing. */
-function decode(heif: Libheif, handle: Pointer, channels: 3 | 4) {
-  using memory = allocate(heif, 24)
-  const options = heif._heif_decoding_options_alloc()
-  heif.HEAPU8[options + CONVERT_TO_8_BITS] = 1
-  const out = memory.at + 12
-  heif._heif_decode_image(memory.at, handle.$$.ptr, out, COLORSPACE_RGB, CHROMA[channels], options)
-  heif._heif_decoding_options_free(options)
-  if (memory.read(0) !== 0) throw new Error('the HEIC file cannot be decoded')
-  const image = memory.read(12)
-  const height = heif._heif_image_get_height(image, CHANNEL_INTERLEAVED)
-  const plane = heif._heif_image_get_plane_readonly2(image, CHANNEL_INTERLEAVED, memory.at + 16)
-  const stride = memory.read(16)
-  if (heif._heif_image_get_decoding_warnings(image, 0, 0, 0) > 0) {
-    heif._heif_image_release(image)
-    throw new Error('the HEIC file is damaged')
-  }
-  return { image, stride, data: heif.HEAPU8.subarray(plane, plane + stride * height) }
-}
-
 /** Removes the padding of rows, in place. */
-function withoutPadding({ data, stride }: Plane, rowBytes: number, height: number): Uint8Array {
+function withoutPadding({ channels }: Decoded, rowBytes: number, height: number): Uint8Array {
+  const [plane] = channels
+  const { data, stride } = plane ?? { data: new Uint8Array(), stride: 0 }
   if (stride < rowBytes || data.length < stride * (height - 1) + rowBytes)
     throw new Error('the HEIC file declares a false size')
   for (let row = 1; stride > rowBytes && row < height; row++) {

@@ -1,6 +1,7 @@
 /** The parts of libheif that we use. Emscripten has compiled it to WebAssembly. */
 declare module 'libheif-js/libheif-wasm/libheif.js' {
   export type Pointer = { $$: { ptr: number } }
+  export type Decoded = { image: Pointer; channels: { data: Uint8Array; stride: number }[] }
   export type Fault = { code: unknown }
   type CFunction =
     | '_malloc'
@@ -11,18 +12,14 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     | '_heif_nclx_color_profile_free'
     | '_heif_item_get_item_data'
     | '_heif_release_item_data'
-    | '_heif_decoding_options_alloc'
-    | '_heif_decoding_options_free'
-    | '_heif_decode_image'
-    | '_heif_image_get_height'
-    | '_heif_image_get_plane_readonly2'
     | '_heif_image_get_decoding_warnings'
-    | '_heif_image_release'
 
   /** In C, the error that a function returns comes first, and pointers are numbers. */
   export type Libheif = Record<CFunction, (...values: number[]) => number> & {
     ready: Promise<unknown>
     HEAPU8: Uint8Array<ArrayBuffer>
+    heif_colorspace: { heif_colorspace_RGB: unknown }
+    heif_chroma: { heif_chroma_interleaved_RGB: unknown; heif_chroma_interleaved_RGBA: unknown }
     heif_context_alloc: () => Pointer
     heif_context_free: (context: Pointer) => void
     heif_context_read_from_memory: (context: Pointer, file: Uint8Array) => unknown
@@ -32,6 +29,8 @@ declare module 'libheif-js/libheif-wasm/libheif.js' {
     heif_image_handle_get_width: (handle: Pointer) => number
     heif_image_handle_get_height: (handle: Pointer) => number
     heif_image_handle_has_alpha_channel: (handle: Pointer) => number
+    heif_js_decode_image2: (handle: Pointer, space: unknown, chroma: unknown) => Decoded | Fault
+    heif_image_release: (image: Pointer) => void
     heif_image_handle_release: (handle: Pointer) => void
   }
 
