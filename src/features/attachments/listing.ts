@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, lt, or } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, lt, or, sql } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import type { Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -11,7 +11,21 @@ export type Listing = ReturnType<typeof createListing>
 /** Lists a user's files: in pages for apps, in full for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
+  const { createdAt, key, userId } = attachments
+  const pages = new Map<number, ReturnType<typeof preparePage>>()
   return { page, list, hasFileSince }
+
+  function preparePage(limit: number) {
+    const ms = sql.placeholder('ms')
+    const isOlder = or(lt(createdAt, ms), and(eq(createdAt, ms), lt(key, sql.placeholder('key'))))
+    return db.read
+      .select()
+      .from(attachments)
+      .where(and(eq(userId, sql.placeholder('userId')), isOlder))
+      .orderBy(desc(createdAt), desc(key))
+      .limit(limit)
+      .prepare()
+  }
 
   /** A page of a user's files, newest first; `next` is the `after` of the next page. */
   async function page(
@@ -19,13 +33,8 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     { limit, after }: { limit: number; after: string | null },
     baseUrl: string,
   ) {
-    const cursor = after === null ? undefined : isAfter(after)
-    const rows = await db.read
-      .select()
-      .from(attachments)
-      .where(and(eq(attachments.userId, userId), cursor))
-      .orderBy(desc(attachments.createdAt), desc(attachments.key))
-      .limit(limit + 1)
+    const query = pages.getOrInsertComputed(limit + 1, preparePage)
+    const rows = await query.execute({ userId, ...positionOf(after) })
     const last = rows.length > limit ? rows[limit - 1] : undefined
     const records = rows.slice(0, limit).map((row) => {
       const { key, type, fileName, itemType, size, createdAt } = row
@@ -35,12 +44,11 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return { records, next: last ? `${last.createdAt.getTime()}-${last.key}` : null }
   }
 
-  function isAfter(cursor: string) {
+  function positionOf(cursor: string | null) {
+    if (cursor === null) return { ms: Number.MAX_SAFE_INTEGER, key: '' }
     const [, ms, key] = /^(\d{1,15})-([a-z0-9.]{1,40})$/.exec(cursor) ?? []
     if (ms === undefined || key === undefined) throw unknownCursor()
-    const { createdAt } = attachments
-    const time = new Date(Number(ms))
-    return or(lt(createdAt, time), and(eq(createdAt, time), lt(attachments.key, key)))
+    return { ms: Number(ms), key }
   }
 
   /** Whether a user has a file that was stored at `since` or later. */

@@ -2,6 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { prepareSelect, prepareUpsert } from '../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../platform/user-table.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Author, DataDb, JsonObject } from './schema.ts'
@@ -39,6 +40,18 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     .from(userDocuments)
     .where(eq(userDocuments.userId, sql.placeholder('userId')))
     .prepare()
+  const findDocument = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(userDocuments)
+      .where(
+        and(
+          eq(userDocuments.userId, sql.placeholder('userId')),
+          eq(userDocuments.author, sql.placeholder('author')),
+        ),
+      ),
+  )
+  const upsert = prepareUpsert(db, userDocuments)
   return {
     read,
     replace,
@@ -110,17 +123,13 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
   }
 
   async function find(from: Reader, userId: string, author: Author): Promise<Document> {
-    const isWanted = and(eq(userDocuments.userId, userId), eq(userDocuments.author, author))
-    const [row] = await from.select().from(userDocuments).where(isWanted)
+    const [row] = await findDocument(from).execute({ userId, author })
     return row ?? EMPTY
   }
 
   async function store(tx: Tx, userId: string, author: Author, content: JsonObject) {
-    const values = { content, version: versionOf(content), updatedAt: now() }
-    await tx
-      .insert(userDocuments)
-      .values({ userId, author, ...values })
-      .onConflictDoUpdate({ target: [userDocuments.userId, userDocuments.author], set: values })
+    const version = versionOf(content)
+    await upsert(tx, { userId, author, content, version, updatedAt: now() })
     await recordChange(tx, userId)
   }
 

@@ -4,6 +4,7 @@ import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { prepareUpsert } from '../../platform/db/prepared.ts'
 import type { Counters } from './counters.ts'
 import type { PeriodBounds } from './period.ts'
 import type { PurchaseCounters } from './purchase-counters.ts'
@@ -67,25 +68,7 @@ export function createConsumption(deps: ConsumptionDeps) {
         ),
       ),
   )
-  const storeRequest = db.prepareWrite((tx) =>
-    tx
-      .insert(usageRequests)
-      .values({
-        userId: sql.placeholder('userId'),
-        key: sql.placeholder('key'),
-        hash: sql.placeholder('hash'),
-        outcome: sql.placeholder('outcome'),
-        at: sql.placeholder('at'),
-      })
-      .onConflictDoUpdate({
-        target: [usageRequests.userId, usageRequests.key],
-        set: {
-          hash: sql.placeholder('hash') as never,
-          outcome: sql.placeholder('outcome') as never,
-          at: sql.placeholder('at') as never,
-        },
-      }),
-  )
+  const storeRequest = prepareUpsert(db, usageRequests)
   // On PostgreSQL, concurrent transactions for one user would conflict and be run again, one by one.
   const consumeTogether = createBatches(consumeAll, MAX_BATCH)
   return { consume }
@@ -146,7 +129,7 @@ export function createConsumption(deps: ConsumptionDeps) {
     if (isUnreported)
       await onLimitReached(tx, userId, { limit: name, used, max: reached, resetsAt })
     if (outcome.allowed && key !== undefined)
-      await storeRequest(tx).execute({ userId, key, hash, outcome: decision, at: now() })
+      await storeRequest(tx, { userId, key, hash, outcome: decision, at: now() })
     return outcome
   }
 

@@ -1,5 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { prepareSelect, prepareUpsert } from '../../platform/db/prepared.ts'
 import type { UsageDb } from './schema.ts'
 
 export type Counter = UsageDb['tables']['usageCounters']['$inferSelect']
@@ -20,27 +21,14 @@ export function createCounters({ db }: { db: UsageDb }) {
         ),
       ),
   )
-  const upsert = db.prepareWrite((tx) =>
-    tx
-      .insert(usageCounters)
-      .values({
-        userId: sql.placeholder('userId'),
-        name: sql.placeholder('name'),
-        startsAt: sql.placeholder('startsAt'),
-        endsAt: sql.placeholder('endsAt'),
-        used: sql.placeholder('used'),
-        reachedLimit: sql.placeholder('reachedLimit'),
-      })
-      .onConflictDoUpdate({
-        target: [usageCounters.userId, usageCounters.name, usageCounters.startsAt],
-        set: {
-          endsAt: sql.placeholder('endsAt') as never,
-          used: sql.placeholder('used') as never,
-          reachedLimit: sql.placeholder('reachedLimit') as never,
-        },
-      }),
+  const upsert = prepareUpsert(db, usageCounters)
+  const findAll = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(usageCounters)
+      .where(eq(usageCounters.userId, sql.placeholder('userId'))),
   )
-  return { find, store, archive, remove, listOf }
+  return { find, store: upsert, archive, remove, listOf }
 
   async function find(
     tx: Tx,
@@ -48,10 +36,6 @@ export function createCounters({ db }: { db: UsageDb }) {
   ): Promise<Counter | undefined> {
     // A placeholder in a condition is not encoded.
     return (await findOne(tx).execute({ userId, name, startsAt: startsAt.getTime() }))[0]
-  }
-
-  async function store(tx: Tx, counter: Counter) {
-    await upsert(tx).execute(counter)
   }
 
   /** Adds a counter of a past period to the history. */
@@ -73,7 +57,7 @@ export function createCounters({ db }: { db: UsageDb }) {
   }
 
   async function listOf(from: Reader, userId: string): Promise<Counter[]> {
-    return await from.select().from(usageCounters).where(eq(usageCounters.userId, userId))
+    return await findAll(from).execute({ userId })
   }
 }
 

@@ -1,5 +1,6 @@
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { Tx } from '../../platform/db/db.ts'
+import { prepareUpsert } from '../../platform/db/prepared.ts'
 import type { UsageDb } from './schema.ts'
 
 type PurchaseCounter = UsageDb['tables']['purchaseUsage']['$inferSelect']
@@ -22,25 +23,12 @@ export function createPurchaseCounters({ db }: { db: UsageDb }) {
   const findUsed = db.prepareWrite((tx) =>
     tx.select({ used: purchaseUsage.used }).from(purchaseUsage).where(isPeriod),
   )
-  const upsert = db.prepareWrite((tx) =>
-    tx
-      .insert(purchaseUsage)
-      .values({
-        purchaseKey: sql.placeholder('purchaseKey'),
-        name: sql.placeholder('name'),
-        startsAt: sql.placeholder('startsAt'),
-        endsAt: sql.placeholder('endsAt'),
-        used: sql.placeholder('used'),
-      })
-      .onConflictDoUpdate({
-        target: [purchaseKey, name, startsAt],
-        set: {
-          endsAt: sql.placeholder('endsAt') as never,
-          used: sql.placeholder('used') as never,
-        },
-      }),
-  )
-  return { find, store, listOf, removeEnded }
+  const findAll = db.read
+    .select()
+    .from(purchaseUsage)
+    .where(eq(purchaseKey, sql.placeholder('purchaseKey')))
+    .prepare()
+  return { find, store: prepareUpsert(db, purchaseUsage), listOf, removeEnded }
 
   /** Null if nothing was used. */
   async function find(tx: Tx, period: Period): Promise<number | null> {
@@ -49,12 +37,8 @@ export function createPurchaseCounters({ db }: { db: UsageDb }) {
     return row?.used ?? null
   }
 
-  async function store(tx: Tx, counter: PurchaseCounter) {
-    await upsert(tx).execute(counter)
-  }
-
   async function listOf(key: string): Promise<PurchaseCounter[]> {
-    return await db.read.select().from(purchaseUsage).where(eq(purchaseKey, key))
+    return await findAll.execute({ purchaseKey: key })
   }
 
   /** Deletes up to `limit` counters of periods that ended before a time; returns how many. */

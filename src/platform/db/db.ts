@@ -99,16 +99,16 @@ export type OpenDb<Tables> = Db<Tables> & {
 /** Changes waiting now; commits and committed changes since the start. */
 export type WriteStats = { waiting: number; commits: number; changes: number }
 
-/** Prepares a select that runs on the last commit (`from` is `db.read`) as well as in changes. */
-export function prepareSelect<Q>(
-  db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
-  build: (from: Reader) => { prepare(): Q },
-): (from: Reader) => Q {
-  const inChange = db.prepareWrite(build)
-  let outside: Q | null = null
-  return (from) => {
-    if (from !== db.read) return inChange(from as Tx)
-    outside ??= build(db.read).prepare()
-    return outside
+/** The query builders of a change, bound so that they can be spread into a `Tx`. */
+export function buildersOf(
+  queries: Pick<Queries, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'>,
+): Pick<Tx, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'> {
+  return {
+    select: queries.select.bind(queries),
+    selectDistinct: queries.selectDistinct.bind(queries),
+    insert: queries.insert.bind(queries),
+    update: queries.update.bind(queries),
+    delete: queries.delete.bind(queries),
+    $count: queries.$count.bind(queries),
   }
 }

@@ -4,7 +4,8 @@ import { sha256 } from '../../lib/crypto.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import { repeatInBatches } from '../db/batched-changes.ts'
-import { prepareSelect, type Tx } from '../db/db.ts'
+import type { Tx } from '../db/db.ts'
+import { prepareSelect } from '../db/prepared.ts'
 import type { LimitsDb } from './schema.ts'
 
 type PerIp = Config['perIp']

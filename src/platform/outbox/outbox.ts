@@ -4,6 +4,7 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { seal, unseal } from '../../lib/seal.ts'
 import type { Tx } from '../db/db.ts'
+import { prepareInsert } from '../db/prepared.ts'
 import type { OutboxDb } from './schema.ts'
 
 /** Work outside the database, such as sending an e-mail. */
@@ -42,6 +43,7 @@ const CLAIM_MS = 2 * MINUTE_MS
 export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
+  const insert = prepareInsert(db, outbox)
   type Row = typeof outbox.$inferSelect
   const senders = new Set<Promise<void>>()
   /** The sources of the messages being sent. */
@@ -60,7 +62,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   /** Adds a message as part of the change; it is sent soon after the commit. */
   async function add(tx: Tx, message: Message, { priority, userId, source }: Handling) {
-    await tx.insert(outbox).values({
+    await insert(tx, {
       id: newId(),
       kind: message.kind,
       content: seal(key, JSON.stringify(message)),

@@ -1,5 +1,6 @@
-import { and, desc, eq, ne, type SQL } from 'drizzle-orm'
+import { and, desc, eq, ne, type SQL, sql } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
+import { prepareSelect } from '../../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import type { BillingDb } from '../schema.ts'
@@ -21,14 +22,17 @@ export type Holders = ReturnType<typeof createHolders>
 /** Finds which of a customer's users the purchases count for. */
 export function createHolders({ db, existingUsers }: HoldersDeps) {
   const { billingAliases, billingEvents } = db.tables
+  const idsOf = prepareSelect(db, (from) =>
+    from
+      .select({ id: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(eq(billingAliases.customerId, sql.placeholder('customerId'))),
+  )
   return { holderOf, holderAmong, latestOf }
 
   /** The user for whom a customer's purchases count; null for none. */
   async function holderOf(from: Reader, customerId: string): Promise<string | null> {
-    const rows = await from
-      .select({ id: billingAliases.appUserId })
-      .from(billingAliases)
-      .where(eq(billingAliases.customerId, customerId))
+    const rows = await idsOf(from).execute({ customerId })
     const users = await existingUsers(
       from,
       rows.map(({ id }) => id),

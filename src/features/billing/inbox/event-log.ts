@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { batchesOf } from '../../../lib/batches-of.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareForEach } from '../../../platform/db/prepared.ts'
 import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
 import { ownerIdIn } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
@@ -22,7 +23,7 @@ export function createEventLog(db: BillingDb) {
     orderedAt: billingEvents.orderedAt,
     eventId: billingEvents.eventId,
   }
-  const findPage = db.prepareWrite((tx) =>
+  const findPage = prepareForEach(db, (tx, limit) =>
     tx
       .select(columns)
       .from(billingEvents)
@@ -33,7 +34,7 @@ export function createEventLog(db: BillingDb) {
         ),
       )
       .orderBy(asc(billingEvents.orderedAt))
-      .limit(sql.placeholder('limit')),
+      .limit(Number(limit)),
   )
   return { pageAfter, firstAfterEach, eventsByRowId }
 
@@ -47,7 +48,7 @@ export function createEventLog(db: BillingDb) {
     after: number,
     limit: number,
   ): Promise<Page> {
-    const rows = await findPage(tx).execute({ purchaseKey, after, limit })
+    const rows = await findPage(tx, String(limit)).execute({ purchaseKey, after })
     if (rows.length < limit) return { events: toSortedEvents(rows), isLast: true }
     const last = rows.at(-1)?.orderedAt ?? after
     const complete = rows.filter(({ orderedAt }) => orderedAt < last)
@@ -65,7 +66,8 @@ export function createEventLog(db: BillingDb) {
    */
   async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
-    const limit = events.length * SCAN_PAGE_SIZE
+    // A power of two, because each limit is a statement of its own.
+    const limit = 2 ** Math.ceil(Math.log2(events.length * SCAN_PAGE_SIZE))
     // A single scan reads fewer rows than a search for each event.
     const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null
     const claims = page?.isLast ? page.events.filter((later) => isClaim(later)) : null

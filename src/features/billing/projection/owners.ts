@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpdate } from '../../../platform/db/prepared.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { type OwnerMention, ownersOf } from '../purchases/ownership.ts'
@@ -41,6 +42,9 @@ export function createOwners(deps: OwnersDeps) {
       .from(purchaseOwners)
       .where(eq(purchaseOwners.purchaseKey, sql.placeholder('purchaseKey'))),
   )
+  const isThisPurchase = eq(purchaseOwners.purchaseKey, sql.placeholder('purchaseKey'))
+  const removeOwners = db.prepareWrite((tx) => tx.delete(purchaseOwners).where(isThisPurchase))
+  const setCustomer = prepareUpdate(db, subscriptions)
   return { assign }
 
   /** Finds and stores the owner of a purchase. Its state must be complete. */
@@ -53,10 +57,7 @@ export function createOwners(deps: OwnersDeps) {
     const customerId = owners.at(-1) ?? ''
     for (const id of new Set([row.customerId, customerId])) onChange(tx, id)
     if (customerId === row.customerId) return
-    await tx
-      .update(subscriptions)
-      .set({ customerId })
-      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    await setCustomer(tx, purchaseKey, { customerId })
   }
 
   async function storeOwners(tx: Tx, purchaseKey: string, owners: Set<string>) {
@@ -64,7 +65,7 @@ export function createOwners(deps: OwnersDeps) {
     const isSame =
       known.length === owners.size && known.every(({ customerId }) => owners.has(customerId))
     if (isSame) return
-    await tx.delete(purchaseOwners).where(eq(purchaseOwners.purchaseKey, purchaseKey))
+    await removeOwners(tx).execute({ purchaseKey })
     for (const customerId of owners) await storeOwner(tx).execute({ purchaseKey, customerId })
   }
 

@@ -43,6 +43,9 @@ export function createStaleWork(deps: StaleWorkDeps) {
       .limit(1)
       .offset(sizes.maxReplayed),
   )
+  const removeStale = db.prepareWrite((tx) =>
+    tx.delete(stalePurchases).where(eq(stalePurchases.purchaseKey, sql.placeholder('purchaseKey'))),
+  )
   return { insertLate, restart, reassign, runSlice }
 
   /** Folds a late event into its purchase. Returns whether work is left. */
@@ -111,7 +114,7 @@ export function createStaleWork(deps: StaleWorkDeps) {
   async function advance(tx: Tx, purchaseKey: string, gap: Gap): Promise<boolean> {
     const rest = await checkpoints.refold(tx, purchaseKey, gap)
     if (rest !== null) return markStale(tx, purchaseKey, rest)
-    await tx.delete(stalePurchases).where(eq(stalePurchases.purchaseKey, purchaseKey))
+    await removeStale(tx).execute({ purchaseKey })
     await owners.assign(tx, purchaseKey)
     return false
   }

@@ -1,7 +1,8 @@
 import { asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
-import { prepareSelect, type Reader, type Tx } from '../../../platform/db/db.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { prepareInsert, prepareSelect, prepareUpdate } from '../../../platform/db/prepared.ts'
 import type { UsersDb } from '../schema.ts'
 import { createUserNames } from './user-names.ts'
 
@@ -45,6 +46,8 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
       .from(users)
       .where(eq(id, sql.placeholder('id'))),
   )
+  const insertUser = prepareInsert(db, users)
+  const updateUser = prepareUpdate(db, users)
   const findUserByEmail = prepareSelect(db, (from) =>
     from
       .select()
@@ -75,24 +78,21 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     login: Partial<Account> = {},
   ): Promise<Account> {
     const at = now()
-    const [user] = await tx
-      .insert(users)
-      .values({
-        id: newId(),
-        loginType,
-        name,
-        locale,
-        timezone,
-        currency: 'usd',
-        onboardingCompleted: false,
-        createdAt: at,
-        updatedAt: at,
-        ...login,
-      })
-      .returning()
-    await names.add(tx, [user as Account])
-    announce(tx, (user as Account).id, 'created')
-    return user as Account
+    const user = await insertUser(tx, {
+      id: newId(),
+      loginType,
+      name,
+      locale,
+      timezone,
+      currency: 'usd',
+      onboardingCompleted: false,
+      createdAt: at,
+      updatedAt: at,
+      ...login,
+    })
+    await names.replace(tx, user)
+    announce(tx, user.id, 'created')
+    return user
   }
 
   /** Changes fields that the user's apps and other services see. Throws when the account no longer exists. */
@@ -100,11 +100,7 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
     const before = await find(tx, userId)
     // A request that changes nothing must not be announced.
     if (isPartOf(changes, before)) return before
-    const [user] = await tx
-      .update(users)
-      .set({ ...changes, updatedAt: now() })
-      .where(eq(users.id, userId))
-      .returning()
+    const user = await updateUser(tx, userId, { ...changes, updatedAt: now() })
     if (changes.name !== undefined) await names.replace(tx, user as Account)
     announce(tx, userId, 'updated')
     return user as Account
@@ -165,6 +161,9 @@ export function createAccounts({ db, onChange, now, newId }: AccountsDeps) {
 
   /** The ids among `ids` that belong to existing users. */
   async function filterExisting(from: Reader, ids: string[]): Promise<string[]> {
+    const [only, ...others] = ids
+    if (only === undefined) return []
+    if (others.length === 0) return (await findId(from).execute({ id: only })).map(({ id }) => id)
     const rows = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
     return rows.map(({ id }) => id)
   }

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, ne } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, ne, sql } from 'drizzle-orm'
 import { backfill } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
@@ -18,6 +18,15 @@ const MAX_ROWS_SCANNED = 2_000
 /** Finds users by the beginnings of the words in their names. */
 export function createUserNames(db: UsersDb) {
   const { users, userNames } = db.tables
+  const removeWords = db.prepareWrite((tx) =>
+    tx.delete(userNames).where(eq(userNames.userId, sql.placeholder('userId'))),
+  )
+  const addWord = db.prepareWrite((tx) =>
+    tx
+      .insert(userNames)
+      .values({ userId: sql.placeholder('userId'), word: sql.placeholder('word') })
+      .onConflictDoNothing(),
+  )
   return { add, replace, find, backfill: backfillAll }
 
   /** Stores the words of new users' names. */
@@ -28,9 +37,9 @@ export function createUserNames(db: UsersDb) {
     if (rows.length > 0) await tx.insert(userNames).values(rows).onConflictDoNothing()
   }
 
-  async function replace(tx: Tx, user: NamedUser) {
-    await tx.delete(userNames).where(eq(userNames.userId, user.id))
-    await add(tx, [user])
+  async function replace(tx: Tx, { id: userId, name }: NamedUser) {
+    await removeWords(tx).execute({ userId })
+    for (const word of wordsIn(name)) await addWord(tx).execute({ userId, word })
   }
 
   /** The ids of at most `limit` users whose names have, for each word of `text`, one that begins with it. */

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { and, asc, eq, inArray, isNotNull, lt, ne, notInArray, or } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lt, ne, notInArray, or, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
+import { prepareInsert, prepareSelect } from '../../../platform/db/prepared.ts'
 import type { UsersDb } from '../schema.ts'
 
 export const PURPOSES = [
@@ -49,6 +50,23 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date }) {
   const { oneTimeTokens, users } = db.tables
   type Row = typeof oneTimeTokens.$inferSelect
+  const insertToken = prepareInsert(db, oneTimeTokens)
+  const findToken = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(oneTimeTokens)
+      .where(eq(oneTimeTokens.hash, sql.placeholder('hash'))),
+  )
+  const removeEarlier = db.prepareWrite((tx) =>
+    tx
+      .delete(oneTimeTokens)
+      .where(
+        and(
+          eq(oneTimeTokens.userId, sql.placeholder('userId')),
+          eq(oneTimeTokens.purpose, sql.placeholder('purpose')),
+        ),
+      ),
+  )
   return {
     issue,
     issueOpen,
@@ -73,11 +91,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     email: string | null = null,
     bearerId: string | null = null,
   ) {
-    if (!MULTIPLE_ALLOWED.has(purpose)) {
-      await tx
-        .delete(oneTimeTokens)
-        .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
-    }
+    if (!MULTIPLE_ALLOWED.has(purpose)) await removeEarlier(tx).execute({ userId, purpose })
     const secret = randomBytes(32).toString('base64url')
     // The hash also covers the id: a token with a changed id is invalid.
     const token = bearerId === null ? secret : `${secret}.${bearerId}`
@@ -102,8 +116,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     owner: Pick<Row, 'userId' | 'email' | 'emailKey'>,
   ) {
     const expiresAt = new Date(now().getTime() + LIFETIME_MS[purpose])
-    const row = { hash: sha256(token), purpose, failures: 0, expiresAt, ...owner }
-    await tx.insert(oneTimeTokens).values(row)
+    await insertToken(tx, { hash: sha256(token), purpose, failures: 0, expiresAt, ...owner })
     return token
   }
 
@@ -113,10 +126,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     purpose: P,
     token: string,
   ) {
-    const [row] = await from
-      .select()
-      .from(oneTimeTokens)
-      .where(eq(oneTimeTokens.hash, sha256(token)))
+    const [row] = await findToken(from).execute({ hash: sha256(token) })
     return row?.purpose === purpose && row.expiresAt > now() ? (row as RowFor<P>) : null
   }
 

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import { notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { UsersDb } from '../schema.ts'
 import type { SessionEndings } from './session-endings.ts'
@@ -27,27 +28,27 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
       .where(eq(knownDevices.userId, sql.placeholder('userId')))
       .orderBy(desc(knownDevices.seenAt)),
   )
-  const storeSeen = db.prepareWrite((tx) =>
-    tx
-      .insert(knownDevices)
-      .values({
-        userId: sql.placeholder('userId'),
-        device: sql.placeholder('device'),
-        seenAt: sql.placeholder('seenAt'),
-      })
-      .onConflictDoUpdate({
-        target: [knownDevices.userId, knownDevices.device],
-        set: { seenAt: sql.placeholder('seenAt') as never },
-      }),
-  )
+  const storeSeen = prepareUpsert(db, knownDevices)
+  const sessionsOf = db.read
+    .select()
+    .from(sessions)
+    .where(eq(sessions.userId, sql.placeholder('userId')))
+    .orderBy(desc(sessions.lastUsedAt), desc(sessions.id))
+    .prepare()
+  const findKnown = db.read
+    .select({ seenAt: knownDevices.seenAt })
+    .from(knownDevices)
+    .where(
+      and(
+        eq(knownDevices.userId, sql.placeholder('userId')),
+        eq(knownDevices.device, sql.placeholder('device')),
+      ),
+    )
+    .prepare()
   return { list, known, isKnown, isSignedIn, end, remember }
 
   async function list(userId: string, currentId: string) {
-    const rows = await db.read
-      .select()
-      .from(sessions)
-      .where(eq(sessions.userId, userId))
-      .orderBy(desc(sessions.lastUsedAt), desc(sessions.id))
+    const rows = await sessionsOf.execute({ userId })
     return rows.map(({ id, device, createdAt, lastUsedAt }) => ({
       _id: id,
       device,
@@ -69,8 +70,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
 
   /** Whether a device of this name is among those that have signed in. */
   async function isKnown(userId: string, device: string): Promise<boolean> {
-    const isSame = and(eq(knownDevices.userId, userId), eq(knownDevices.device, device))
-    return (await db.read.$count(knownDevices, isSame)) > 0
+    return (await findKnown.execute({ userId, device })).length > 0
   }
 
   /** Whether a session has not ended. */
@@ -92,7 +92,7 @@ export function createDevices({ db, endings, oneTimeTokens, now }: DevicesDeps) 
    */
   async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
     const known = await knownTo(tx).execute({ userId })
-    await storeSeen(tx).execute({ userId, device, seenAt: now() })
+    await storeSeen(tx, { userId, device, seenAt: now() })
     const others = known.map(({ device: name }) => name).filter((name) => name !== device)
     const forgotten = others.slice(MAX_DEVICES - 1)
     if (forgotten.length > 0) {

@@ -1,5 +1,5 @@
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
-import type { SQL } from 'drizzle-orm'
+import type { Query, SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
 import { createRecentMap } from '../../../lib/recent-map.ts'
@@ -54,7 +54,10 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     this.#readOnce = readOnce ?? null
   }
 
-  override prepareQuery<T extends Omit<PreparedQueryConfig, 'run'>>(...args: PrepareArguments) {
+  override prepareQuery<T extends Omit<PreparedQueryConfig, 'run'>>(
+    ...[query, ...others]: PrepareArguments
+  ) {
+    const args: PrepareArguments = [withConstantLimits(query), ...others]
     const prepared = super.prepareQuery<T>(...args)
     const execute = compile(prepared, args, this.#beforeSelect)
     if (execute) prepared.execute = execute as typeof prepared.execute
@@ -102,6 +105,23 @@ function reusingStatements(client: Database) {
       return statement
     },
   } as Database
+}
+
+/**
+ * Writes limits into the text: SQLite takes a bound limit for part of its plan, and would prepare the statement again at
+ * every run. Throws for a placeholder: `prepareForEach` prepares a query for each limit.
+ */
+function withConstantLimits({ sql, params, ...query }: Query): Query {
+  if (!/ (?:limit|offset) \?/.test(sql)) return { ...query, sql, params }
+  const kept: unknown[] = []
+  const values = params.values()
+  const text = sql.replace(/( (?:limit|offset) )?\?/g, (found, keyword?: string) => {
+    const { value } = values.next()
+    if (keyword === undefined) kept.push(value)
+    else if (typeof value !== 'number') throw new Error(`a limit must be a number: ${sql}`)
+    return keyword === undefined ? found : keyword + value
+  })
+  return { ...query, sql: text, params: kept }
 }
 
 function compile(

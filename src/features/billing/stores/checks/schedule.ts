@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, lt, lte, sql } from 'drizzle-orm'
 import { HOUR_MS, MINUTE_MS } from '../../../../lib/durations.ts'
 import type { Tx } from '../../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../../platform/db/prepared.ts'
 import type { BillingEvent } from '../../inbox/event.ts'
 import { purchaseIn } from '../../projection/fold-state.ts'
 import { purchaseKeyOf } from '../../purchases/event-order.ts'
@@ -28,6 +29,7 @@ export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date 
       .onConflictDoNothing()
       .returning({ purchaseKey: storeChecks.purchaseKey }),
   )
+  const upsert = prepareUpsert(db, storeChecks)
   return { schedule, listDue, postpone, remove, checkClaim, hasProductionChecks }
 
   /** Schedules a check for the end of the period that a store's event describes. */
@@ -106,10 +108,6 @@ export function createStoreChecks({ db, now }: { db: BillingDb; now: () => Date 
 
   /** Schedules an immediate check, which also tells the store who owns the purchase. */
   async function checkClaim(tx: Tx, purchaseKey: string, now: Date) {
-    const claimed = { dueAt: now, isTokenUnset: true }
-    await tx
-      .insert(storeChecks)
-      .values({ purchaseKey, attempts: 0, ...claimed })
-      .onConflictDoUpdate({ target: storeChecks.purchaseKey, set: claimed })
+    await upsert(tx, { purchaseKey, attempts: 0, dueAt: now, isTokenUnset: true })
   }
 }

@@ -1,7 +1,8 @@
-import { and, desc, eq, inArray, isNotNull, lt } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../../../lib/durations.ts'
 import type { PurchaseTransfer } from '../../../../lib/store-settings.ts'
 import type { Reader, Tx } from '../../../../platform/db/db.ts'
+import { prepareSelect } from '../../../../platform/db/prepared.ts'
 import type { EventInbox } from '../../inbox/event-inbox.ts'
 import { utf8 } from '../../inbox/event-log.ts'
 import { readSupport, type Support } from '../../inbox/support.ts'
@@ -60,6 +61,28 @@ const MAX_MOVES_FROM_GUESTS_PER_DAY = 5
 export function createClaims(deps: ClaimsDeps) {
   const { db, eventInbox, checks, holderOf, notifyFormerOwner, isGuest, transfer, now } = deps
   const { billingAliases, billingEvents, subscriptions } = db.tables
+  const findPurchase = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
+  )
+  const isOfPurchase = eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey'))
+  const findClaims = prepareSelect(db, (from) =>
+    from
+      .select()
+      .from(billingEvents)
+      .where(and(isOfPurchase, inArray(billingEvents.type, [PURCHASE_CLAIMED, CLAIM_WITHDRAWN])))
+      .orderBy(desc(billingEvents.orderedAt)),
+  )
+  const findLatest = prepareSelect(db, (from) =>
+    from
+      .select({ orderedAt: billingEvents.orderedAt })
+      .from(billingEvents)
+      .where(isOfPurchase)
+      .orderBy(desc(billingEvents.orderedAt))
+      .limit(1),
+  )
   return { claim, give, takeBack, ownerOf, claimantOf, linkOf, purchaseOf }
 
   /** Claims a recorded purchase for a user, in the caller's transaction. */
@@ -98,7 +121,8 @@ export function createClaims(deps: ClaimsDeps) {
     const isMove = owner !== null && owner !== userId
     const purchase = await purchaseOf(tx, purchaseKey)
     const { transactionId } = transactionOf(purchaseKey)
-    const { length } = await eventsOf(tx, purchaseKey, [PURCHASE_CLAIMED])
+    const events = await claimEventsOf(tx, purchaseKey)
+    const { length } = events.filter(({ type }) => type === PURCHASE_CLAIMED)
     await record(tx, PURCHASE_CLAIMED, purchaseKey, {
       id: `claim:${purchaseKey}:${length}`,
       app_user_id: userId,
@@ -194,10 +218,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** The user who has a purchase; null for none. */
   async function ownerOf(from: Reader, purchaseKey: string): Promise<string | null> {
-    const [row] = await from
-      .select({ customerId: subscriptions.customerId })
-      .from(subscriptions)
-      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    const [row] = await findPurchase(from).execute({ purchaseKey })
     return row ? holderOf(from, row.customerId) : null
   }
 
@@ -208,10 +229,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** The state of a purchase; null for an unknown one. */
   async function purchaseOf(from: Reader, purchaseKey: string) {
-    const [row] = await from
-      .select({ state: subscriptions.state })
-      .from(subscriptions)
-      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    const [row] = await findPurchase(from).execute({ purchaseKey })
     return row ? purchaseIn(row.state) : null
   }
 
@@ -224,7 +242,7 @@ export function createClaims(deps: ClaimsDeps) {
 
   /** The claims of a purchase that were not withdrawn, the latest first. */
   async function claimsOf(from: Reader, purchaseKey: string): Promise<Claim[]> {
-    const events = await eventsOf(from, purchaseKey, [PURCHASE_CLAIMED, CLAIM_WITHDRAWN])
+    const events = await claimEventsOf(from, purchaseKey)
     const withdrawn = new Set(events.map(({ body }) => body['withdrawn_claim']))
     return events
       .filter(({ type, eventId }) => type === PURCHASE_CLAIMED && !withdrawn.has(eventId))
@@ -237,12 +255,8 @@ export function createClaims(deps: ClaimsDeps) {
       }))
   }
 
-  async function eventsOf(from: Reader, purchaseKey: string, types: string[]) {
-    const rows = await from
-      .select()
-      .from(billingEvents)
-      .where(and(eq(billingEvents.purchaseKey, purchaseKey), inArray(billingEvents.type, types)))
-      .orderBy(desc(billingEvents.orderedAt))
+  async function claimEventsOf(from: Reader, purchaseKey: string) {
+    const rows = await findClaims(from).execute({ purchaseKey })
     return rows.map((row) => ({
       ...row,
       body: JSON.parse(utf8(row.body)).event as Record<string, unknown>,
@@ -250,12 +264,7 @@ export function createClaims(deps: ClaimsDeps) {
   }
 
   async function latestEventAt(from: Reader, purchaseKey: string): Promise<number> {
-    const [row] = await from
-      .select({ orderedAt: billingEvents.orderedAt })
-      .from(billingEvents)
-      .where(eq(billingEvents.purchaseKey, purchaseKey))
-      .orderBy(desc(billingEvents.orderedAt))
-      .limit(1)
+    const [row] = await findLatest(from).execute({ purchaseKey })
     return row?.orderedAt ?? 0
   }
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../../platform/db/db.ts'
 import type { Delivery } from '../../inbox/event.ts'
 import type { EventInbox } from '../../inbox/event-inbox.ts'
@@ -12,6 +12,20 @@ export type Statements = ReturnType<typeof createStatements>
 /** What stores say about purchases when asked. */
 export function createStatements({ db, eventInbox }: StatementsDeps) {
   const { billingEvents } = db.tables
+  const { bodyHash, orderedAt } = billingEvents
+  const findLatest = db.prepareWrite((tx) =>
+    tx
+      .select({ bodyHash, orderedAt })
+      .from(billingEvents)
+      .where(
+        and(
+          eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey')),
+          eq(billingEvents.provider, sql.placeholder('provider')),
+        ),
+      )
+      .orderBy(desc(orderedAt))
+      .limit(1),
+  )
   return { record, latestAt }
 
   /** Records a statement. Does nothing if the store's latest event about the purchase said the same. */
@@ -26,18 +40,7 @@ export function createStatements({ db, eventInbox }: StatementsDeps) {
   }
 
   async function find(tx: Tx, provider: Provider, purchaseKey: string) {
-    const { bodyHash, orderedAt } = billingEvents
-    const isSame = and(
-      eq(billingEvents.purchaseKey, purchaseKey),
-      eq(billingEvents.provider, provider),
-    )
-    const [row] = await tx
-      .select({ bodyHash, orderedAt })
-      .from(billingEvents)
-      .where(isSame)
-      .orderBy(desc(orderedAt))
-      .limit(1)
-    return row
+    return (await findLatest(tx).execute({ purchaseKey, provider }))[0]
   }
 }
 

@@ -1,0 +1,88 @@
+import { getTableColumns, sql } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { Db, Prepared, Reader, Tx } from './db.ts'
+import { keyOf } from './table-key.ts'
+
+type Preparing = Pick<Db<unknown>, 'prepareWrite'>
+
+/** Prepares a select that runs on the last commit (`from` is `db.read`) as well as in changes. */
+export function prepareSelect<Q>(
+  db: Pick<Db<unknown>, 'read' | 'prepareWrite'>,
+  build: (from: Reader) => { prepare(): Q },
+): (from: Reader) => Q {
+  const inChange = db.prepareWrite(build)
+  let outside: Q | null = null
+  return (from) => {
+    if (from !== db.read) return inChange(from as Tx)
+    outside ??= build(db.read).prepare()
+    return outside
+  }
+}
+
+/** Prepares a query once for each `key`, such as the names of the columns that it changes. */
+export function prepareForEach<Q>(
+  db: Preparing,
+  build: (tx: Tx, key: string) => { prepare(): Q },
+): (tx: Tx, key: string) => Q {
+  const prepared = new Map<string, Prepared<Q>>()
+  return (tx, key) => {
+    const known = prepared.get(key) ?? db.prepareWrite((built) => build(built, key))
+    prepared.set(key, known)
+    return known(tx)
+  }
+}
+
+/** Inserts a row and returns it as stored. The query is prepared once for each set of columns. */
+export function prepareInsert<T extends SQLiteTable>(db: Preparing, table: T) {
+  const insert = prepareForEach(db, (tx, names) =>
+    tx
+      .insert(table)
+      .values(placeholders(names.split(' ')) as T['$inferInsert'])
+      .returning(),
+  )
+  return async (tx: Tx, row: T['$inferInsert']): Promise<T['$inferSelect']> => {
+    const stored = await insert(tx, Object.keys(row).join(' ')).execute(row)
+    return (stored as T['$inferSelect'][])[0] as T['$inferSelect']
+  }
+}
+
+/** Changes the row with a primary key and returns it as stored; undefined if there is none. */
+export function prepareUpdate<T extends SQLiteTable>(db: Preparing, table: T) {
+  const [key] = keyOf(table)
+  if (key === undefined) throw new Error('the table has no primary key')
+  const update = prepareForEach(db, (tx, names) =>
+    tx
+      .update(table)
+      .set(placeholders(names.split(' ')) as never)
+      .where(sql`${key.column} = ${sql.placeholder('updatedKey')}`)
+      .returning(),
+  )
+  return async (tx: Tx, updatedKey: string, changes: Partial<T['$inferInsert']>) => {
+    const query = update(tx, Object.keys(changes).join(' '))
+    const stored = await query.execute({ ...changes, updatedKey })
+    return (stored as T['$inferSelect'][])[0]
+  }
+}
+
+/** Inserts a whole row, or replaces the one with the same primary key. */
+export function prepareUpsert<T extends SQLiteTable>(db: Preparing, table: T) {
+  const upsert = db.prepareWrite((tx) => {
+    const key = keyOf(table)
+    const values = placeholders(Object.keys(getTableColumns(table)))
+    const others = Object.entries(values).filter(([name]) => !key.some((one) => one.name === name))
+    return tx
+      .insert(table)
+      .values(values as T['$inferInsert'])
+      .onConflictDoUpdate({
+        target: key.map(({ column }) => column) as never,
+        set: Object.fromEntries(others) as never,
+      })
+  })
+  return async (tx: Tx, row: T['$inferSelect']) => {
+    await upsert(tx).execute(row)
+  }
+}
+
+function placeholders(names: string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]))
+}
