@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createServingSocket } from '../../src/cli/serving-socket.ts'
 import { createTestApp } from '../support/app.ts'
 import { PATH } from '../support/attachments.ts'
+import { simulateDelay } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const STATUS = /^HTTP\/1\.1 (\d{3})/
@@ -152,7 +153,7 @@ async function sendSlowly(socket: Socket, size: number) {
         socket.once('close', () => resolve())
       })
     }
-    await Bun.sleep(5)
+    await simulateDelay(5)
   }
 }
 
@@ -178,7 +179,7 @@ async function startNginx(target: number, settings: string) {
       ({ ok }) => ok,
       () => false,
     )
-  while (!(await answers())) await Bun.sleep(20)
+  while (!(await answers())) await simulateDelay(20)
   return {
     port,
     async [Symbol.asyncDispose]() {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { filesOf, PATH } from '../../support/attachments.ts'
+import { simulateDelay } from '../../support/until.ts'
 
 const MIB = 1024 * 1024
 const PACKET = 64 * 1024
@@ -82,14 +83,14 @@ async function expectCleanEnd(app: TestApp, { token, type, contentType, body, st
   await new Promise((resolve) => socket.write(content.subarray(0, fast), resolve))
   for (let at = fast; at < content.length; at += PACKET) {
     socket.write(content.subarray(at, at + PACKET))
-    await Bun.sleep(3)
+    await simulateDelay(3)
   }
   if (status === null) socket.destroy()
   await answered
   if (status !== null) expect(reply.slice(0, 12)).toBe(`HTTP/1.1 ${status}`)
   socket.destroy()
   const expected = status === 200 ? 1 : 0
-  while ((await filesOf(app)).length !== expected) await Bun.sleep(5)
+  while ((await filesOf(app)).length !== expected) await simulateDelay(5)
   await server.stop(true)
   expect(unhandled.splice(0)).toEqual([])
 }
