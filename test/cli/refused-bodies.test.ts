@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createServingSocket } from '../../src/cli/serving-socket.ts'
 import { createTestApp } from '../support/app.ts'
 import { PATH } from '../support/attachments.ts'
-import { simulateDelay } from '../support/until.ts'
+import { simulateDelay, until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const STATUS = /^HTTP\/1\.1 (\d{3})/
@@ -179,7 +179,7 @@ async function startNginx(target: number, settings: string) {
       ({ ok }) => ok,
       () => false,
     )
-  while (!(await answers())) await simulateDelay(20)
+  await until(answers, 'nginx answers')
   return {
     port,
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { filesOf, PATH } from '../../support/attachments.ts'
-import { simulateDelay } from '../../support/until.ts'
+import { simulateDelay, until } from '../../support/until.ts'
 
 const MIB = 1024 * 1024
 const PACKET = 64 * 1024
@@ -90,7 +90,7 @@ async function expectCleanEnd(app: TestApp, { token, type, contentType, body, st
   if (status !== null) expect(reply.slice(0, 12)).toBe(`HTTP/1.1 ${status}`)
   socket.destroy()
   const expected = status === 200 ? 1 : 0
-  while ((await filesOf(app)).length !== expected) await simulateDelay(5)
+  await until(async () => (await filesOf(app)).length === expected, 'the files are removed')
   await server.stop(true)
   expect(unhandled.splice(0)).toEqual([])
 }
