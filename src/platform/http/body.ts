@@ -7,6 +7,7 @@ import { countCodePoints, isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 import { repeatedIn } from './query.ts'
+import { requestInfo } from './request-id.ts'
 
 /** The maximum size of JSON bodies, in bytes. */
 const JSON_LIMIT = 64 * 1024
@@ -135,8 +136,20 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return levels === 0 || innerValues(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
-/** Reads at most `limit` bytes; throws 413 beyond that. */
+/**
+ * Reads at most `limit` bytes; throws 413 beyond that. The time that the body takes to arrive is the sender's, so it does not
+ * count as the server's.
+ */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  const at = performance.now()
+  try {
+    return await readUpTo(request, limit)
+  } finally {
+    requestInfo(request).startedAt += performance.now() - at
+  }
+}
+
+async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
   rejectEncodedBody(request)
   rejectTooLong(request, limit)
   if (hasEnforcedLength(request)) {

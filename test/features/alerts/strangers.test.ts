@@ -3,6 +3,7 @@ import { nextTurn } from '../../../src/lib/next-turn.ts'
 import { createTestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
 import { rawRequest } from '../../support/raw-request.ts'
 import { serveApp } from '../../support/served.ts'
+import { until } from '../../support/until.ts'
 
 const MINUTE = 60_000
 const BILLING = '/api/webhooks/billing/v1'
@@ -34,7 +35,7 @@ async function setUp(environment: Record<string, string> = {}) {
     },
     async count(name: string, labels: Record<string, string> = {}) {
       const values = (await metrics.read(name)).filter((value) =>
-        Object.entries(labels).every(([label, wanted]) => value.labels[label] === wanted),
+        Object.entries(labels).every(([label, wanted]) => String(value.labels[label]) === wanted),
       )
       return values.reduce((sum, { value }) => sum + value, 0)
     },
@@ -79,6 +80,32 @@ test('a sender that holds its body back is answered, and alerts nobody', async (
   const port = Number(new URL(it.server.url).port)
   expect(await rawRequest(port, `${head}Content-Length: 200000\r\n\r\n{"event"`)).toContain(' 401 ')
   expect(await it.firing()).toEqual([])
+})
+
+test('bodies that arrive slowly alert nobody', async () => {
+  await using it = await setUp()
+  const port = Number(new URL(it.server.url).port)
+  const head = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
+  const [first, rest] = ['{"email":', '"ann"}']
+  const length = first.length + rest.length
+  let reply = ''
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      data(_socket, chunk) {
+        reply += chunk.toString()
+      },
+    },
+  })
+  socket.write(`${head}Content-Length: ${length}\r\n\r\n${first}`)
+  const at = performance.now()
+  await until(() => performance.now() - at > 600, 'more than half a second has passed')
+  socket.write(rest)
+  await until(() => reply.includes(' 422 '), 'the request is answered')
+  await until(async () => (await it.count('homeport_http_replies_total')) === 1, 'it is measured')
+  expect(await it.count('homeport_http_request_duration_seconds', { le: '0.5' })).toBe(1)
+  socket.end()
 })
 
 test.each([
