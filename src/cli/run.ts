@@ -4,6 +4,7 @@ import { CommandError, EXIT, flagOf, type Options, UsageError } from '../lib/com
 import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/free-space.ts'
 import { createLog } from '../lib/log.ts'
+import { drainLogs } from '../lib/log-output.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
@@ -35,6 +36,8 @@ export async function run(argv: string[]): Promise<number> {
     return exitCode
   } catch (error) {
     return await reportError(error)
+  } finally {
+    await drainLogs()
   }
 }
 

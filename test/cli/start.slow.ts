@@ -193,3 +193,21 @@ test('the server opens a new log file when the current one is moved, and SIGHUP 
   await askUntilLogged()
   expect(await server.stop()).toBe(0)
 }, 30_000)
+
+test('a server whose output nobody reads keeps answering, counts the lost lines, and stops', async () => {
+  await using homeport = await installExecutable()
+  const pipe = join(homeport.folder, 'pipe')
+  await Bun.$`mkfifo ${pipe}`
+  const wrapper = ['sh', '-c', `exec "$0" "$@" 1<>${pipe}`]
+  const server = await homeport.start({ METRICS_TOKEN: 'metrics-token' }, wrapper)
+  const request = requesterFor(server)
+  const headers = { authorization: 'Bearer metrics-token' }
+  const hasDropped = async () => {
+    for (let sent = 0; sent < 500; sent++) await request('GET', '/api/user/app_settings/v1')
+    const metrics = await (await fetch(`${server.url}/metrics`, { headers })).text()
+    return /^homeport_log_lines_dropped_total [1-9]/m.test(metrics)
+  }
+  await until(hasDropped, 'no line was dropped', { deadlineMs: 30_000 })
+  expect((await fetch(`${server.url}/health`)).status).toBe(200)
+  expect(await server.stop()).toBe(0)
+}, 60_000)

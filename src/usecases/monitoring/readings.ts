@@ -1,4 +1,5 @@
 import { freeSpace } from '../../lib/free-space.ts'
+import { countDroppedLines } from '../../lib/log-output.ts'
 import { processReadings, type Reading } from '../../lib/metrics.ts'
 import type { ComponentState, Readiness } from '../../platform/http/health.ts'
 import type { MonitoringDeps } from './monitored.ts'
@@ -12,6 +13,12 @@ export function createReadings(
   const secondsSince = (time: number) => Math.round((now().getTime() - time) / 1000)
   return [
     ...processReadings,
+    {
+      name: 'homeport_log_lines_dropped_total',
+      help: 'Log lines that could not be written: nothing read the output, or its disk was full',
+      isCounter: true,
+      read: countDroppedLines,
+    },
     {
       name: 'homeport_db_changes_waiting',
       help: 'Changes waiting for a commit',
