@@ -2,7 +2,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { describeInsecureStore } from '../features/attachments/storage/file-settings.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import { createLog, type Log } from '../lib/log.ts'
-import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
+import { type LogFileLimits, openLogTarget } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { BUILD } from '../version.ts'
 import { describeWritableFolders } from './data-directory.ts'
@@ -15,8 +15,8 @@ export async function createServerLog(config: Config, live: LiveLines): Promise<
   const { logFile, logFileBytes: maxBytes, logFileKeep: keptFiles, logLevel, instance } = config
   const base = instance === null ? null : { instance }
   if (logFile !== null) {
-    const file = openLogFile(logFile, { maxBytes, keptFiles })
-    return createLog(logLevel, live.tee(createLogOutput(file)), base)
+    const target = openLog(logFile, { maxBytes, keptFiles })
+    return createLog(logLevel, live.tee(createLogOutput(target)), base)
   }
   if (!isTextLog(config)) return createLog(logLevel, live.tee(createLogOutput(1)), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
@@ -70,11 +70,11 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
 }
 
 /** Log rotation tools send SIGHUP after moving a log: open a new file. */
-function openLogFile(path: string, limits: LogFileLimits) {
+function openLog(path: string, limits: LogFileLimits) {
   try {
-    const file = createLogFile(path, limits)
-    process.on('SIGHUP', file.reopen)
-    return file
+    const target = openLogTarget(path, limits)
+    process.on('SIGHUP', () => typeof target === 'object' && target.reopen())
+    return target
   } catch (error) {
     throw new ConfigError(
       `LOG_FILE cannot be opened (${(error as { code?: string }).code}): ${path}`,

@@ -1,7 +1,35 @@
-import { closeSync, fstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** A pipe without a reader is an error instead of a start that hangs. */
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
+/** A service manager may connect them to a socket, which cannot be opened. */
+const STANDARD_STREAM = /^\/(?:dev\/(stdout|stderr)|(?:dev|proc\/self)\/fd\/([12]))$/
 
 /** A log of `maxBytes` is rotated to `.1`; `keptFiles` older files remain. */
 export type LogFileLimits = { maxBytes: number; keptFiles: number }
+
+/**
+ * What to pass to `createLogOutput` for LOG_FILE: only a regular file is rotated and opened again. Throws the system's
+ * error when it cannot be opened.
+ */
+export function openLogTarget(path: string, limits: LogFileLimits) {
+  const [, name, descriptor = name === 'stderr' ? 2 : 1] = STANDARD_STREAM.exec(path) ?? []
+  if (STANDARD_STREAM.test(path)) return Number(descriptor)
+  const file = createLogFile(path, limits)
+  return statSync(path).isFile() ? file : file.descriptor
+}
 
 /**
  * Appends to the file at `path`, rotates it when it is full, and opens a new one when another program has moved it.
@@ -9,7 +37,7 @@ export type LogFileLimits = { maxBytes: number; keptFiles: number }
  */
 export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimits) {
   let descriptor = open()
-  return { write, reopen }
+  return { write, reopen, descriptor }
 
   /** `bytes` are whole lines. */
   function write(bytes: Uint8Array) {
@@ -32,10 +60,12 @@ export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimi
 
   function rotate() {
     try {
-      rmSync(keptFiles === 0 ? path : `${path}.${keptFiles}`, { force: true })
+      const file = withoutLinks(path)
+      if (!lstatSync(file).isFile()) return
+      rmSync(keptFiles === 0 ? file : `${file}.${keptFiles}`, { force: true })
       for (let number = keptFiles - 1; number >= 1; number--)
-        renameIfExists(`${path}.${number}`, `${path}.${number + 1}`)
-      if (keptFiles > 0) renameIfExists(path, `${path}.1`)
+        renameIfExists(`${file}.${number}`, `${file}.${number + 1}`)
+      if (keptFiles > 0) renameIfExists(file, `${file}.1`)
     } catch {
       // A log that is too large is better than none.
       return
@@ -44,8 +74,14 @@ export function createLogFile(path: string, { maxBytes, keptFiles }: LogFileLimi
   }
 
   function open(): number {
-    return openSync(path, 'a', 0o600)
+    return openSync(path, FLAGS, 0o600)
   }
+}
+
+/** Follows symbolic links, except those to an open file of a process. */
+function withoutLinks(path: string): string {
+  const isLink = lstatSync(path).isSymbolicLink() && !/^\/(proc|dev(?!\/shm))\//.test(path)
+  return isLink ? withoutLinks(resolve(dirname(path), readlinkSync(path))) : path
 }
 
 /** The size of the file at `path`; null when `descriptor` no longer refers to that file. */

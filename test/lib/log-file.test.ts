@@ -1,9 +1,18 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { appendFileSync, existsSync, renameSync, truncateSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLogFile } from '../../src/lib/log-file.ts'
+import { createLogFile, openLogTarget } from '../../src/lib/log-file.ts'
 
 let folder: string
 let path: string
@@ -80,3 +89,32 @@ function line(number: number): Buffer {
 function read(name: string): Promise<string> {
   return Bun.file(join(folder, name)).text()
 }
+
+test('rotates the file that a link names, and nothing that is not a regular file', async () => {
+  await mkdir(join(folder, 'disk'))
+  const link = join(folder, 'link')
+  symlinkSync('disk/log', link)
+  const log = createLogFile(link, { maxBytes: 20, keptFiles: 1 })
+  for (const number of [1, 2, 3]) log.write(line(number))
+  expect((await readdir(join(folder, 'disk'))).toSorted()).toEqual(['log', 'log.1'])
+  expect(lstatSync(link).isSymbolicLink()).toBe(true)
+
+  const open = openSync(path, 'a')
+  const stream = join(folder, 'stdout')
+  symlinkSync(`/proc/self/fd/${open}`, stream)
+  const output = createLogFile(stream, { maxBytes: 20, keptFiles: 1 })
+  for (const number of [1, 2, 3]) output.write(line(number))
+  closeSync(open)
+  expect(await read('log')).toBe([1, 2, 3].map(line).join(''))
+  expect((await readdir(folder)).toSorted()).toEqual(['disk', 'link', 'log', 'stdout'])
+})
+
+test('takes standard streams and pipes as they are, and refuses a pipe without a reader', async () => {
+  const limits = { maxBytes: 20, keptFiles: 1 }
+  const streams = ['/dev/stdout', '/dev/stderr', '/dev/fd/2', '/proc/self/fd/1']
+  expect(streams.map((stream) => openLogTarget(stream, limits))).toEqual([1, 2, 2, 1])
+  expect(openLogTarget('/dev/null', limits)).toBeNumber()
+  expect(openLogTarget(path, limits)).toBeObject()
+  await Bun.$`mkfifo ${path}.pipe`
+  expect(() => openLogTarget(`${path}.pipe`, limits)).toThrow('ENXIO')
+})
