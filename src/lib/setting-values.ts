@@ -92,8 +92,12 @@ export function externalUrl(text: string): string | undefined {
 
 /** Whether traffic to a URL is encrypted or stays on this machine. */
 export function isSecureInTransit({ protocol, hostname }: URL): boolean {
-  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+}
+
+/** Whether the host of a URL is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return /^(127(\.\d+){3}|\[::1\]|localhost)$/i.test(hostname)
 }
 
 /** An `@` after the host means that a password was not percent-encoded, and its beginning was parsed as the host. */

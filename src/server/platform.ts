@@ -25,7 +25,7 @@ import { createCountryOf } from '../platform/http/country.ts'
 import { httpGerman } from '../platform/http/translations.ts'
 import { createLimits } from '../platform/limits/limits.ts'
 import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
-import { createMailer } from '../platform/outbox/mailer.ts'
+import { createMailer, greetingOf } from '../platform/outbox/mailer.ts'
 import { outboxTables } from '../platform/outbox/schema.ts'
 import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
@@ -119,6 +119,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     appName,
     mailer: createMailer({
       smtpUrl: config.smtpUrl,
+      greeting: greetingOf(config.baseUrl),
       from: config.mailFrom ?? { name: appName, address: `no-reply@${hostOf(config)}` },
       folder: join(config.dataDir, 'outbox'),
     }),

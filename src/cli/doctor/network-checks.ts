@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import type { Config } from '../../config.ts'
 import { createFeed } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/durations.ts'
-import { trySmtp } from '../../platform/outbox/mailer.ts'
+import { explainSmtpError, greetingOf, trySmtp } from '../../platform/outbox/mailer.ts'
 import { readOwnCertificate } from '../tls/own-certificate.ts'
 import { checkAppLinks, hasAppLinks } from './app-link-check.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
@@ -40,13 +40,13 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
         'SMTP_URL is not set',
         'Set SMTP_URL and MAIL_FROM, or e-mails are only written to files.',
       )
-    return trySmtp(smtpUrl).then(
-      () => ok(`${new URL(smtpUrl).host} accepts e-mails`),
-      (error) =>
-        failed(
-          `${new URL(smtpUrl).host} does not accept e-mails (${reasonOf(error)})`,
-          'Check host, port, user and password in SMTP_URL; some hosting providers block ports 25 and 587.',
-        ),
+    const { host } = new URL(smtpUrl)
+    return trySmtp(smtpUrl, undefined, greetingOf(baseUrl)).then(
+      () => ok(`${host} accepts e-mails`),
+      (error) => {
+        const [why, advice] = explainSmtpError(error)
+        return failed(`${host} does not accept e-mails (${why})`, advice)
+      },
     )
   }
 

@@ -1,9 +1,11 @@
 import { mkdir } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
 import { writeDurably } from '../../lib/durable-file.ts'
 import { mailboxOf } from '../../lib/email-address.ts'
 import { newId } from '../../lib/ids.ts'
+import { isLoopback } from '../../lib/setting-values.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import { PermanentRefusal, SENDERS } from './outbox.ts'
 
@@ -16,6 +18,8 @@ type SmtpError = Error & { response?: string; responseCode?: number; command?: s
 
 type MailerDeps = {
   smtpUrl: string | null
+  /** The name to greet the mail server with; null for the name of this machine. */
+  greeting?: string | null
   /** The value of MAIL_FROM, or its parts. */
   from: string | { name: string; address: string }
   /** Where e-mails are written as `.eml` files if there is no SMTP server. */
@@ -44,6 +48,7 @@ const IDLE_TIMEOUT_MS = 5_000
  */
 export function createMailer({
   smtpUrl,
+  greeting = null,
   from,
   folder,
   deadline = DEADLINE_MS,
@@ -56,7 +61,7 @@ export function createMailer({
     if (address === null) return
     const message = { from, to: { name: '', address }, headers: HEADERS, ...content }
     if (smtpUrl === null) return writeFile(message)
-    pool ??= openPool(smtpUrl)
+    pool ??= openPool(smtpUrl, greeting)
     const transport = await pool
     const signal = AbortSignal.timeout(deadline)
     await transport.sendMail({ ...message, signal }).catch((error) => {
@@ -79,10 +84,27 @@ export function createMailer({
   }
 }
 
-async function openPool(url: string): Promise<Transporter> {
+async function openPool(url: string, greeting: string | null): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
-  const idleTimeout = IDLE_TIMEOUT_MS
-  return createTransport({ url, pool: true, maxConnections: SENDERS, idleTimeout, ...TIMEOUTS })
+  const pool = { pool: true, maxConnections: SENDERS, idleTimeout: IDLE_TIMEOUT_MS } as const
+  return createTransport({ ...connectionTo(url, greeting), ...pool })
+}
+
+/**
+ * A relay on this machine has a self-signed certificate, at least on Debian, and nothing between us and it. Parameters
+ * of the URL, such as `name` and `tls.rejectUnauthorized`, override these options.
+ */
+function connectionTo(url: string, name: string | null) {
+  const tls = { rejectUnauthorized: !isLoopback(new URL(url).hostname) }
+  return { url, tls, ...(name === null ? {} : { name }), ...TIMEOUTS }
+}
+
+/** The host of BASE_URL as the name to greet with: many mail servers refuse one that is not public. */
+export function greetingOf(baseUrl: string | null): string | null {
+  const { hostname = '' } = (baseUrl && URL.parse(baseUrl)) || {}
+  if (isIP(hostname) === 4) return `[${hostname}]`
+  if (hostname.startsWith('[')) return hostname.replace('[', '[IPv6:')
+  return hostname.includes('.') ? hostname : null
 }
 
 function deliveryTimeout(deadline: number): Error {
@@ -116,8 +138,37 @@ function maskPersonalData(text: string, recipient: string): string {
 }
 
 /** Connects to an SMTP server and signs in without sending an e-mail. Throws when that fails. */
-export async function trySmtp(smtpUrl: string, deadline = DEADLINE_MS) {
+export async function trySmtp(
+  smtpUrl: string,
+  deadline = DEADLINE_MS,
+  greeting: string | null = null,
+) {
   const { createTransport } = await import('nodemailer')
-  const verified = createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
+  const verified = createTransport(connectionTo(smtpUrl, greeting)).verify()
   await withTimeout(verified, deadline, () => deliveryTimeout(deadline))
+}
+
+/** Why `trySmtp` failed, and what to do. */
+export function explainSmtpError(
+  error: SmtpError & { code?: string; originalCode?: string },
+): [why: string, advice: string] {
+  const { message, command = '', response = '', code, originalCode, name } = error
+  if (/certificate|altname|self.signed/i.test(message)) {
+    const why = `its certificate is not valid: ${message}`
+    return [
+      why,
+      'Use a host that the certificate names, and a certificate that is not self-signed. For a relay in a network that you trust, append "?tls.rejectUnauthorized=false" to SMTP_URL.',
+    ]
+  }
+  if (/^(EHLO|HELO|LHLO)$/.test(command) && response !== '')
+    return [
+      `it refuses our greeting: ${response}`,
+      'Set BASE_URL to a public host name, or append "?name=host.example.com" to SMTP_URL.',
+    ]
+  if (code === 'EAUTH')
+    return [`it refuses the sign-in: ${response || code}`, 'Check user and password in SMTP_URL.']
+  return [
+    originalCode ?? code ?? name,
+    'Check host and port in SMTP_URL: smtps:// is for port 465, smtp:// for others. Some hosting providers block ports 25 and 587.',
+  ]
 }

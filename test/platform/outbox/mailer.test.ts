@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test'
-import { createServer, type Socket } from 'node:net'
-import { createMailer, trySmtp } from '../../../src/platform/outbox/mailer.ts'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import {
+  createMailer,
+  explainSmtpError,
+  greetingOf,
+  trySmtp,
+} from '../../../src/platform/outbox/mailer.ts'
 import { until } from '../../support/until.ts'
 
 const MAIL = { to: 'ann@example.com', subject: 'Hello', text: 'Hello', html: '<p>Hello</p>' }
@@ -26,6 +32,73 @@ test('a check of an SMTP server that never stops replying fails', async () => {
   await using relay = await startDrippingRelay()
   expect(trySmtp(relay.url, DEADLINE_MS)).rejects.toThrow('took longer than')
 })
+
+test('sends through a relay on this machine that has a self-signed certificate, and greets with a public name', async () => {
+  const greetings: string[] = []
+  // Its default certificate is self-signed and for localhost.
+  const server = new SMTPServer({
+    authOptional: true,
+    disableReverseLookup: true,
+    onMailFrom(_address, { hostNameAppearsAs, secure }, done) {
+      greetings.push(`${hostNameAppearsAs} ${secure}`)
+      done()
+    },
+    onData: (stream, _session, done) => void stream.on('end', () => done()).resume(),
+  })
+  const smtpUrl = await listen(server.server)
+  const greeting = greetingOf('https://api.example.com')
+  const mailer = createMailer({ smtpUrl, greeting, from: 'a@example.com', folder: '' })
+  await mailer.send(MAIL)
+  mailer.close()
+  await trySmtp(smtpUrl)
+  expect(greetings).toEqual(['api.example.com true'])
+
+  const verifying = trySmtp(`${smtpUrl}/?tls.rejectUnauthorized=true`).catch(explainSmtpError)
+  expect(String(await verifying)).toContain('certificate is not valid')
+  await new Promise<void>((done) => server.close(done))
+})
+
+test.each([
+  ['504 5.5.2 <[127.0.0.1]>: Helo command rejected', '', 'refuses our greeting', '?name='],
+  ['250 AUTH PLAIN', 'user:wrong@', 'refuses the sign-in', 'user and password'],
+])('explains a relay that replies %s', async (reply, credentials, why, advice) => {
+  const relay = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('220 hi\r\n')
+    socket.on('data', (bytes) => {
+      const isGreeting = /^(EHLO|HELO)/.test(String(bytes))
+      socket.write(isGreeting ? `${reply}\r\n` : '535 5.7.8 no\r\n')
+    })
+  })
+  const url = (await listen(relay)).replace('//', `//${credentials}`)
+  const explained = String(await trySmtp(url).catch(explainSmtpError))
+  expect(explained).toContain(why)
+  expect(explained).toContain(advice)
+  expect(explained).not.toContain('wrong@')
+  relay.close()
+})
+
+test('explains a relay that is not reachable by the error of the system', async () => {
+  const [why, advice] = (await trySmtp('smtp://127.0.0.1:1').catch(explainSmtpError)) as string[]
+  expect([why, advice]).toEqual(['ECONNREFUSED', expect.stringContaining('host and port')])
+})
+
+test.each([
+  [null, null],
+  ['http://localhost:3000', null],
+  ['https://api.example.com:8443', 'api.example.com'],
+  ['http://192.0.2.1', '[192.0.2.1]'],
+  ['http://[2001:db8::1]', '[IPv6:2001:db8::1]'],
+])('greets for BASE_URL %p with %p', (baseUrl, greeting) => {
+  expect(greetingOf(baseUrl)).toBe(greeting)
+})
+
+async function listen(server: Server): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.listen(0, '127.0.0.1', resolve)
+  await promise
+  return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 /** A mail server that greets and then keeps sending lines of an endless reply. */
 async function startDrippingRelay() {
