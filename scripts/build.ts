@@ -55,7 +55,8 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
         join(ROOT, path),
       ),
       autoloadBunfig: false,
-      autoloadDotenv: true,
+      // It would also load .env.local and .env.production, for every command: see `readDotEnv`.
+      autoloadDotenv: false,
     },
   })
   if (!result.success) throw new Error(result.logs.join('\n'))

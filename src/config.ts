@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readAppLinks } from './lib/app-link-settings.ts'
-import { faultsOfEnvFile } from './lib/environment-file.ts'
+import { type DotEnv, loadDotEnv, NO_DOT_ENV } from './lib/environment-file.ts'
 import { isCurrency } from './lib/locale.ts'
 import { readLog } from './lib/log-settings.ts'
+import { readBackups, readOperations } from './lib/operation-settings.ts'
 import {
   anyText,
   appLink,
@@ -19,19 +20,23 @@ import {
   origin,
   postgresUrl,
   s3Url,
-  schedule,
   sender,
 } from './lib/setting-values.ts'
-import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
+import {
+  createSettingsReader,
+  misspelledIn,
+  NETWORKS,
+  type SettingsReader,
+} from './lib/settings-reader.ts'
 import { readSignIn, signInContradictions } from './lib/sign-in-settings.ts'
 import { readStores, storeContradictions } from './lib/store-settings.ts'
 import { readWebhooks } from './lib/webhook-settings.ts'
 
+export const DEFAULT_DATA_DIR = './data'
 const GIBIBYTE = 1024 ** 3
 export const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const EXTERNAL_URL = 'an https URL (http on loopback)'
 const ORIGIN = 'an http or https URL without a path'
-const NETWORKS = 'addresses or networks, separated by commas'
 
 /** The operator's configuration. Paths are absolute, sizes in bytes. */
 export type Config = ReturnType<typeof readConfig>
@@ -46,19 +51,36 @@ export function readVariable(name: string): string | null {
   return process.env[name] || null
 }
 
-/** Reads and checks the whole environment, including `.env`. Flags override it, and it overrides `defaults`. */
+/** The `.env` file at `path`, by default that of the working directory. */
+export function readDotEnv(path = resolve('.env')): DotEnv {
+  return loadDotEnv(path, process.env)
+}
+
+/** Reads and checks the whole environment. Flags override it, and it overrides `.env`, which overrides `defaults`. */
 export function readConfig(
   flags: Record<string, string> = {},
   environment = process.env,
   defaults: Record<string, string> = {},
+  { path, variables, faults: dotEnvFaults }: DotEnv = NO_DOT_ENV,
 ) {
-  const reader = createSettingsReader((name) => flags[name] ?? environment[name] ?? defaults[name])
+  const layers = [flags, environment, variables, defaults]
+  const reader = createSettingsReader(
+    (name) => layers.find((layer) => layer[name] !== undefined)?.[name],
+  )
   const settings = readSettings(reader)
-  const ofFile = environment === process.env ? faultsOfEnvFile(reader.names, environment) : []
+  const ofFile = dotEnvFaults
+    .filter(({ name }) => name === null || reader.names.includes(name))
+    .map(({ name, message }) =>
+      name === null ? `${path} ${message}` : `${name} in ${path} ${message}`,
+    )
   const faults = [...ofFile, ...reader.faults, ...contradictionsIn(settings)]
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), reader.names)
-  return { ...settings, logColors: !environment['NO_COLOR'], misspelled }
+  const misspelled = misspelledIn(
+    Object.keys({ ...defaults, ...variables, ...environment }),
+    reader.names,
+  )
+  const environmentFile = settings.environmentFile ?? path
+  return { ...settings, environmentFile, logColors: !environment['NO_COLOR'], misspelled }
 }
 
 function readSettings(reader: SettingsReader) {
@@ -132,7 +154,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
   const sessionToken = env('AWS_SESSION_TOKEN')
   const defaultName = env('DATABASE_URL') ? hostname() : null
   return {
-    dataDir: resolve(read('DATA_DIR', './data', 'a path', anyText)),
+    dataDir: resolve(read('DATA_DIR', DEFAULT_DATA_DIR, 'a path', anyText)),
     /** A PostgreSQL server instead of the SQLite file, for several instances. */
     databaseUrl: optional(
       'DATABASE_URL',
@@ -218,39 +240,6 @@ function readRates({ read, optional, choice }: SettingsReader) {
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
     ),
-  }
-}
-
-function readOperations({ env, optional, all, isOn, integer, port }: SettingsReader) {
-  return {
-    console: isOn('CONSOLE', true),
-    /** The networks that may open the console; all networks when empty. */
-    consoleNetworks: all('CONSOLE_NETWORKS', NETWORKS, isNetwork),
-    /** A separate port for the console, which need not be public; null to serve it on the main port. */
-    consolePort: port('CONSOLE_PORT', null),
-    auditKeepDays: integer('AUDIT_KEEP_DAYS', 365, 1, 36_500),
-    /** The socket on which systemd receives notifications. */
-    notifySocket: env('NOTIFY_SOCKET') || null,
-    /** The environment file that the systemd unit names. */
-    environmentFile: env('SERVICE_ENVIRONMENT_FILE') || null,
-    /** systemd considers the server hung when it gets no watchdog ping for this long. */
-    watchdogMs: Number(env('WATCHDOG_USEC') ?? 0) / 1000 || null,
-    metricsToken: optional('METRICS_TOKEN', 'a token', (text) => (isWord(text) ? text : undefined)),
-  }
-}
-
-function readBackups({ optional, path, integer }: SettingsReader) {
-  return {
-    /** A passphrase or an age recipient; reading a backup needs the passphrase or an age identity. */
-    backupKey: optional(
-      'BACKUP_KEY',
-      'a passphrase of at least 8 characters, or an age key',
-      (text) => (text.length >= 8 ? text : undefined),
-    ),
-    backupDir: path('BACKUP_DIR'),
-    /** In UTC; null for no scheduled backups. */
-    backupSchedule: optional('BACKUP_SCHEDULE', 'a cron expression such as 15 2 * * *', schedule),
-    backupKeep: integer('BACKUP_KEEP', 7, 1, 1000),
   }
 }
 

@@ -1,5 +1,13 @@
+import { resolve } from 'node:path'
 import { type Command as Commander, CommanderError } from 'commander'
-import { type Config, ConfigError, readConfig } from '../config.ts'
+import {
+  type Config,
+  ConfigError,
+  DEFAULT_DATA_DIR,
+  readConfig,
+  readDotEnv,
+  readVariable,
+} from '../config.ts'
 import { CommandError, EXIT, flagOf, type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/free-space.ts'
@@ -20,7 +28,7 @@ import { commands } from './commands.ts'
 import { requireData } from './data-directory.ts'
 import { openData } from './open-data.ts'
 import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
-import { serviceVariables } from './service/service-record.ts'
+import { readServiceRecord, serviceVariables } from './service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from './terminal.ts'
 
 /** Runs a command line and returns the exit code. */
@@ -138,14 +146,23 @@ async function performHere(
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 
-/** Flags override the environment. For commands, the environment overrides the service's configuration. */
+/**
+ * The server reads the `.env` of its folder. A command reads the file of the server whose data it uses: the `.env` here
+ * may belong to another project.
+ */
 function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const givenFlags = Object.entries(flags).filter(([, value]) => typeof value === 'string')
   const chosen = Object.fromEntries(givenFlags) as Record<string, string>
-  const ownConfig = readConfig(chosen)
-  if (isServer) return ownConfig
-  return readConfig(chosen, undefined, serviceVariables(ownConfig.dataDir))
+  const dotEnv = readDotEnv()
+  if (isServer) return readConfig(chosen, undefined, {}, dotEnv)
+  const given = chosen['DATA_DIR'] ?? readVariable('DATA_DIR')
+  const place = resolve((given ?? dotEnv.variables['DATA_DIR'] ?? DEFAULT_DATA_DIR).trim())
+  const file = readServiceRecord(place)?.environmentFile ?? null
+  const isOwn = file === null ? given === null : file === dotEnv.path
+  return isOwn
+    ? readConfig(chosen, undefined, {}, dotEnv)
+    : readConfig(chosen, undefined, serviceVariables(place))
 }
 
 async function reportError(thrown: unknown): Promise<number> {

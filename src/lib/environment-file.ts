@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 
 /** A name, then quoted parts, then the rest of the line verbatim. */
 const ASSIGNMENT =
@@ -18,76 +17,61 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
   return found
 }
 
-const LINE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(.*)$/gm
-const QUOTED_VALUE = /^[ \t]*(["'`]).*?(?<!\\)\1/
-const REFERENCE = /(?<!\\)\$(?:\{(\w+)\}|(\w+))/g
+/** What a `.env` file sets, and what is wrong with it, by the name of the variable. */
+export type DotEnv = {
+  /** Null without a file. */
+  path: string | null
+  variables: Record<string, string>
+  faults: { name: string | null; message: string }[]
+}
+
+export const NO_DOT_ENV: DotEnv = { path: null, variables: {}, faults: [] }
+
+/** A name, then a quoted part, or else the rest of the line. */
+const LINE =
+  /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(?:[ \t]*(?:"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|`([^`]*)`)|(.*))/gm
+const REFERENCE = /\\\$|\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))/g
 
 /**
- * The variables of a `.env` file in which Bun has replaced `$name` with nothing, because `environment` has no `name`. A
- * variable whose value still has the text was set by something else.
+ * The variables of a `.env` file that `environment` lacks. `$name` stands for another variable. A `#` after a space
+ * begins a comment; elsewhere outside quotes it is a fault, because programs differ in what they do with it.
  */
-export function incompleteVariables(
+export function parseDotEnv(
   text: string,
   environment: Record<string, string | undefined>,
-): string[] {
-  // The last line of a name counts.
-  const values = variablesIn(text)
-  const isLost = (name: string, value: string) =>
-    [...withoutComment(value).matchAll(REFERENCE)].some(
-      ([reference, braced, plain]) =>
-        environment[braced ?? plain ?? ''] === undefined && !environment[name]?.includes(reference),
-    )
-  return [...values].filter(([name, value]) => isLost(name, value)).map(([name]) => name)
-}
-
-/** The variables of a `.env` file whose value Bun has cut off at a `#`, which it takes for a comment even after text. */
-export function cutVariables(
-  text: string,
-  environment: Record<string, string | undefined>,
-): string[] {
-  const isCut = (name: string, value: string) => {
-    const [, kept] = /^((?:[^#]*[^#\s])?)#/.exec(value) ?? []
-    const loaded = environment[name]
-    if (QUOTED_VALUE.test(value) || kept === undefined || loaded === undefined) return false
-    // With a reference, we do not know what it would have been.
-    if (kept.match(REFERENCE)) return !loaded.includes('#')
-    return loaded === kept.trim().replaceAll('\\$', '$')
+): Pick<DotEnv, 'variables' | 'faults'> {
+  const variables: Record<string, string> = {}
+  const faults = new Map<string, string>()
+  for (const [, name = '', double, single, back, plain = ''] of text.matchAll(LINE)) {
+    faults.delete(name)
+    const withLines = double?.replaceAll('\\n', '\n').replaceAll('\\r', '\r')
+    const [, bare = ''] = /^(.*?)(?:\s#.*)?$/.exec(plain.trimEnd()) ?? []
+    const value = withLines ?? single ?? back ?? bare.trim()
+    if (bare.includes('#'))
+      faults.set(name, 'has a "#": put the value in quotes, or a space before a comment')
+    variables[name] = value.replaceAll(REFERENCE, (reference, braced, fallback, short) => {
+      const known = environment[braced ?? short] ?? variables[braced ?? short] ?? fallback
+      if (reference === '\\$') return '$'
+      if (known === undefined)
+        faults.set(name, 'has a "$" before a name that is not a variable: write "\\$"')
+      return known ?? ''
+    })
   }
-  return [...variablesIn(text)].filter(([name, value]) => isCut(name, value)).map(([name]) => name)
+  return {
+    variables,
+    faults: [...faults]
+      .filter(([name]) => environment[name] === undefined)
+      .map(([name, message]) => ({ name, message })),
+  }
 }
 
-/** The values as they are written. */
-function variablesIn(text: string): Map<string, string> {
-  return new Map([...text.matchAll(LINE)].map(([, name = '', value = '']) => [name, value]))
-}
-
-function withoutComment(value: string): string {
-  const [quoted] = QUOTED_VALUE.exec(value) ?? []
-  return quoted ?? value.replace(/#.*/, '')
-}
-
-/** Bun has read `.env` before we start. It ignores one that it cannot read, and replaces unknown variables with nothing. */
-export function faultsOfEnvFile(
-  names: string[],
-  environment: Record<string, string | undefined>,
-): string[] {
-  const path = resolve('.env')
-  // In a folder that this user may not enter, we cannot know whether there is one.
-  if (!existsSync(path)) return []
+/** The `.env` file at `path`. In a folder that this user may not enter, there is none. */
+export function loadDotEnv(path: string, environment: Record<string, string | undefined>): DotEnv {
+  if (!existsSync(path)) return NO_DOT_ENV
   try {
-    const text = readFileSync(path, 'utf8')
-    const ours = (found: string[]) => found.filter((name) => names.includes(name))
-    return [
-      ...ours(incompleteVariables(text, environment)).map(
-        (name) =>
-          `${name} in ${path} has a "$" before a name that is not a variable, so that part is lost: write "\\$"`,
-      ),
-      ...ours(cutVariables(text, environment)).map(
-        (name) =>
-          `${name} in ${path} has a "#", and what follows it is lost: put the value in quotes, or a space before a comment`,
-      ),
-    ]
+    return { path, ...parseDotEnv(readFileSync(path, 'utf8'), environment) }
   } catch {
-    return [`${path} cannot be read: change its owner or its mode, or remove it.`]
+    const message = 'cannot be read: change its owner or its mode, or remove it.'
+    return { path, variables: {}, faults: [{ name: null, message }] }
   }
 }

@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { list, oneOf, wholeNumber } from './setting-values.ts'
 
+export const NETWORKS = 'addresses or networks, separated by commas'
+
 export type SettingsReader = ReturnType<typeof createSettingsReader>
 
 /** Reads environment variables and collects every fault. A fault names the variable and never its value. */

@@ -135,6 +135,53 @@ test('refuses a .env file in which a part of a value would be lost', async () =>
   expect(stderr).not.toContain('horse')
 }, 30_000)
 
+test('commands ignore the .env of another project, and other files that frameworks load', async () => {
+  await using homeport = await installExecutable()
+  for (const name of ['.env.local', '.env.development', '.env.production'])
+    await Bun.write(join(homeport.folder, name), 'LOG_LEVEL=verbose\n')
+  const server = await homeport.start()
+  const project = join(homeport.folder, 'project')
+  await Bun.write(join(project, '.env'), 'LOG_LEVEL=verbose\nBACKUP_KEY=of another program\n')
+  const run = (...args: string[]) => runIn(project, homeport, args)
+  expect(await run('status')).toMatchObject({ exitCode: 0, stderr: '' })
+  expect((await run('backup')).stdout).toContain('NOT encrypted')
+  await server.stop()
+  expect((await run('backup')).stdout).toContain('NOT encrypted')
+}, 30_000)
+
+test('commands read the .env with which the server of their data was started', async () => {
+  await using homeport = await installExecutable()
+  const variables = 'DATA_DIR=elsewhere\nBACKUP_KEY="correct horse#battery"\n'
+  await Bun.write(join(homeport.folder, '.env'), variables)
+  expect((await homeport.run(['init'])).stdout).toContain('elsewhere is ready')
+  await (await homeport.start()).stop()
+  expect((await homeport.run(['backup'])).stdout).toContain('encrypted with a passphrase')
+  const project = join(homeport.folder, 'project')
+  await Bun.write(join(project, '.env'), 'LOG_LEVEL=verbose\n')
+  const backup = await runIn(project, homeport, ['backup', '--data-dir', '../elsewhere'])
+  expect(backup.stdout).toContain('encrypted with a passphrase')
+}, 30_000)
+
+/** Runs a command in a folder, on the data in `data` of the installation. */
+async function runIn(
+  cwd: string,
+  { folder, environment }: Awaited<ReturnType<typeof installExecutable>>,
+  args: string[],
+) {
+  const command = Bun.spawn([join(folder, 'homeport'), ...args], {
+    cwd,
+    env: { ...environment, DATA_DIR: join(folder, 'data') },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, exitCode] = await Promise.all([
+    command.stdout.text(),
+    command.stderr.text(),
+    command.exited,
+  ])
+  return { stdout, stderr, exitCode }
+}
+
 /** Runs a command as a user without rights, for at most five seconds. */
 function spawnAsNobody({ folder }: { folder: string }, args: string[]) {
   return Bun.spawn([join(folder, 'homeport'), ...args], {

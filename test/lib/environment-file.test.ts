@@ -1,9 +1,5 @@
 import { expect, test } from 'bun:test'
-import {
-  cutVariables,
-  incompleteVariables,
-  parseEnvironmentFile,
-} from '../../src/lib/environment-file.ts'
+import { parseDotEnv, parseEnvironmentFile } from '../../src/lib/environment-file.ts'
 
 // The rules of systemd.exec(5), EnvironmentFile=.
 test.each([
@@ -21,37 +17,33 @@ test.each([
   expect(parseEnvironmentFile(text)).toEqual(variables)
 })
 
+const ENVIRONMENT = { HOST: 'example.com', SET: 'by the shell' }
+
+// As earlier versions read it, whose runtime did.
 test.each([
-  ['A=pass$word', ['A']],
-  [`export A="x\${other}"`, ['A']],
-  ["A='x$1'", ['A']],
-  ['A=$$word\nB=ok', ['A']],
-  ['A=$HOST/path', []],
-  ['A=pass\\$word', []],
-  [`A=\${word:-default}`, []],
-  ['A=1 # costs $word', []],
-  ['# A=$word', []],
-  ['A=5$ B', []],
-  ['A="Shop" # was $word', []],
-  ['A=pass#$word', []],
-  ['A=$word\nA=Shop', []],
-  ['SET=pass$word', []],
-])('finds out whether Bun loses a part of %j', (text, names) => {
-  expect(incompleteVariables(text, { HOST: 'example.com', SET: 'pass$word' })).toEqual(names)
+  ['A=1\nexport B = two words \nA=3', { A: '3', B: 'two words' }],
+  ['# A=1\nB= # comment\nC=c # $word "x"', { B: '', C: 'c' }],
+  ['A="a#b \\n \\t" x\nB=\'a#b \\n\'\nC=`"q"`', { A: 'a#b \n \\t', B: 'a#b \\n', C: '"q"' }],
+  ['A="one\ntwo"\nB=b\r\nC=c\r\n', { A: 'one\ntwo', B: 'b', C: 'c' }],
+  [
+    `A=$HOST/path\nB=\${A}:1\nC=\${word:-default}`,
+    { A: 'example.com/path', B: 'example.com/path:1', C: 'default' },
+  ],
+  ['A=pass\\$word\nB=5$ B\nC=$word\nC=Shop', { A: 'pass$word', B: '5$ B', C: 'Shop' }],
+  ['SET=pass$word', { SET: 'pass' }],
+] as [string, Record<string, string>][])('reads %j as a .env file', (text, variables) => {
+  expect(parseDotEnv(text, ENVIRONMENT)).toEqual({ variables, faults: [] })
 })
 
 test.each([
-  ['KEY=correct horse#battery', 'correct horse', true],
-  ['export KEY=#secret', '', true],
-  ['KEY=a#b # comment', 'a', true],
-  ['KEY=\\$x#y', '$x', true],
-  ['KEY=$HOST#y', 'example.com', true],
-  ["KEY='abc#def", "'abc", true],
-  ['KEY="a#b"', 'a#b', false],
-  ['KEY=a # comment', 'a', false],
-  ['KEY= # comment', '', false],
-  ['KEY=a#b', 'set by the shell', false],
-  ['# KEY=a#b', 'a', false],
-])('finds out whether Bun has cut %j off at a #', (text, value, isCut) => {
-  expect(cutVariables(text, { KEY: value })).toEqual(isCut ? ['KEY'] : [])
+  'A=pass$word',
+  `export A="x\${other}"`,
+  "A='x$1'",
+  'A=$$word\nB=ok',
+  'A=correct horse#battery',
+  'export A=#secret',
+  'A=a#b # comment',
+  "A='abc#def",
+])('refuses %j, of which programs would lose a part', (text) => {
+  expect(parseDotEnv(text, ENVIRONMENT).faults.map(({ name }) => name)).toEqual(['A'])
 })

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import { type Config, readDotEnv } from '../../config.ts'
 import { writeDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
@@ -8,7 +8,7 @@ import { encryptionOf } from '../backup/encryption.ts'
 
 /** The settings of the service that commands need while it is not running. */
 type ServiceRecord = {
-  /** The environment file of the service; null when unknown. */
+  /** The environment file of the service, or the `.env` of the server's folder; null when unknown. */
   environmentFile: string | null
   /** How its backups are encrypted: an age recipient, `passphrase`, or null. */
   backups: string | null
@@ -52,7 +52,9 @@ export function readServiceRecord(dataDir: string): ServiceRecord | null {
 export function serviceVariables(dataDir: string): Record<string, string> {
   const path = readServiceRecord(dataDir)?.environmentFile
   const text = path ? readTrusted(path, 0) : null
-  const variables = Object.entries(text === null ? {} : parseEnvironmentFile(text))
+  const parse = (text: string) =>
+    path?.endsWith('/.env') ? readDotEnv(path).variables : parseEnvironmentFile(text)
+  const variables = Object.entries(text === null ? {} : parse(text))
   return Object.fromEntries(variables.filter(([name]) => !EXCLUDED_VARIABLES.includes(name)))
 }
 
