@@ -18,6 +18,7 @@ import {
   list,
   mailUrl,
   origin,
+  POSTGRES_URL,
   postgresUrl,
   s3Url,
   sender,
@@ -26,6 +27,7 @@ import {
   createSettingsReader,
   misspelledIn,
   NETWORKS,
+  SERVICE_LINK,
   type SettingsReader,
 } from './lib/settings-reader.ts'
 import { readSignIn, signInContradictions } from './lib/sign-in-settings.ts'
@@ -63,10 +65,7 @@ export function readConfig(
   defaults: Record<string, string> = {},
   { path, variables, faults: dotEnvFaults }: DotEnv = NO_DOT_ENV,
 ) {
-  const layers = [flags, environment, variables, defaults]
-  const reader = createSettingsReader(
-    (name) => layers.find((layer) => layer[name] !== undefined)?.[name],
-  )
+  const reader = createSettingsReader([flags, environment, variables, defaults])
   const settings = readSettings(reader)
   const ofFile = dotEnvFaults
     .filter(({ name }) => name === null || reader.names.includes(name))
@@ -74,13 +73,16 @@ export function readConfig(
       name === null ? `${path} ${message}` : `${name} in ${path} ${message}`,
     )
   const faults = [...ofFile, ...reader.faults, ...contradictionsIn(settings)]
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  const misspelled = misspelledIn(
-    Object.keys({ ...defaults, ...variables, ...environment }),
-    reader.names,
-  )
-  const environmentFile = settings.environmentFile ?? path
-  return { ...settings, environmentFile, logColors: !environment['NO_COLOR'], misspelled }
+  if (faults.length > 0) throw new ConfigError([...new Set(faults)].join('\n'))
+  const known = Object.entries({ ...defaults, ...variables, ...environment })
+  const ours = known.filter(([, value]) => !SERVICE_LINK.test(value ?? '')).map(([name]) => name)
+  return {
+    ...settings,
+    environmentFile: settings.environmentFile ?? path,
+    logColors: !environment['NO_COLOR'],
+    misspelled: misspelledIn(ours, reader.names),
+    warnings: [...new Set(reader.warnings)],
+  }
 }
 
 function readSettings(reader: SettingsReader) {
@@ -154,13 +156,9 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
   const sessionToken = env('AWS_SESSION_TOKEN')
   const defaultName = env('DATABASE_URL') ? hostname() : null
   return {
-    dataDir: resolve(read('DATA_DIR', DEFAULT_DATA_DIR, 'a path', anyText)),
+    dataDir: path('DATA_DIR') ?? resolve(DEFAULT_DATA_DIR),
     /** A PostgreSQL server instead of the SQLite file, for several instances. */
-    databaseUrl: optional(
-      'DATABASE_URL',
-      'a URL such as postgres://user:password@host:5432/name?sslmode=verify-full',
-      postgresUrl,
-    ),
+    databaseUrl: optional('DATABASE_URL', `a URL such as ${POSTGRES_URL}`, postgresUrl),
     /** The maximum number of connections from this instance to that server. */
     databasePool: integer('DATABASE_POOL', 16, 3, 500),
     /** Encrypts the secrets that instances share. */

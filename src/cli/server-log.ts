@@ -30,7 +30,8 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   for (const { name, meant } of misspelled) {
     log.warn(`${name} is not a known variable: did you mean ${meant}?`)
   }
-  for (const sentence of describeWritableFolders(config)) log.warn(sentence)
+  for (const sentence of [...config.warnings, ...describeWritableFolders(config)])
+    log.warn(sentence)
   const exposed = describeInsecureStore(config)
   if (exposed !== null) log.warn(exposed)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: e-mails are written to DATA_DIR/outbox')

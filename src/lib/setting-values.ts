@@ -111,8 +111,14 @@ export function sender(text: string): string | undefined {
   return /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(text) ? text : undefined
 }
 
+export const POSTGRES_URL =
+  'postgres://user:password@host:5432/name?sslmode=verify-full, or with another sslmode: verify-ca, require, prefer, disable'
+
 export function postgresUrl(text: string): string | undefined {
-  return /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined
+  const url = URL.parse(text)
+  const mode = url?.searchParams.get('sslmode') ?? 'prefer'
+  const isMode = /^(disable|allow|prefer|required?|verify[-_](ca|full))$/.test(mode)
+  return isMode && /^postgres(ql)?:$/.test(url?.protocol ?? '') ? text : undefined
 }
 
 /** Parses `s3://bucket/prefix?endpoint=https://…&region=…`. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { list, oneOf, wholeNumber } from './setting-values.ts'
@@ -6,11 +7,63 @@ export const NETWORKS = 'addresses or networks, separated by commas'
 
 export type SettingsReader = ReturnType<typeof createSettingsReader>
 
-/** Reads environment variables and collects every fault. A fault names the variable and never its value. */
-export function createSettingsReader(env: (name: string) => string | undefined) {
+/** Part of an environment, which overrides the layers after it. */
+type Layer = Record<string, string | undefined>
+
+/** Data was encrypted with their present value, so that quotes in it cannot be refused. */
+const KEPT_QUOTES = ['BACKUP_KEY', 'SECRET_KEY']
+/** What Kubernetes sets as `<SERVICE>_PORT` in every container. */
+export const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
+
+/**
+ * Reads environment variables, or the files that `<NAME>_FILE` names, and collects every fault. A fault names the
+ * variable and never its value.
+ */
+export function createSettingsReader(layers: Layer[]) {
   const faults: string[] = []
+  const warnings: string[] = []
   const names: string[] = []
-  return { env, read, optional, path, all, choice, isOn, integer, count, port, faults, names }
+  return {
+    env,
+    read,
+    optional,
+    path,
+    all,
+    choice,
+    isOn,
+    integer,
+    count,
+    port,
+    faults,
+    warnings,
+    names,
+  }
+
+  function env(name: string): string | undefined {
+    const text = lookUp(name)
+    const [, , unquoted] = /^(["'])(.*)\1$/s.exec(text?.trim() ?? '') ?? []
+    if (unquoted === undefined) return text
+    const sentence = `${name} has quotes around its value, which would become part of it`
+    if (!KEPT_QUOTES.includes(name)) faults.push(`${sentence}: remove them`)
+    else
+      warnings.push(
+        `${sentence}: data may be encrypted with them, so keep a copy when you remove them`,
+      )
+    return text
+  }
+
+  function lookUp(name: string): string | undefined {
+    const file = `${name}_FILE`
+    const layer = layers.find((one) => one[name] !== undefined || Object.hasOwn(one, file))
+    if (!layer || !Object.hasOwn(layer, file)) return layer?.[name]
+    if (layer[name] !== undefined) faults.push(`${name} and ${file} are both set: remove one`)
+    try {
+      return readFileSync(layer[file] ?? '', 'utf8')
+    } catch (error) {
+      faults.push(`${file} cannot be read (${(error as { code?: string }).code})`)
+      return undefined
+    }
+  }
 
   function read<T>(
     name: string,
@@ -37,6 +90,10 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
 
   /** Reads a path and makes it absolute. */
   function path(name: string): string | null {
+    if (layers.some((layer) => Object.hasOwn(layer, `${name}_FILE`)))
+      faults.push(`${name} is the path of a file itself: set it instead of ${name}_FILE`)
+    if (isUnexpanded(env(name) ?? ''))
+      faults.push(`${name} has "~" or "$", which only a shell replaces: write the whole path`)
     return optional(name, 'a path', (text) => resolve(text))
   }
 
@@ -68,7 +125,10 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
   }
 
   function port<T extends number | null>(name: string, fallback: T): T | number {
-    return inRange(name, fallback, 'a port from 0 to 65535', 0, 65_535)
+    const hint = SERVICE_LINK.test(env(name) ?? '')
+      ? ', and Kubernetes has set it for a Service of that name: set enableServiceLinks: false'
+      : ''
+    return inRange(name, fallback, `a port from 0 to 65535${hint}`, 0, 65_535)
   }
 
   function inRange<T>(name: string, fallback: T, expected: string, min: number, max: number) {
@@ -79,10 +139,15 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
   }
 }
 
+/** Whether a path has a part that a shell would have replaced. */
+export function isUnexpanded(path: string): boolean {
+  return /^\s*~|\$\{?\w/.test(path)
+}
+
 /** Variables that are probably misspellings of one of `names`, each with the name it was meant to be. */
 export function misspelledIn(actual: string[], names: string[]): { name: string; meant: string }[] {
   return actual.flatMap((name) => {
-    if (names.includes(name)) return []
+    if (names.includes(name.replace(/_FILE$/, '')) || names.includes(name)) return []
     const plain = name
       .toUpperCase()
       .replaceAll('-', '_')

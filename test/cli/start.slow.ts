@@ -155,11 +155,12 @@ test('commands read the .env with which the server of their data was started', a
   await Bun.write(join(homeport.folder, '.env'), variables)
   expect((await homeport.run(['init'])).stdout).toContain('elsewhere is ready')
   await (await homeport.start()).stop()
-  expect((await homeport.run(['backup'])).stdout).toContain('encrypted with a passphrase')
+  const encrypted = /encrypted with a passphrase \(fingerprint ([0-9a-f]{8})\)/
+  const [, fingerprint] = encrypted.exec((await homeport.run(['backup'])).stdout) ?? []
   const project = join(homeport.folder, 'project')
   await Bun.write(join(project, '.env'), 'LOG_LEVEL=verbose\n')
   const backup = await runIn(project, homeport, ['backup', '--data-dir', '../elsewhere'])
-  expect(backup.stdout).toContain('encrypted with a passphrase')
+  expect(encrypted.exec(backup.stdout)?.[1]).toBe(fingerprint as string)
 }, 30_000)
 
 /** Runs a command in a folder, on the data in `data` of the installation. */

@@ -16,7 +16,7 @@ import { movedTo, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
-import { encryptingKey, encryptionOf, isRecipient } from './encryption.ts'
+import { encryptingKey, encryptionOf, fingerprintOf, isRecipient } from './encryption.ts'
 import { gatherData } from './shared-data.ts'
 import { chooseTarget } from './target.ts'
 import { type WriteResult, writeBackup } from './write-backup.ts'
@@ -25,6 +25,8 @@ type Outcome = WriteResult & {
   path: string
   /** The recipient, or `passphrase`; null without encryption. */
   encryption: string | null
+  /** Of the key; null without encryption. */
+  fingerprint: string | null
   seconds: number
   removed: string[]
 }
@@ -76,7 +78,8 @@ export const backup: LocalCommand = {
     const removed = keepCount === null ? [] : await removeOldBackups(dirname(path), keepCount)
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await encryptionOf(key)
-    const outcome = { path, ...written, encryption, seconds, removed }
+    const fingerprint = fingerprintOf(key)
+    const outcome = { path, ...written, encryption, fingerprint, seconds, removed }
     writeOutcome(json, outcome, describe(outcome))
     return EXIT.done
   },
@@ -138,13 +141,14 @@ async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Prom
   }
 }
 
-function describe({ path, bytes, files, encryption, seconds, removed }: Outcome): string {
+function describe({ path, bytes, files, encryption, fingerprint, ...rest }: Outcome): string {
+  const { seconds, removed } = rest
   const encryptionNote =
     encryption === null
       ? 'NOT encrypted'
       : isRecipient(encryption)
         ? `encrypted for ${encryption}`
-        : `encrypted with a ${encryption}`
+        : `encrypted with a ${encryption} (fingerprint ${fingerprint})`
   const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read back and verified, ${encryptionNote}`
   return [`${path}: ${size}.`, ...removed.map((name) => `Removed ${name}.`)].join('\n')
 }

@@ -1,8 +1,11 @@
+import { scryptSync } from 'node:crypto'
 import { ArchiveError } from './archive.ts'
 
 const MAGIC = 'age-encryption.org/v1\n'
 /** The header of an encrypted file ends within this size. */
 const MAX_HEADER_BYTES = 64 * 1024
+
+const SCRYPT = { N: 2 ** 17, r: 8, maxmem: 2 ** 28 }
 
 export const PASSPHRASE = 'passphrase'
 const RECIPIENT = 'recipient'
@@ -27,6 +30,12 @@ export async function encryptionOf(key: string | null): Promise<string | null> {
   if (key === null) return null
   const encrypting = await encryptingKey(key)
   return isRecipient(encrypting) ? encrypting : PASSPHRASE
+}
+
+/** Tells one passphrase from another, by a hash as slow to guess as the archive's. A recipient is its own fingerprint. */
+export function fingerprintOf(key: string | null): string | null {
+  if (key === null || isRecipient(key)) return key
+  return scryptSync(key, 'homeport backup key', 4, SCRYPT).toString('hex')
 }
 
 /** The key to encrypt with: the recipient of an age identity, else `key` itself. */

@@ -3,6 +3,7 @@ import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
+import { isUnexpanded } from '../../lib/settings-reader.ts'
 import { confirmRisk } from '../terminal.ts'
 import { backupDirOf, backupName } from './backups.ts'
 
@@ -20,6 +21,10 @@ export async function chooseTarget(
   isConfirmed: boolean,
 ): Promise<string> {
   if (out === null) return unusedName(backupDirOf(config), isEncrypted)
+  if (isUnexpanded(out))
+    throw new UsageError(
+      `${out} has "~" or "$", which the shell did not replace: write the whole path.`,
+    )
   const path = (await isFolder(out))
     ? await unusedName(resolve(out), isEncrypted)
     : await confirmReplacement(resolve(out), isConfirmed)

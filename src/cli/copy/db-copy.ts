@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Config, readVariable } from '../../config.ts'
 import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { makeFolder, syncPath } from '../../lib/durable-file.ts'
+import { POSTGRES_URL, postgresUrl } from '../../lib/setting-values.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import type { LocalCommand } from '../command.ts'
 import { lockData, requireDatabaseFile } from '../data-directory.ts'
@@ -50,8 +51,7 @@ export const dbCopy: LocalCommand = {
     if ((to === undefined) === (from === undefined) || typeof place !== 'string')
       throw new UsageError('Choose --to or --from, with a postgres:// URL or env:NAME.')
     const url = urlIn(place)
-    if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
-      throw new UsageError('The URL must be postgres://user:password@host:5432/name.')
+    if (postgresUrl(url) === undefined) throw new UsageError(`The URL must be ${POSTGRES_URL}.`)
     if (config.secretKey === null)
       throw new UsageError('Set SECRET_KEY: it encrypts the secrets in the database.')
     if (url === place && hasPassword(url)) console.warn(PASSWORD_WARNING)

@@ -61,6 +61,8 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       const meant = misspelled.map((one) => one.meant).join(', ')
       return warning(`unknown variables: ${names}`, `Did you mean ${meant}?`)
     }
+    const [sentence] = config.warnings
+    if (sentence !== undefined) return warning('questionable', `${sentence}.`)
     if (webhookTokens.length === 0) {
       return warning('WEBHOOK_TOKEN is not set', 'Set it, or billing events are refused with 503.')
     }

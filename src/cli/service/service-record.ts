@@ -55,7 +55,9 @@ export function serviceVariables(dataDir: string): Record<string, string> {
   const parse = (text: string) =>
     path?.endsWith('/.env') ? readDotEnv(path).variables : parseEnvironmentFile(text)
   const variables = Object.entries(text === null ? {} : parse(text))
-  return Object.fromEntries(variables.filter(([name]) => !EXCLUDED_VARIABLES.includes(name)))
+  return Object.fromEntries(
+    variables.filter(([name]) => !EXCLUDED_VARIABLES.includes(name.replace(/_FILE$/, ''))),
+  )
 }
 
 /** Ignores files of other users, except `trusted`: their content could end up in a command that root runs. */
