@@ -1,10 +1,10 @@
 import { constants, existsSync, statSync } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { describeFullDisk, freeSpace } from '../lib/free-space.ts'
-import { userName } from '../lib/user-name.ts'
+import { ownerOf, userName } from '../lib/user-name.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
@@ -98,16 +98,6 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   }
   if (owner !== null && owner !== self) return new CommandError(explainOwner(dataDir, owner))
   return new CommandError(`${dataDir} is not writable (${fault.code}): check its owner and mode`)
-}
-
-/** The owner of a folder, or of its closest parent that this user can see. */
-function ownerOf(path: string): number | null {
-  try {
-    return statSync(path).uid
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? null : ownerOf(parent)
-  }
 }
 
 /** How root gives the user `self` the data directory; null if that user cannot see whether it exists. */

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path'
 import { parseTime } from './time-stamp.ts'
+import { ownerOf, userName } from './user-name.ts'
 
 export type Options = Record<string, string | boolean | undefined>
 
@@ -91,6 +93,14 @@ export function parseListOption(option: string | boolean | undefined): string[] 
   return typeof option === 'string' ? option.split(',').map((part) => part.trim()) : []
 }
 
+/** Why a file that a command line names cannot be read, and whose it is if this user may not. */
+export function describeUnreadable(path: string, error: unknown): string {
+  const owner = (error as { code?: string }).code === 'EACCES' ? ownerOf(resolve(path)) : null
+  return owner === null
+    ? `${path} cannot be read.`
+    : `${path} cannot be read: it, or its folder, belongs to ${userName(owner)}, and this runs as ${userName(process.getuid?.() ?? 0)}.`
+}
+
 /** The JSON of a file named on the command line; `-` is standard input. */
 export async function readJsonFile(path: string | undefined): Promise<unknown> {
   if (path === undefined) throw new UsageError('Specify the file to read.')
@@ -102,7 +112,7 @@ export async function readJsonFile(path: string | undefined): Promise<unknown> {
     throw new UsageError(
       error instanceof TypeError
         ? `${path} is not UTF-8: save it in that encoding.`
-        : `${path} cannot be read.`,
+        : describeUnreadable(path, error),
     )
   }
   try {

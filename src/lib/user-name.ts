@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** The name of a system user in `/etc/passwd`, else the number. */
 export function userName(uid: number): string {
@@ -11,5 +12,15 @@ function readUsers(): string[] {
     return readFileSync('/etc/passwd', 'utf8').split('\n')
   } catch {
     return []
+  }
+}
+
+/** The owner of a file or folder, or of its closest parent that this user can see. */
+export function ownerOf(path: string): number | null {
+  try {
+    return statSync(path).uid
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? null : ownerOf(parent)
   }
 }

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
-import { cp, mkdir, open, rm } from 'node:fs/promises'
+import { chmod, cp, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
 import { packArchive } from '../../src/cli/backup/archive.ts'
@@ -39,6 +39,54 @@ onDisk(
   },
   30_000,
 )
+
+onDisk(
+  'restores and verifies an archive from the standard input, plain or encrypted',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    const run = async (file: string, options: string[], environment: Record<string, string>) => {
+      const command = Bun.spawn(
+        [join(homeport.folder, 'homeport'), 'restore', '-', '--trust', ...options],
+        { cwd: homeport.folder, env: environment, stdin: Bun.file(file), stdout: 'pipe' },
+      )
+      return [await command.exited, await command.stdout.text()]
+    }
+    const verified = await run(path, ['--verify'], {})
+    expect(verified).toEqual([0, expect.stringContaining('Standard input is a valid backup')])
+    expect((await run(path, [], { DATA_DIR: 'piped' }))[0]).toBe(0)
+    expect((await homeport.run(['user', 'list'], { DATA_DIR: 'piped' })).exitCode).toBe(0)
+    const key = { BACKUP_KEY: await generateIdentity() }
+    await homeport.run(['backup', '--out', 'sealed.tar.age'], key)
+    const sealed = join(homeport.folder, 'sealed.tar.age')
+    expect((await run(sealed, [], { DATA_DIR: 'unsealed', ...key }))[0]).toBe(0)
+    const refused = await homeport.run(['restore', '-', '--trust'], {}, 'not a backup')
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('--yes')])
+  },
+  30_000,
+)
+
+test('says whose an archive is that the user may not read', async () => {
+  await using homeport = await installExecutable()
+  await chmod(homeport.folder, 0o755)
+  const folder = join(homeport.folder, 'private')
+  await mkdir(folder, { mode: 0o700 })
+  await Bun.write(join(folder, 'b.tar'), '')
+  const command = Bun.spawn(
+    [join(homeport.folder, 'homeport'), 'restore', '--trust', join(folder, 'b.tar')],
+    {
+      cwd: homeport.folder,
+      env: { DATA_DIR: join(homeport.folder, 'new') },
+      stderr: 'pipe',
+      ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
+    },
+  )
+  if (process.getuid?.() !== 0) return
+  expect(await command.stderr.text()).toMatch(
+    /cannot be read: it, or its folder, belongs to root, and this runs as nobody\. .*restore -/,
+  )
+  expect(await command.exited).toBe(2)
+}, 20_000)
 
 onDisk(
   "on a new machine, a restore needs --trust or the old machine's key",

@@ -7,6 +7,8 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 const SCRYPT = { N: 2 ** 17, r: 8, maxmem: 2 ** 28 }
 
+/** The name of standard input on the command line. */
+export const STDIN = '-'
 export const PASSPHRASE = 'passphrase'
 const RECIPIENT = 'recipient'
 
@@ -52,12 +54,26 @@ export async function encryptingKey(key: string): Promise<string> {
  * encrypted it for a recipient. Throws `ArchiveError` if `key` is missing or wrong.
  */
 export async function openArchive(path: string, key: string | null) {
-  const stream = Bun.file(path).stream()
-  const head = await Bun.file(path).slice(0, MAX_HEADER_BYTES).text()
+  const file = path === STDIN ? Bun.stdin : Bun.file(path)
+  const [copy, stream] = file.stream().tee()
+  const head = await readHead(copy)
   if (!head.startsWith(MAGIC)) return { archive: stream, encryption: null }
   if (!/^--- /m.test(head)) throw new ArchiveError('The age header is damaged: use another backup.')
   const archive = await decrypt(stream, key)
   return { archive, encryption: key !== null && isIdentity(key) ? RECIPIENT : PASSPHRASE }
+}
+
+async function readHead(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = stream.getReader()
+  let head = ''
+  while (head.length < MAX_HEADER_BYTES) {
+    const { value, done } = await reader.read()
+    if (done) break
+    head += Buffer.from(value).toString('latin1')
+  }
+  // It is settled only when the other copy ends.
+  void reader.cancel()
+  return head
 }
 
 /** Decrypts with an identity (`AGE-SECRET-KEY-…`) or else a passphrase. */

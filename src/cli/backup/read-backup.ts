@@ -7,7 +7,7 @@ import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
 import { isIntact, reasonNotToOpen } from '../../platform/db/sqlite/open.ts'
 import type { InstallationKey } from '../installation-keys.ts'
 import { ArchiveError, type ArchiveInfo, printable, unpackArchive } from './archive.ts'
-import { openArchive, PASSPHRASE } from './encryption.ts'
+import { openArchive, PASSPHRASE, STDIN } from './encryption.ts'
 
 type ReadOptions = {
   path: string
@@ -50,7 +50,7 @@ export async function readBackup(options: ReadOptions): Promise<ReadResult> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   let files = 0
   let bytes = 0
-  const total = Bun.file(path).size
+  const total = path === STDIN ? 0 : Bun.file(path).size
   try {
     const { archive, encryption } = await openArchive(path, key)
     if (encryption === null && mustBeEncrypted && !isTrusted) throw unencrypted()

@@ -1,10 +1,10 @@
 import { existsSync, rmSync } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { access, constants, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { KINDS } from '../../features/changes/streams.ts'
-import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
+import { CommandError, describeUnreadable, EXIT, UsageError } from '../../lib/command.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
@@ -15,6 +15,7 @@ import { installationKeys } from '../installation-keys.ts'
 import { databasePath, refuseMoved } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from '../terminal.ts'
+import { STDIN } from './encryption.ts'
 import { type ReadResult, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, requireReplaceable, restoreFolder } from './replace-data.ts'
 import { hasExternalData, scatterData } from './shared-data.ts'
@@ -38,7 +39,8 @@ const PROOFS = {
 
 export const restore: LocalCommand = {
   name: 'restore',
-  summary: 'Replace the data with a backup and move the old data aside; the server must be stopped',
+  summary:
+    'Replace the data with a backup (- for standard input) and move the old data aside; the server must be stopped',
   arguments: '<file>',
   options: [
     ['--verify', 'only check the backup'],
@@ -48,28 +50,36 @@ export const restore: LocalCommand = {
   ],
   run: async (loadConfig, { verify, trust, json, yes }, [file = '']) => {
     const config = loadConfig()
-    const path = resolve(file)
-    const found = await stat(path).catch(() => {
-      throw new UsageError(`${path} cannot be read.`)
-    })
-    if (!found.isFile())
-      throw new UsageError(`${path} is not a file: choose one that "homeport backup" wrote.`)
+    const path = file === STDIN ? file : resolve(file)
+    const size = path === STDIN ? 0 : await sizeOf(path)
     const started = performance.now()
     // Only this user may read our files.
     process.umask(0o077)
     const done = verify
       ? await verifyBackup(config, path)
-      : await replaceData(config, path, found.size, trust === true, yes === true)
+      : await replaceData(config, path, size, trust === true, yes === true)
     const dataDir = config.databaseUrl === null ? config.dataDir : null
     const outcome = {
       ...done,
       dataDir,
-      path,
+      path: path === STDIN ? 'Standard input' : path,
       seconds: Math.round(performance.now() - started) / 1000,
     }
     writeOutcome(json, outcome, describe(outcome))
     return EXIT.done
   },
+}
+
+/** The size of the archive. Throws `UsageError` for one that cannot be read. */
+async function sizeOf(path: string): Promise<number> {
+  const readable = access(path, constants.R_OK).then(() => stat(path))
+  const found = await readable.catch((error) => {
+    const advice = 'Its owner can pipe it: "homeport restore - --yes".'
+    const isForeign = error.code === 'EACCES'
+    throw new UsageError(describeUnreadable(path, error) + (isForeign ? ` ${advice}` : ''))
+  })
+  if (found.isFile()) return found.size
+  throw new UsageError(`${path} is not a file: choose one that "homeport backup" wrote.`)
 }
 
 async function verifyBackup(config: Config, path: string) {

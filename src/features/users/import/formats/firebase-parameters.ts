@@ -1,4 +1,4 @@
-import { type Options, UsageError } from '../../../../lib/command.ts'
+import { describeUnreadable, type Options, UsageError } from '../../../../lib/command.ts'
 import type { FirebaseParameters } from '../../../../lib/foreign-hashes.ts'
 
 /** The names in Firebase's console, and our options. */
@@ -56,7 +56,7 @@ export async function readFirebaseParameters(options: Options): Promise<Firebase
 async function readText(path: string): Promise<string> {
   try {
     return await Bun.file(path).text()
-  } catch {
-    throw new UsageError(`${path} cannot be read.`)
+  } catch (error) {
+    throw new UsageError(describeUnreadable(path, error))
   }
 }

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { CommandError, UsageError } from '../../../../lib/command.ts'
+import { CommandError, describeUnreadable, UsageError } from '../../../../lib/command.ts'
 import { DATABASE_MAGIC, readRows } from '../../../../platform/db/read-rows.ts'
 import type { Row } from '../user-record.ts'
 import { pocketbaseQueries } from './pocketbase.ts'
@@ -64,14 +64,14 @@ export async function* readExport(path: string, collection: string): AsyncGenera
 }
 
 async function readStart(path: string): Promise<string> {
-  const file = await open(path).catch(() => {
-    throw new UsageError(`${path} cannot be read.`)
+  const file = await open(path).catch((error) => {
+    throw new UsageError(describeUnreadable(path, error))
   })
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, 0)
     return buffer.toString('utf8', 0, bytesRead)
-  } catch {
-    throw new UsageError(`${path} cannot be read.`)
+  } catch (error) {
+    throw new UsageError(describeUnreadable(path, error))
   } finally {
     await file.close()
   }
