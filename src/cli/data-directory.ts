@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { describeFullDisk, freeSpace } from '../lib/free-space.ts'
+import { mountOf } from '../lib/mounts.ts'
 import { ownerOf, userName } from '../lib/user-name.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
@@ -78,6 +79,12 @@ export async function asCommandError(error: unknown, { dataDir }: Config): Promi
   if (fault.kind === 'read_only') {
     return new CommandError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
+  const type = mountOf(dataDir)?.type ?? ''
+  if (REMOTE.test(type) && fault.kind !== 'full' && !/^E(ACCES|PERM)$/.test(fault.code)) {
+    return new CommandError(
+      `${dataDir} is on a file system (${type}) without the locks or shared memory that SQLite needs (${fault.code}): use a local disk, or DATABASE_URL.`,
+    )
+  }
   if (fault.kind === 'busy') {
     return new CommandError(
       `Another program has locked the database in ${dataDir}: end it ("fuser ${databasePath({ dataDir })}" finds it) and start again.`,
@@ -128,13 +135,23 @@ function codeOf(error: unknown): string {
 }
 
 const WRITABLE_BY_ALL = 0o002
+const REMOTE = /^(nfs|cifs|smb|fuse|9p|virtiofs|ceph|gluster|lustre|afs|vboxsf)/
 
-/** A sentence for each of our folders that every user of this machine can write to. */
-export function describeWritableFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
+/** A sentence for each of our folders that every user of this machine can write to, or whose mount does not suit. */
+export function describeFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
   const folders = [dataDir, backupDir, nativeDir].filter((path) => path !== null)
-  return folders
-    .filter((path) => modeOf(path) & WRITABLE_BY_ALL)
-    .map((path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`)
+  const native = nativeDir ?? join(dataDir, 'native')
+  const isExecutable = mountOf(native)?.isExecutable ?? true
+  return [
+    ...(isExecutable
+      ? []
+      : [
+          `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`,
+        ]),
+    ...folders
+      .filter((path) => modeOf(path) & WRITABLE_BY_ALL)
+      .map((path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`),
+  ]
 }
 
 /** 0 for a missing folder: code that needs it reports that itself. */

@@ -5,7 +5,7 @@ import { createLog, type Log } from '../lib/log.ts'
 import { type LogFileLimits, openLogTarget } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { BUILD } from '../version.ts'
-import { describeWritableFolders } from './data-directory.ts'
+import { describeFolders } from './data-directory.ts'
 
 /**
  * Creates the server's log: JSON in LOG_FILE, or else LOG_FORMAT on standard output. `live` keeps
@@ -30,8 +30,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   for (const { name, meant } of misspelled) {
     log.warn(`${name} is not a known variable: did you mean ${meant}?`)
   }
-  for (const sentence of [...config.warnings, ...describeWritableFolders(config)])
-    log.warn(sentence)
+  for (const sentence of [...config.warnings, ...describeFolders(config)]) log.warn(sentence)
   const exposed = describeInsecureStore(config)
   if (exposed !== null) log.warn(exposed)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: e-mails are written to DATA_DIR/outbox')

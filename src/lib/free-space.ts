@@ -28,6 +28,6 @@ export async function describeFullDisk(path: string | null) {
     : { state: 'is full', advice: 'free some space' }
 }
 
-function existingParent(path: string): string {
+export function existingParent(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : existingParent(dirname(path))
 }

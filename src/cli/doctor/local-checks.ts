@@ -15,7 +15,7 @@ import { countAppliedMigrations, isIntact } from '../../platform/db/sqlite/open.
 import { publicUrl } from '../../platform/public-url.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { isServing } from '../command-socket.ts'
-import { asCommandError, describeWritableFolders } from '../data-directory.ts'
+import { asCommandError, describeFolders } from '../data-directory.ts'
 import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { checkBackup } from './backup-check.ts'
@@ -98,10 +98,10 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       const { message } = (await asCommandError(error, config)) as Error
       return failed('cannot be written to', message)
     }
-    const [sentence] = describeWritableFolders(config)
+    const [sentence] = describeFolders(config)
     return sentence === undefined
       ? ok('not writable by other users')
-      : failed('are writable by other users', sentence)
+      : failed('are not safe or not usable', sentence)
   }
 
   async function databaseServer() {

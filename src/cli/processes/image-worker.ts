@@ -3,6 +3,7 @@ import type {
   FromWorker,
   ToWorker,
 } from '../../features/attachments/images/image-worker-process.ts'
+import { EXIT } from '../../lib/command.ts'
 import { setNativeDir } from '../../lib/native.ts'
 
 /**
@@ -18,5 +19,10 @@ export async function runImageWorker([nativeDir = '', dataOwner]: string[]) {
     process.send?.({ result: await makeImage(job) } satisfies FromWorker)
   })
   setNativeDir(nativeDir, Number(dataOwner ?? 0))
-  imaging.resolve(await loadImaging())
+  const loaded = await loadImaging().catch((error: Error) => {
+    const [, reason = error.message] = error.message.split('\n')
+    console.error(`Images cannot be processed, is NATIVE_DIR on a noexec mount? ${reason}`)
+    process.exit(EXIT.failed)
+  })
+  imaging.resolve(loaded)
 }

@@ -23,6 +23,8 @@ export const attachmentGerman: Sentences = {
     'Das umgewandelte Bild hätte über # MiB: Wähle einen anderen targetType (webp ist am kleinsten) oder compression=true.',
   'The image takes too long to process: send a smaller one.':
     'Das Bild braucht zu lange: Nimm ein kleineres.',
+  'Images cannot be processed at the moment. Try again later.':
+    'Bilder lassen sich zurzeit nicht verarbeiten. Versuche es später noch einmal.',
   'The image could not be processed. Send it again.':
     'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
   'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.':

@@ -93,7 +93,9 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     failing = result.kind === 'crashed'
     if (result.kind !== 'crashed') return result
     log.warn('an image worker crashed during a job')
-    throw busy()
+    throw result.canRetry
+      ? busy()
+      : new AppError('unavailable', 'Images cannot be processed at the moment. Try again later.')
   }
 
   /** All variants together count as one uploader and share its turns, so signed-in users come first. */

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
+import { EXIT } from '../../../lib/command.ts'
 import type { ImageJob, ImageResult } from './image.ts'
 
 /** Messages between the processes: file paths and numbers, never file contents. */
@@ -8,8 +9,8 @@ export type FromWorker = { result: ImageResult }
 
 export type ImageWorker = ReturnType<typeof startImageWorker>
 
-/** The worker exited during a job. */
-type Crash = { kind: 'crashed' }
+/** The worker exited during a job; `canRetry` unless it could not load the native library. */
+type Crash = { kind: 'crashed'; canRetry: boolean }
 
 /**
  * The limits of a job: its time in ms, and the size of its result and the worker's memory in bytes.
@@ -31,7 +32,8 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     env: {},
     serialization: 'json',
     ipc: ({ result }: FromWorker) => current?.resolve(result),
-    onExit: () => current?.resolve({ kind: 'crashed' }),
+    onExit: (_, exitCode) =>
+      current?.resolve({ kind: 'crashed', canRetry: exitCode !== EXIT.failed }),
   })
   return { make, usage, isAlive, stop }
 
@@ -60,7 +62,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
       const isTooLarge = result.kind === 'made' && result.size > limits.output
       return isTooLarge ? { kind: 'result_too_large' } : result
     } catch {
-      return { kind: 'crashed' }
+      return { kind: 'crashed', canRetry: process.exitCode !== EXIT.failed }
     } finally {
       clearInterval(poll)
       current = null

@@ -15,5 +15,7 @@ export function classifyOpenError(
   if (/^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/.test(code)) return { kind: 'full', code }
   if (/^(EROFS|SQLITE_READONLY)/.test(code)) return { kind: 'read_only', code }
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return { kind: 'busy', code }
-  return /^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|PERM|AUTH)\w*)$/.test(code) ? { kind: 'io', code } : null
+  return /^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|PERM|AUTH|PROTOCOL|NOLFS)\w*)$/.test(code)
+    ? { kind: 'io', code }
+    : null
 }
