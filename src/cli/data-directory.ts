@@ -141,16 +141,13 @@ const REMOTE = /^(nfs|cifs|smb|fuse|9p|virtiofs|ceph|gluster|lustre|afs|vboxsf)/
 export function describeFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
   const folders = [dataDir, backupDir, nativeDir].filter((path) => path !== null)
   const native = nativeDir ?? join(dataDir, 'native')
-  const isExecutable = mountOf(native)?.isExecutable ?? true
+  const advice = `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`
+  const open = folders.filter((path) => modeOf(path) & WRITABLE_BY_ALL)
   return [
-    ...(isExecutable
-      ? []
-      : [
-          `${native} is on a mount without execution (noexec), so images cannot be processed: set NATIVE_DIR to a folder on another mount.`,
-        ]),
-    ...folders
-      .filter((path) => modeOf(path) & WRITABLE_BY_ALL)
-      .map((path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`),
+    ...(mountOf(native)?.isExecutable === false ? [advice] : []),
+    ...open.map(
+      (path) => `Every user of this machine can write to ${path}: run "chmod o-w ${path}".`,
+    ),
   ]
 }
 

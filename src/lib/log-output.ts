@@ -95,12 +95,8 @@ export function createLogOutput(
 
   function describeDropped(count: number): string {
     const time = new Date().toISOString()
-    const line = JSON.stringify({
-      level: 'warn',
-      time,
-      msg: `${count} lines dropped from this log`,
-    })
-    return format ? format(`${line}\n`) : `${line}\n`
+    const line = `{"level":"warn","time":"${time}","msg":"${count} lines dropped from this log"}\n`
+    return format ? format(line) : line
   }
 }
 

@@ -44,7 +44,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     return trySmtp(smtpUrl, undefined, greetingOf(baseUrl)).then(
       () => ok(`${host} accepts e-mails`),
       (error) => {
-        const [why, advice] = explainSmtpError(error)
+        const [why = '', advice = ''] = explainSmtpError(error)
         return failed(`${host} does not accept e-mails (${why})`, advice)
       },
     )

@@ -149,26 +149,22 @@ export async function trySmtp(
 }
 
 /** Why `trySmtp` failed, and what to do. */
-export function explainSmtpError(
-  error: SmtpError & { code?: string; originalCode?: string },
-): [why: string, advice: string] {
-  const { message, command = '', response = '', code, originalCode, name } = error
-  if (/certificate|altname|self.signed/i.test(message)) {
-    const why = `its certificate is not valid: ${message}`
-    return [
-      why,
-      'Use a host that the certificate names, and a certificate that is not self-signed. For a relay in a network that you trust, append "?tls.rejectUnauthorized=false" to SMTP_URL.',
-    ]
-  }
-  if (/^(EHLO|HELO|LHLO)$/.test(command) && response !== '')
-    return [
-      `it refuses our greeting: ${response}`,
-      'Set BASE_URL to a public host name, or append "?name=host.example.com" to SMTP_URL.',
-    ]
-  if (code === 'EAUTH')
-    return [`it refuses the sign-in: ${response || code}`, 'Check user and password in SMTP_URL.']
-  return [
-    originalCode ?? code ?? name,
-    'Check host and port in SMTP_URL: smtps:// is for port 465, smtp:// for others. Some hosting providers block ports 25 and 587.',
-  ]
+export function explainSmtpError({ message, command = '', response, ...error }: CheckError) {
+  const code = error.originalCode ?? error.code ?? error.name
+  if (/certificate|altname|self.signed/i.test(message))
+    return [`its certificate is not valid: ${message}`, CERTIFICATE_ADVICE]
+  if (/^[EHL]+O$/.test(command) && response)
+    return [`it refuses our greeting: ${response}`, GREETING_ADVICE]
+  if (error.code === 'EAUTH')
+    return [`it refuses the sign-in: ${response ?? code}`, 'Check user and password in SMTP_URL.']
+  return [code, CONNECTION_ADVICE]
 }
+
+type CheckError = SmtpError & { code?: string; originalCode?: string }
+
+const CERTIFICATE_ADVICE =
+  'Use a host that the certificate names. For a relay in a network that you trust, append "?tls.rejectUnauthorized=false" to SMTP_URL.'
+const GREETING_ADVICE =
+  'Set BASE_URL to a public host name, or append "?name=host.example.com" to SMTP_URL.'
+const CONNECTION_ADVICE =
+  'Check host and port in SMTP_URL: smtps:// is for port 465, smtp:// for others. Some hosting providers block ports 25 and 587.'
