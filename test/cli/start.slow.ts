@@ -161,7 +161,7 @@ test('commands read the .env with which the server of their data was started', a
   await Bun.write(join(project, '.env'), 'LOG_LEVEL=verbose\n')
   const backup = await runIn(project, homeport, ['backup', '--data-dir', '../elsewhere'])
   expect(encrypted.exec(backup.stdout)?.[1]).toBe(fingerprint as string)
-}, 30_000)
+}, 120_000)
 
 /** Runs a command in a folder, on the data in `data` of the installation. */
 async function runIn(
