@@ -79,7 +79,9 @@ export function mediaTypeOf({ headers }: Request): string | undefined {
 }
 
 async function parseJson(request: Request, limit: number): Promise<unknown> {
-  if (mediaTypeOf(request) !== 'application/json') {
+  const type = mediaTypeOf(request)
+  const isMergePatch = request.method === 'PATCH' && type === 'application/merge-patch+json'
+  if (type !== 'application/json' && !isMergePatch) {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }
   const value = readJson(await readBody(request, limit))
