@@ -4,7 +4,6 @@ import type { authenticate } from '../../platform/http/authenticate.ts'
 import { json, LARGE_JSON_LIMIT } from '../../platform/http/body.ts'
 import { DataOf, data, responses } from '../../platform/http/envelope.ts'
 import { sendPublic } from '../../platform/http/public-reply.ts'
-import { optionalHeader } from '../../platform/http/request-headers.ts'
 import { DataBody, DataPatch, DataQuery, DataReply } from './model.ts'
 import type { JsonObject } from './schema.ts'
 import type { DataService } from './service.ts'
@@ -56,8 +55,8 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
     .put(
       PATH,
       async ({ session, request, body, query, set }) => {
-        const versions = acceptedVersions(request, query.version)
-        return send(await documents.replace(session.userId, body as JsonObject, versions), set)
+        const condition = conditionOf(request, query.version)
+        return send(await documents.replace(session.userId, body as JsonObject, ...condition), set)
       },
       {
         ...json(DataBody, BODY_LIMIT),
@@ -67,15 +66,15 @@ export function dataRoutes({ documents, signedIn }: DataRoutesDeps) {
           operationId: 'replaceData',
           summary: 'Replace the app’s data',
           description:
-            'Stores the body as the whole document. Send `If-Match` or `version` to replace only the document that the app has read; otherwise the last change wins.',
+            'Stores the body as the whole document. Send `If-Match` or `version` to replace only the document that the app has read; otherwise the last change wins. `If-None-Match: *` stores only the first document.',
         },
       },
     )
     .patch(
       PATH,
       async ({ session, request, body, query, set }) => {
-        const versions = acceptedVersions(request, query.version)
-        return send(await documents.patch(session.userId, body as JsonObject, versions), set)
+        const condition = conditionOf(request, query.version)
+        return send(await documents.patch(session.userId, body as JsonObject, ...condition), set)
       },
       {
         ...json(DataPatch, BODY_LIMIT),
@@ -102,16 +101,24 @@ function etagOf({ version, serverVersion }: Reply): string {
 }
 
 /**
- * The versions of `data` that a change accepts, from `version` in the query or else from `If-Match`; null for any. A
- * sealed request protects its query, but not its headers. A proxy that compresses makes an ETag weak, which still
- * names the same data.
+ * The versions of `data` that a change accepts, from `version` in the query or else from `If-Match`, null for any; and
+ * those that it refuses, from `If-None-Match`. A sealed request protects its query, but not its headers.
  */
-export function acceptedVersions(
+export function conditionOf(
   { headers }: Request,
   version: string | undefined,
-): string[] | null {
-  if (version !== undefined) return [version]
-  const header = optionalHeader(headers, 'if-match')?.trim()
-  if (header === undefined || header === '*') return null
+): [accepted: string[] | null, refused: string[]] {
+  const accepted = version === undefined ? versionsIn(headers, 'if-match') : [version]
+  return [accepted?.includes('*') ? null : accepted, versionsIn(headers, 'if-none-match') ?? []]
+}
+
+/**
+ * The versions in a header's ETags; null without the header. A proxy that compresses makes an ETag weak, which still
+ * names the same data. An empty header names no version: its sender has lost the ETag.
+ */
+function versionsIn(headers: Headers, name: string): string[] | null {
+  const header = headers.get(name)?.trim()
+  if (header === undefined || header === 'null' || header === 'undefined') return null
+  if (header === '*') return ['*']
   return header.split(',').map((tag) => /^(?:W\/)?"([^".]*)/.exec(tag.trim())?.[1] ?? '')
 }

@@ -20,6 +20,8 @@ type Document = { content: JsonObject; version: string; updatedAt: Date | null }
 
 /** The versions that a change accepts; null for any. */
 type Versions = string[] | null
+/** The versions that a change refuses; `*` for any that is stored. */
+type Refused = string[]
 
 export type DataService = ReturnType<typeof createData>
 
@@ -31,7 +33,7 @@ const EMPTY: Document = { content: {}, version: versionOf({}), updatedAt: null }
 
 /**
  * Two JSON documents for each user: `data`, which the app writes, and `serverData`, which servers write. A change with
- * `versions` throws `precondition_failed` if the document has another version.
+ * `versions` throws `precondition_failed` if the document has another version, or one that is refused.
  */
 export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
   const { userDocuments } = db.tables
@@ -84,38 +86,60 @@ export function createData({ db, now, existingUsers, recordChange }: DataDeps) {
     return { serverData: content, version, updatedAt: updatedAt?.toISOString() ?? null }
   }
 
-  async function replace(userId: string, data: JsonObject, versions: Versions) {
-    await change('app', userId, versions, () => data)
+  async function replace(
+    userId: string,
+    data: JsonObject,
+    versions: Versions,
+    refused: Refused = [],
+  ) {
+    await change('app', userId, { versions, refused }, () => data)
     return read(userId)
   }
 
   /** Applies a merge patch (RFC 7396). */
-  async function patch(userId: string, patch: JsonObject, versions: Versions) {
-    await change('app', userId, versions, (before) => mergePatch(before, patch))
+  async function patch(
+    userId: string,
+    patch: JsonObject,
+    versions: Versions,
+    refused: Refused = [],
+  ) {
+    await change('app', userId, { versions, refused }, (before) => mergePatch(before, patch))
     return read(userId)
   }
 
-  async function replaceServerData(userId: string, data: JsonObject, versions: Versions) {
-    await change('server', userId, versions, () => data)
+  async function replaceServerData(
+    userId: string,
+    data: JsonObject,
+    versions: Versions,
+    refused: Refused = [],
+  ) {
+    await change('server', userId, { versions, refused }, () => data)
     return readServerData(userId)
   }
 
-  async function patchServerData(userId: string, patch: JsonObject, versions: Versions) {
-    await change('server', userId, versions, (before) => mergePatch(before, patch))
+  async function patchServerData(
+    userId: string,
+    patch: JsonObject,
+    versions: Versions,
+    refused: Refused = [],
+  ) {
+    await change('server', userId, { versions, refused }, (before) => mergePatch(before, patch))
     return readServerData(userId)
   }
 
   async function change(
     author: Author,
     userId: string,
-    versions: Versions,
+    { versions, refused }: { versions: Versions; refused: Refused },
     edit: (before: JsonObject) => JsonObject,
   ) {
     await db.write(async (tx) => {
       if ((await existingUsers(tx, [userId])).length === 0)
         throw author === 'app' ? accountDeleted(userId) : notFound()
-      const { content, version } = await find(tx, userId, author)
-      if (versions !== null && !versions.includes(version)) throw preconditionFailed()
+      const { content, version, updatedAt } = await find(tx, userId, author)
+      const isRefused = refused.includes(version) || (refused.includes('*') && updatedAt !== null)
+      if (isRefused || (versions !== null && !versions.includes(version)))
+        throw preconditionFailed()
       const edited = edit(content)
       if (sizeOf(edited) > MAX_DOCUMENT_BYTES) throw documentTooLarge()
       if (versionOf(edited) !== version) await store(tx, userId, author, edited)

@@ -128,6 +128,15 @@ test('server data is written by keys with versions, and the app reads it', async
   const stale = { 'if-match': `"${first.version}"` }
   const lost = await ask('PATCH', path, { json: { score: 3 }, headers: stale })
   expect([lost.status, lost.json.code]).toEqual([412, 'precondition_failed'])
+  for (const [name, value] of [
+    ['if-none-match', '*'],
+    ['if-match', ''],
+  ] as const) {
+    for (const method of ['PUT', 'PATCH']) {
+      const refused = await ask(method, path, { json: { score: 3 }, headers: { [name]: value } })
+      expect([name, method, refused.status]).toEqual([name, method, 412])
+    }
+  }
   expect((await ask('GET', path)).json.response.serverData).toEqual({ score: 2 })
   const own = await app.ask('GET', '/api/user/data/v1', { token })
   expect(own.json.response).toMatchObject({ data: {}, serverData: { score: 2 } })

@@ -72,6 +72,37 @@ test('the ETag works in If-Match and If-None-Match', async () => {
   }
 })
 
+describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
+  test('If-None-Match: * stores only the first document, and an empty If-Match matches none', async () => {
+    await using app = await createTestApp({}, { mode })
+    const { get, put, patch } = dataOf(app, await app.register())
+    const first = { headers: { 'if-none-match': '*' } }
+    const { version } = (await put({ a: 1 }, '', first)).json.response
+    const refusals = [
+      await put({ a: 2 }, '', first),
+      await patch({ a: 2 }, '', first),
+      await put({ a: 2 }, `?version=${version}`, first),
+      await patch({ a: 2 }, '', { headers: { 'if-none-match': `"other", "${version}.x"` } }),
+      await put({ a: 2 }, '', { headers: { 'if-match': '' } }),
+      await patch({ a: 2 }, '', { headers: { 'if-match': ' ' } }),
+    ]
+    expect(refusals.map(({ status }) => status)).toEqual([412, 412, 412, 412, 412, 412])
+    expect((await get()).json.response.data).toEqual({ a: 1 })
+    const other = { headers: { 'if-none-match': '"other"' } }
+    expect((await put({}, '', other)).status).toBe(200)
+    // An emptied document exists.
+    expect((await put({ a: 3 }, '', first)).status).toBe(412)
+  })
+
+  test('a merge patch may have its own media type', async () => {
+    await using app = await createTestApp({}, { mode })
+    const { put, patch } = dataOf(app, await app.register())
+    const headers = { 'content-type': 'application/merge-patch+json; charset=utf-8' }
+    expect((await patch({ a: 1 }, '', { headers })).status).toBe(200)
+    expect((await put({ a: 1 }, '', { headers })).status).toBe(415)
+  })
+})
+
 test('server data changes the ETag, but not the version that the app’s changes depend on', async () => {
   await using app = await createTestApp()
   const user = await app.register()

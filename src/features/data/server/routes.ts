@@ -3,7 +3,7 @@ import { json } from '../../../platform/http/body.ts'
 import { DataOf, data, responses } from '../../../platform/http/envelope.ts'
 import { type ScopeGuard, SERVER_API, UserParams } from '../../../platform/http/server-api.ts'
 import { DataBody, DataPatch, DataQuery, ServerDataReply } from '../model.ts'
-import { acceptedVersions, BODY_LIMIT } from '../routes.ts'
+import { BODY_LIMIT, conditionOf } from '../routes.ts'
 import type { JsonObject } from '../schema.ts'
 import type { DataService } from '../service.ts'
 
@@ -49,8 +49,11 @@ export function serverDataRoutes({
     .put(
       PATH,
       async ({ params, request, body, query, set }) => {
-        const versions = acceptedVersions(request, query.version)
-        return send(await documents.replaceServerData(params.id, body as JsonObject, versions), set)
+        const condition = conditionOf(request, query.version)
+        return send(
+          await documents.replaceServerData(params.id, body as JsonObject, ...condition),
+          set,
+        )
       },
       {
         ...CHANGE,
@@ -60,15 +63,18 @@ export function serverDataRoutes({
           operationId: 'replaceServerData',
           summary: 'Replace a user’s server data',
           description:
-            'Stores the body as the whole document. Send `If-Match` or `version` to replace only the document that you have read; otherwise the last change wins.',
+            'Stores the body as the whole document. Send `If-Match` or `version` to replace only the document that you have read; otherwise the last change wins. `If-None-Match: *` stores only the first document.',
         },
       },
     )
     .patch(
       PATH,
       async ({ params, request, body, query, set }) => {
-        const versions = acceptedVersions(request, query.version)
-        return send(await documents.patchServerData(params.id, body as JsonObject, versions), set)
+        const condition = conditionOf(request, query.version)
+        return send(
+          await documents.patchServerData(params.id, body as JsonObject, ...condition),
+          set,
+        )
       },
       {
         ...CHANGE,
