@@ -70,12 +70,19 @@ function registerCommand(program: Commander, command: Command, commands: Command
     .description(command.summary)
     .option('--json', 'print machine-readable output')
     .exitOverride()
-  for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
+  for (const [flags, meaning, kind] of command.options ?? []) {
+    const option = new Option(flags, meaning)
+    leaf.addOption(kind === 'list' ? option.argParser(appendToList) : option)
+  }
   const yes = new Option('--yes', 'skip the confirmation')
   const hasYes = leaf.options.some(({ long }) => long === yes.long)
   // Every command accepts it, but help shows it only for commands that ask for confirmation.
   if (!hasYes) leaf.addOption(yes.hideHelp(!('risk' in command)))
   return leaf
+}
+
+function appendToList(value: string, earlier: string | undefined): string {
+  return earlier === undefined ? value : `${earlier},${value}`
 }
 
 function leavesOf(group: string, commands: Command[]): string[] {

@@ -10,8 +10,8 @@ export type NamedCommand = {
   summary: string
   /** As commander writes them: `<file>`, `[key...]`. */
   arguments?: string
-  /** Flags and their descriptions. */
-  options?: [flags: string, meaning: string][]
+  /** Flags and their descriptions. The parts of a `list` may also be given by repeating its flag. */
+  options?: [flags: string, meaning: string, kind?: 'list'][]
 }
 
 /** Receives the progress of a long operation. */

@@ -10,9 +10,13 @@ const create = dataCommand({
   summary: 'Create a key for the server API and print it once',
   arguments: '<name>',
   options: [
-    ['--scope <scopes>', `what the key may do, separated by commas: ${SCOPES.join(', ')}`],
+    ['--scope <scopes>', `what the key may do, separated by commas: ${SCOPES.join(', ')}`, 'list'],
     ['--expires <days>', 'when it expires, such as 90d (default: never)'],
-    ['--network <networks>', 'the only addresses or networks that may use it, such as 10.0.0.0/8'],
+    [
+      '--network <networks>',
+      'the only addresses or networks that may use it, such as 10.0.0.0/8',
+      'list',
+    ],
     ['--requests-per-minute <count>', 'refuse more requests in a minute (default: no limit)'],
   ],
   input: ([name = ''], options): NewKey => ({

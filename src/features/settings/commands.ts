@@ -115,7 +115,7 @@ const settingsExplain = dataCommand({
   options: [
     ['--platform <name>', 'ios, android or web'],
     ['--app-version <version>', 'the version of the app'],
-    ['--language <tags>', 'the languages of the device, best first, separated by commas'],
+    ['--language <tags>', 'the languages of the device, best first, separated by commas', 'list'],
     ['--country <code>', 'the country of the user, such as DE'],
     ['--plan <code>', 'the plan of the signed-in user'],
     ['--id <id>', 'the id of the signed-in user, or of the device'],

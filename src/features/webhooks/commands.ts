@@ -17,7 +17,7 @@ const add = dataCommand({
   summary: 'Add a webhook endpoint, and print its secret once',
   arguments: '<url>',
   options: [
-    ['--events <types>', `all, or some of ${EVENT_TYPES.join(',')}`],
+    ['--events <types>', `all, or some of ${EVENT_TYPES.join(',')}`, 'list'],
     ['--description <text>', 'what it is for'],
   ],
   input: ([url = ''], { events, description }) => ({
