@@ -6,13 +6,32 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3')
 /** Azure's metadata and DNS service has a public address. */
 const AZURE_METADATA = '168.63.129.16'
 
+/** RFC 6052 and RFC 8215: DNS64 writes the IPv4 address of a name in them. */
+const NAT64 = ['64:ff9b::/96', '64:ff9b:1::/48'].map((range) => ipaddr.IPv6.parseCIDR(range))
+/** RFC 6052, §2.2: where a prefix of each length is followed by the bytes of the IPv4 address. */
+const EMBEDDED_AT = [
+  [12, 13, 14, 15],
+  [9, 10, 11, 12],
+  [7, 9, 10, 11],
+  [6, 7, 9, 10],
+]
+
 /**
- * Whether an address belongs to the public internet. Addresses that embed an IPv4 address, such as 6to4 and NAT64, do
- * not count as public: a gateway could translate them to a private one.
+ * Whether an address belongs to the public internet. A NAT64 address counts as the IPv4 address in it. Others that embed
+ * one, such as 6to4, are not public: a gateway could translate them to a private one.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false
   const address = ipaddr.parse(text)
+  if (address instanceof ipaddr.IPv6 && NAT64.some((range) => address.match(range)))
+    return embeddedIn(address.toByteArray()).every(isPublicAddress)
   if (address.range() !== 'unicast' || address.toString() === AZURE_METADATA) return false
   return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6)
+}
+
+/** The IPv4 address after each length of prefix that is possible: the bytes that follow it are zero. */
+function embeddedIn(bytes: number[]): string[] {
+  return EMBEDDED_AT.filter((at) =>
+    bytes.slice(Math.max(...at) + 1).every((byte) => byte === 0),
+  ).map((at) => at.map((index) => bytes[index]).join('.'))
 }
