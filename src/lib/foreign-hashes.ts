@@ -22,6 +22,7 @@ type Scheme = {
 const MAX_VERIFICATION_MS = 1_000
 const MAX_MEMORY_KIB = 128 * 1024
 const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 }
+const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 /** bcrypt ignores further bytes; Bun would hash a longer password first. */
 const BCRYPT_BYTES = 72
 /** Enough of Firebase's keystream to compare. */
@@ -93,8 +94,7 @@ export function readForeignHash(text: string): { hash: string } | { refused: str
 }
 
 function canonicalForm(text: string): string {
-  const bcrypt = /^\$2[aby]\$/.test(text) ? `$2b$${text.slice(4)}` : null
-  if (bcrypt !== null) return bcrypt
+  if (/^\$2[aby]\$/.test(text)) return `$2b$${clearUnusedBits(text.slice(4))}`
   const django = /^pbkdf2_(sha1|sha256|sha512)\$(\d+)\$([^$]+)\$([^$]+)$/.exec(text)
   if (django) {
     const [, digest = '', iterations, salt = '', hash = ''] = django
@@ -109,6 +109,16 @@ function canonicalForm(text: string): string {
     return pbkdf2Hash(digest, Number(iterations), bytes(salt), bytes(hash))
   }
   return text.replace(/=+$/, '')
+}
+
+/** Old libraries set bits of the salt's and the hash's last character that bcrypt does not use; Bun refuses them. */
+function clearUnusedBits(bcrypt: string): string {
+  const clear = (character: string, step: number) =>
+    BCRYPT_BASE64[Math.floor(BCRYPT_BASE64.indexOf(character) / step) * step] ?? character
+  return bcrypt.replace(
+    /^(\d\d\$.{21})(.)(.{30})(.)$/,
+    (_, start, salt, hash, end) => start + clear(salt, 16) + hash + clear(end, 4),
+  )
 }
 
 /** A longer hash only repeats the work: its first block proves the password. */

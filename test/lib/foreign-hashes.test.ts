@@ -33,6 +33,16 @@ test.each(FOREIGN_HASHES)('verifies %s', async (_name, text) => {
   expect(await verify('', hash)).toBe(false)
 })
 
+test.each([
+  '$2a$04$ltP2Wwyy9lAfa9pBU9EVlftxsSfUWTAatYDefb89JdX92tLbWd9IO',
+  '$2y$04$ltP2Wwyy9lAfa9pBU9EVletxsSfUWTAatYDefb89JdX92tLbWd9IP',
+  '$2b$04$ltP2Wwyy9lAfa9pBU9EVlttxsSfUWTAatYDefb89JdX92tLbWd9IR',
+])('verifies a bcrypt hash with unused bits: %s', async (text) => {
+  const hash = storedForm(text)
+  expect(hash).toBe('$2b$04$ltP2Wwyy9lAfa9pBU9EVletxsSfUWTAatYDefb89JdX92tLbWd9IO')
+  expect(await verify(FOREIGN_PASSWORD, hash)).toBe(true)
+})
+
 test('verifies Firebase’s published sample without storing the signer key', async () => {
   const hash = firebaseHash(SAMPLE, SAMPLE_HASH, '42xEC+ixf3L2lw==') ?? ''
   expect(readForeignHash(hash)).toEqual({ hash })
