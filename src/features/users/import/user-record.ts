@@ -51,6 +51,7 @@ export class Refusal extends Error {
 }
 
 const MAX_NAME_LENGTH = 100
+const MAX_READ_NAME_LENGTH = 10_000
 const MAX_ID_LENGTH = 255
 const MAX_HASH_LENGTH = 512
 const MAX_IDENTITIES = 8
@@ -77,7 +78,9 @@ export function toUserRecord(draft: Draft, source: string, line: number): UserRe
     formerId,
     email,
     emailVerified: email !== null && draft.emailVerified,
-    name: [...(readText(draft.name, 'name', 10_000) ?? '')].slice(0, MAX_NAME_LENGTH).join(''),
+    name: [...(readText(draft.name, 'name', MAX_READ_NAME_LENGTH) ?? '')]
+      .slice(0, MAX_NAME_LENGTH)
+      .join(''),
     locale: profileValue(draft.locale, asLocale, DEFAULTS.locale),
     timezone: profileValue(draft.timezone, asTimezone, DEFAULTS.timezone),
     currency: profileValue(draft.currency, asCurrency, DEFAULTS.currency),
@@ -128,6 +131,14 @@ function readText(value: unknown, name: string, maxLength: number): string | nul
   if (value.length > maxLength) throw new Refusal(`${name} is longer than ${maxLength} characters`)
   if (!isStorableText(value)) throw new Refusal(`${name} contains invalid characters`)
   return value
+}
+
+/** The first usable name of another system, where users could store values of any kind as their name. */
+export function usableName(...values: unknown[]): string | undefined {
+  return values.find((value): value is string => {
+    const isText = typeof value === 'string' && value !== ''
+    return isText && value.length <= MAX_READ_NAME_LENGTH && isStorableText(value)
+  })
 }
 
 /** The objects of an array, which may be the JSON text of one. Throws `Refusal` for anything else. */

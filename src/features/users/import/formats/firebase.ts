@@ -1,5 +1,5 @@
 import { type FirebaseParameters, firebaseHash } from '../../../../lib/foreign-hashes.ts'
-import { asRows, type Draft, Refusal, type Row } from '../user-record.ts'
+import { asRows, type Draft, Refusal, type Row, usableName } from '../user-record.ts'
 
 const PROVIDERS: Record<string, string> = { 'google.com': 'google', 'apple.com': 'apple' }
 
@@ -11,7 +11,7 @@ export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): 
     formerId: row['localId'],
     email: row['email'],
     emailVerified: row['emailVerified'] === true,
-    name: row['displayName'],
+    name: usableName(row['displayName']),
     createdAt: row['createdAt'],
     passwordHash: hashOf(row, parameters),
     identities: providers.map(({ providerId, rawId, email }) => ({

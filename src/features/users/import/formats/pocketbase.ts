@@ -1,4 +1,4 @@
-import { asRows, type Draft, type Row } from '../user-record.ts'
+import { asRows, type Draft, type Row, usableName } from '../user-record.ts'
 
 /** The queries for the users in `data.db`: since PocketBase 0.23, and before. */
 export function pocketbaseQueries(collection: string): string[] {
@@ -21,7 +21,7 @@ export function pocketbaseDraft(row: Row): Draft {
     formerId: row['id'],
     email: row['email'],
     emailVerified: row['verified'] === true || row['verified'] === 1,
-    name: row['name'],
+    name: usableName(row['name']),
     createdAt: row['created'],
     passwordHash: row['password'] ?? row['passwordHash'],
     // Its provider `oidc` may be another one than ours.

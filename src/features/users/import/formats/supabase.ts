@@ -1,5 +1,13 @@
 import { emailKeyOf } from '../../../../lib/email-address.ts'
-import { asRows, type Draft, parseJson, parseTime, Refusal, type Row } from '../user-record.ts'
+import {
+  asRows,
+  type Draft,
+  parseJson,
+  parseTime,
+  Refusal,
+  type Row,
+  usableName,
+} from '../user-record.ts'
 
 /** A row of Supabase's `auth.users`, with its rows of `auth.identities` as `identities`. */
 export function supabaseDraft(row: Row): Draft {
@@ -10,7 +18,7 @@ export function supabaseDraft(row: Row): Draft {
     formerId: row['id'],
     email: row['email'],
     emailVerified: isVerified(row),
-    name: metadata['name'] || metadata['full_name'],
+    name: usableName(metadata['name'], metadata['full_name']),
     locale: metadata['locale'],
     createdAt: row['created_at'],
     passwordHash: row['encrypted_password'],
