@@ -1,3 +1,4 @@
+import type { TObject } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
 import { trimAddress } from '../../lib/email-address.ts'
@@ -55,22 +56,27 @@ function normalizeMembers(schema: TSchema, value: unknown): unknown {
   )
 }
 
-/** The route options for a small form, as browsers and OAuth clients send it. */
-export function form<T extends TSchema>(body: T) {
-  return { parse: [({ request }: { request: Request }) => parseForm(request)], body }
+/** The route options for a small form of an OAuth client, which may add parameters: unknown ones are ignored (RFC 6749, §3.2). */
+export function form<T extends TObject>(body: T) {
+  const names = Object.keys(body.properties)
+  return { parse: [({ request }: { request: Request }) => parseForm(request, names)], body }
 }
 
-async function parseForm(request: Request): Promise<unknown> {
-  if (mediaTypeOf(request) !== 'application/x-www-form-urlencoded') {
+export function isForm(request: Request): boolean {
+  return mediaTypeOf(request) === 'application/x-www-form-urlencoded'
+}
+
+async function parseForm(request: Request, names: string[]): Promise<unknown> {
+  if (!isForm(request)) {
     throw new AppError(
       'unsupported_media_type',
       'Send the body as Content-Type: application/x-www-form-urlencoded.',
     )
   }
   const text = new TextDecoder().decode(await readBody(request, JSON_LIMIT))
-  const [repeated] = repeatedIn(text)
-  if (repeated !== undefined) throw malformed('The form contains a field twice.')
-  return Object.fromEntries(new URLSearchParams(text))
+  const isRepeated = repeatedIn(text).some((name) => names.includes(name))
+  if (isRepeated) throw malformed('The form contains a field twice.')
+  return Object.fromEntries([...new URLSearchParams(text)].filter(([name]) => names.includes(name)))
 }
 
 /** Without parameters, which HTTP libraries add on their own, such as a charset. */

@@ -7,6 +7,7 @@ import type { Scope } from '../../lib/scopes.ts'
 import { lastsUntil, tooManyAttempts } from '../limits/limits.ts'
 import { tokenIn } from './authenticate.ts'
 import { beforeBody } from './before-body.ts'
+import { isForm } from './body.ts'
 import type { IpOf, RequestCheck } from './client-ip.ts'
 import { closedObject } from './envelope.ts'
 import { requestInfo } from './request-id.ts'
@@ -56,11 +57,20 @@ export type RecordByKey = (
   },
 ) => Promise<void>
 
+type ClientRequest = {
+  request: Request
+  server: Server<unknown> | null
+  body?: unknown
+}
+
 const callers = new WeakMap<Request, Caller>()
 
 export type ScopeGuard = ReturnType<typeof requireKey>
 
-/** Adds the route option `scope`, which requires an API key that has it. */
+/**
+ * Adds the route option `scope`, which requires an API key that has it, and `clientScope`, which also takes the key as the
+ * secret of an OAuth client (RFC 6749, §2.3.1): by Basic authentication, or as `client_secret` in the form.
+ */
 export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) {
   const checks = new Map<string, RequestCheck>()
   const windows = new Map<string, { until: Date; count: number }>()
@@ -75,14 +85,36 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
         transform: check,
       }
     },
+    clientScope: (scope: Scope) => {
+      const check = async ({ request, server, body }: ClientRequest) => {
+        const header = request.headers.get('authorization')
+        const form = body as { client_secret?: string } | undefined
+        const secret = header === null ? form?.client_secret : basicSecretIn(header)
+        await authorize(request, server, scope, secret ?? tokenIn(header))
+      }
+      // The secret in a form is known only after the body has been read.
+      const checkHeader = (context: ClientRequest) => {
+        const { headers } = context.request
+        return headers.has('authorization') || !isForm(context.request) ? check(context) : undefined
+      }
+      return {
+        detail: { security: [{ apiKey: [] }], 'x-scope': scope },
+        ...beforeBody(checkHeader),
+        transform: check,
+      }
+    },
   })
 
-  async function authorize(request: Request, server: Server<unknown> | null, scope: Scope) {
+  async function authorize(
+    request: Request,
+    server: Server<unknown> | null,
+    scope: Scope,
+    secret = tokenIn(request.headers.get('authorization')),
+  ) {
     if (callers.has(request)) return
     const { headers } = request
     // A key in a web page would be public.
     if (headers.has('origin')) throw forbidden('API keys are for servers, not for browsers.')
-    const secret = tokenIn(headers.get('authorization'))
     if (secret === null) throw denied(headers.has('authorization') ? 'malformed' : 'missing')
     const key = isApiKey(secret) ? await findKey(secret) : undefined
     if (!key) throw denied('unknown_token')
@@ -116,6 +148,13 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
     if (window.count >= requestsPerMinute) throw tooManyAttempts(window.until, at)
     window.count++
   }
+}
+
+/** The password of Basic authentication, which OAuth clients encode like a form; null for another scheme. */
+function basicSecretIn(authorization: string | null): string | null {
+  const encoded = /^basic +([\w+/=-]+)$/i.exec(authorization ?? '')?.[1]
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? []
+  return password === undefined ? null : new URLSearchParams(`p=${password}`).get('p')
 }
 
 export function callerOf(request: Request): Caller {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { serverClient } from '../../support/api-keys.ts'
+import { createKey, serverClient } from '../../support/api-keys.ts'
 import { createTestApp, PASSWORD } from '../../support/app.ts'
 
 test('a created user has no session, gets no e-mail, and sets a password by a reset', async () => {
@@ -112,6 +112,45 @@ test('introspection follows a session from sign-in to sign-out', async () => {
   const { accessToken: later } = await app.register('eve@example.com')
   app.clock.advance(901_000)
   expect(await introspect(later)).toEqual({ active: false })
+})
+
+test('introspection takes the key as the secret of an OAuth client, and ignores other parameters', async () => {
+  await using app = await createTestApp()
+  const { secret } = await createKey(app, { scopes: ['users:read'] })
+  const { secret: other } = await createKey(app, { scopes: ['usage:write'] })
+  const { accessToken } = await app.register()
+  const introspect = async (fields: Record<string, string>, authorization?: string) => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const headers = authorization === undefined ? form : { ...form, authorization }
+    const body = `${new URLSearchParams({ token: accessToken, ...fields })}&resource=a&resource=b`
+    const reply = await app.ask('POST', '/api/server/tokens/v1/introspect', { body, headers })
+    return [reply.status, reply.json.active]
+  }
+  const basic = (name: string, password: string) => `Basic ${btoa(`${name}:${password}`)}`
+  const fields = { client_id: 'api', scope: 'x' }
+  expect(await introspect(fields, basic('api', secret))).toEqual([200, true])
+  expect(await introspect({}, basic('', secret.replace('_', '%5F')))).toEqual([200, true])
+  expect(await introspect({ ...fields, client_secret: secret })).toEqual([200, true])
+  expect(await introspect({ client_secret: 'x' }, `Bearer ${secret}`)).toEqual([200, true])
+  for (const [wrong, header, status] of [
+    [{}, undefined, 401],
+    [{ client_secret: '' }, undefined, 401],
+    [{ client_secret: 'hp_wrong' }, undefined, 401],
+    [{ client_secret: other }, undefined, 403],
+    [{}, basic('api', 'hp_wrong'), 401],
+    [{}, basic(secret, ''), 401],
+    [{}, basic('api', other), 403],
+    [{}, 'Basic !', 401],
+    [{ client_secret: secret }, 'Bearer x', 401],
+  ] as const) {
+    expect([header, await introspect(wrong, header)]).toEqual([header, [status, undefined]])
+  }
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const empty = await app.ask('POST', '/api/server/tokens/v1/introspect', { headers: form })
+  expect(empty.status).toBe(401)
+  const headers = { authorization: basic('api', secret) }
+  const elsewhere = await app.ask('GET', '/api/server/users/v1', { headers })
+  expect(elsewhere.status).toBe(401)
 })
 
 test('server data is written by keys with versions, and the app reads it', async () => {

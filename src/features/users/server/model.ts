@@ -137,6 +137,10 @@ export const IntrospectionRequest = t.Object({
   token_type_hint: t.Optional(
     t.String({ maxLength: 100, description: 'ignored', examples: ['access_token'] }),
   ),
+  client_id: t.Optional(t.String({ description: 'ignored', examples: ['ai-endpoint'] })),
+  client_secret: t.Optional(
+    t.String({ description: 'the API key, instead of a header', examples: ['hp_…'] }),
+  ),
 })
 
 /** RFC 7662, §2.2: an inactive token has no other member. */

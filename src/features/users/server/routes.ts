@@ -175,7 +175,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
       },
     )
     .post(`${SERVER_API}/tokens/v1/introspect`, ({ body }) => introspect(body.token), {
-      scope: 'users:read',
+      clientScope: 'users:read',
       ...form(IntrospectionRequest),
       response: responses(Introspection, 400, 401, 403, 413, 415, 422, 429),
       detail: {
@@ -183,7 +183,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
         operationId: 'introspectToken',
         summary: 'Check an access token (RFC 7662)',
         description:
-          'Says whether a token is valid and its session is still active. The public keys alone cannot tell whether the session has ended.',
+          'Says whether a token is valid and its session is still active. The public keys alone cannot tell whether the session has ended. The key may also be the secret of an OAuth client: by Basic authentication, or as `client_secret`.',
         'x-form': true,
       },
     })
