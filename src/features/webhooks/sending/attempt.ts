@@ -55,7 +55,7 @@ type AttemptDeps = {
 
 type Reply = { status?: number | undefined; text?: string; retryAfter?: string | null }
 
-const TIMEOUT_MS = 10_000
+export const TIMEOUT_MS = 10_000
 const MAX_REPLY_BYTES = 64 * 1024
 /** The connection was not made, so another address may be tried without sending twice. */
 const NOT_CONNECTED = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/

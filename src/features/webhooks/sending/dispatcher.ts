@@ -1,7 +1,8 @@
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import { oneAtATime } from '../../../lib/one-at-a-time.ts'
-import { type Attempt, type AttemptResult, type Claimed, OUTCOMES } from './attempt.ts'
+import { type Attempt, type AttemptResult, type Claimed, OUTCOMES, TIMEOUT_MS } from './attempt.ts'
+import { createPaces } from './pace.ts'
 import type { Queue } from './queue.ts'
 
 /** The duration is null without a reply. */
@@ -14,13 +15,9 @@ type DispatcherDeps = {
   observeAttempt: (endpointId: string, figures: AttemptFigures) => void
   now: () => Date
   log: Log
+  timeoutMs?: number | undefined
 }
 
-/**
- * How many requests to one endpoint run at once. Multiplied by the maximum number of endpoints, this stays below Bun's
- * limit of 256 requests, so endpoints never wait for each other.
- */
-const SLOTS_PER_ENDPOINT = 8
 const FLUSH_DELAY_MS = 2
 const STOP_TIMEOUT_MS = 3_000
 /** Retries later than this are left to the job that runs every minute. */
@@ -29,7 +26,8 @@ const MAX_TIMER_MS = MINUTE_MS
 /** Attempts the due deliveries: soon after the commit that adds them, and again when a retry is due. */
 export function createDispatcher(deps: DispatcherDeps) {
   const { queue, attempt, observeAttempt, now, log } = deps
-  const underWay = new Map<string, number>()
+  const paces = createPaces(deps.timeoutMs ?? TIMEOUT_MS)
+  const pauses = new Set<Promise<unknown>>()
   const running = new Set<Promise<unknown>>()
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
@@ -45,8 +43,8 @@ export function createDispatcher(deps: DispatcherDeps) {
   /** Attempts everything that is due, and waits for it. */
   async function flush() {
     await startDue()
-    while (running.size > 0) {
-      await Promise.all(running)
+    while (running.size + pauses.size > 0) {
+      await Promise.all([...running, ...pauses])
       await startDue()
     }
   }
@@ -79,7 +77,7 @@ export function createDispatcher(deps: DispatcherDeps) {
     endpointsToCheck.clear()
     try {
       const claimed = await queue.claim((endpointId) =>
-        all || some.has(endpointId) ? SLOTS_PER_ENDPOINT - countOf(endpointId) : 0,
+        all || some.has(endpointId) ? paces.freeSlots(endpointId) : 0,
       )
       for (const one of claimed) void deliver(one)
     } catch (error) {
@@ -103,21 +101,35 @@ export function createDispatcher(deps: DispatcherDeps) {
   /** Attempts a claimed delivery. Returns null if the result could not be recorded; its lease then ends. */
   function deliver(claimed: Claimed): Promise<AttemptResult | null> {
     const { id } = claimed.endpoint
-    underWay.set(id, countOf(id) + 1)
+    const endPaced = paces.start(id)
     const run = attemptAndRecord(claimed)
       .catch((err) => {
         log.error({ delivery: claimed.id, err }, 'a webhook attempt could not be recorded')
         return null
       })
-      .finally(() => {
+      .then((result) => {
         running.delete(run)
-        if (countOf(id) > 1) underWay.set(id, countOf(id) - 1)
-        else underWay.delete(id)
-        endpointsToCheck.add(id)
-        inBackground(claimDue())
+        const pauseMs = endPaced(result)
+        if (pauseMs > 0) checkAfter(id, pauseMs)
+        else check(id)
+        return result
       })
     running.add(run)
     return run
+  }
+
+  function checkAfter(id: string, pauseMs: number) {
+    const pause = Bun.sleep(Math.ceil(pauseMs)).then(() => {
+      pauses.delete(pause)
+      check(id)
+    })
+    pauses.add(pause)
+  }
+
+  /** Starts what is due for an endpoint. */
+  function check(id: string) {
+    endpointsToCheck.add(id)
+    inBackground(claimDue())
   }
 
   async function attemptAndRecord(claimed: Claimed): Promise<AttemptResult> {
@@ -153,9 +165,5 @@ export function createDispatcher(deps: DispatcherDeps) {
       inBackground(startDue())
     }
     timers.set(second, setTimeout(wake, second * 1000 - now().getTime()))
-  }
-
-  function countOf(endpointId: string): number {
-    return underWay.get(endpointId) ?? 0
   }
 }

@@ -1,0 +1,83 @@
+import type { AttemptResult } from './attempt.ts'
+
+type Pace = {
+  /** Requests at a time; the whole part counts. */
+  limit: number
+  running: number
+  delivered: number
+  /** The shortest and the longest of the last replies, in ms. */
+  fastest: number
+  slowest: number
+  /** By `performance.now()`. */
+  resumesAt: number
+}
+
+/**
+ * How many requests to one endpoint run at once. Multiplied by the maximum number of endpoints, this stays below Bun's
+ * limit of 256 requests, so endpoints never wait for each other.
+ */
+const MAX_LIMIT = 8
+/** How much of a longest or shortest reply is remembered after the next one. */
+const DECAY = 0.98
+/** A failure that a busy or broken receiver causes, rather than the message. */
+const isOverload = ({ outcome, status }: AttemptResult) =>
+  outcome === 'unreachable' || status === 429 || (status ?? 0) >= 500
+
+/**
+ * How many requests each endpoint gets at a time. A receiver goes on with requests that have timed out, so the next ones
+ * would wait behind them: after time-outs it gets a pause, then one request, then more while its replies stay fast.
+ */
+export function createPaces(timeoutMs: number) {
+  const paces = new Map<string, Pace>()
+  return { freeSlots, start }
+
+  function freeSlots(id: string): number {
+    const { limit, running, resumesAt } = paceOf(id)
+    return performance.now() < resumesAt ? 0 : Math.floor(limit) - running
+  }
+
+  /** Counts a request. The function that it returns takes the result, and returns how long to pause, in ms. */
+  function start(id: string): (result: AttemptResult | null) => number {
+    const pace = paceOf(id)
+    const deliveredBefore = pace.delivered
+    pace.running++
+    return (result) => {
+      pace.running--
+      if (result?.outcome === 'delivered') adapt(pace, result.duration)
+      else if (result?.outcome === 'timeout') {
+        pace.limit = 1
+        // At most twice as long as the receiver needs for a request, judged by what it has replied to meanwhile.
+        const needed = (2 * timeoutMs) / Math.max(2, pace.delivered - deliveredBefore)
+        pace.resumesAt = Math.max(pace.resumesAt, performance.now()) + needed
+      } else if (result && isOverload(result)) pace.limit = Math.max(1, pace.limit / 2)
+      return Math.max(0, pace.resumesAt - performance.now())
+    }
+  }
+
+  function adapt(pace: Pace, duration: number) {
+    pace.delivered++
+    pace.fastest = Math.min(duration, pace.fastest / DECAY)
+    pace.slowest = Math.max(duration, pace.slowest * DECAY)
+    const { limit, fastest, slowest } = pace
+    const isQueueing = duration > timeoutMs / 2 && duration > 1.5 * fastest
+    if (isQueueing) pace.limit = Math.max(1, limit - 1)
+    // One more request makes a receiver with one worker slower by its share.
+    else if ((slowest * (limit + 1)) / limit <= 0.8 * timeoutMs)
+      pace.limit = Math.min(MAX_LIMIT, limit + 1 / limit)
+  }
+
+  function paceOf(id: string): Pace {
+    const known = paces.get(id)
+    if (known) return known
+    const pace = {
+      limit: MAX_LIMIT,
+      running: 0,
+      delivered: 0,
+      fastest: Infinity,
+      slowest: 0,
+      resumesAt: 0,
+    }
+    paces.set(id, pace)
+    return pace
+  }
+}
