@@ -1,7 +1,9 @@
+import { createRecentMap } from '../../../lib/recent-map.ts'
 import { unseal } from '../../../lib/seal.ts'
 import { formerSecretsOf } from '../endpoints.ts'
 import { bodyOf } from '../events.ts'
 import type { WebhooksDb } from '../schema.ts'
+import { firstReachable } from './reachable.ts'
 import { parseRetryAfter } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 import { type Target, TargetRefusal, type Targets, UnknownHost } from './target.ts'
@@ -53,17 +55,21 @@ type AttemptDeps = {
   ca?: string | undefined
 }
 
+type Request = { body: string; headers: object; signal: AbortSignal }
 type Reply = { status?: number | undefined; text?: string; retryAfter?: string | null }
 
 export const TIMEOUT_MS = 10_000
 const MAX_REPLY_BYTES = 64 * 1024
-/** The connection was not made, so another address may be tried without sending twice. */
 const NOT_CONNECTED = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/
+/** The request was not read: no connection was made, or a kept one was closed. */
+const NOT_SENT = new RegExp(`${NOT_CONNECTED.source}|^(ECONNRESET|EPIPE|ConnectionClosed)$`)
+const MAX_ADDRESSES = 200
 const CERTIFICATE_FAULT = /CERT|TLS|SSL|SELF_SIGNED|VERIFY/
 
 /** Sends a message once. Does not throw; the result says what happened. */
 export function createAttempt(deps: AttemptDeps): Attempt {
   const { targets, sealKey, now, timeoutMs = TIMEOUT_MS, ca } = deps
+  const hasReplied = createRecentMap<string, boolean>(MAX_ADDRESSES)
   return async ({ endpoint, message }, stopping) => {
     const at = now()
     const startedAt = performance.now()
@@ -115,35 +121,50 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     })
   }
 
-  async function connect(
-    { urls, host, serverName }: Target,
-    { body, headers, signal }: { body: string; headers: object; signal: AbortSignal },
-  ): Promise<Response> {
-    for (const [index, url] of urls.entries()) {
+  /**
+   * Uses the address that has replied last, probably on its open connection. If the receiver closes that as the request
+   * comes, it has not read the request: it is sent again on a new connection.
+   */
+  async function connect({ urls, ...target }: Target, request: Request): Promise<Response> {
+    const known = urls.find((url) => hasReplied.get(url))
+    if (known !== undefined) {
       try {
-        // The URL names the checked address; certificate and Host are those of the endpoint.
-        return await fetch(url, {
-          method: 'POST',
-          body,
-          headers: {
-            ...headers,
-            host,
-            'content-type': 'application/json',
-            'user-agent': 'Homeport',
-            'accept-encoding': 'identity',
-          },
-          redirect: 'manual',
-          decompress: false,
-          proxy: false,
-          tls: { ...(serverName === null ? {} : { serverName }), ...(ca ? { ca } : {}) },
-          signal,
-        })
+        return await send(known, target, request, true)
       } catch (error) {
-        const isLast = index === urls.length - 1
-        if (isLast || !NOT_CONNECTED.test(String((error as { code?: unknown }).code))) throw error
+        hasReplied.set(known, false)
+        if (!NOT_SENT.test(codeOf(error))) throw error
       }
     }
-    throw new UnknownHost(`${host} has no address`)
+    const url = await firstReachable(urls, request.signal)
+    const response = await send(url, target, request, false)
+    hasReplied.set(url, true)
+    return response
+  }
+
+  /** The URL names the checked address; certificate and Host are those of the endpoint. */
+  function send(
+    url: string,
+    { host, serverName }: Omit<Target, 'urls'>,
+    { body, headers, signal }: Request,
+    keepalive: boolean,
+  ): Promise<Response> {
+    return fetch(url, {
+      method: 'POST',
+      body,
+      headers: {
+        ...headers,
+        host,
+        'content-type': 'application/json',
+        'user-agent': 'Homeport',
+        'accept-encoding': 'identity',
+      },
+      redirect: 'manual',
+      decompress: false,
+      proxy: false,
+      keepalive,
+      tls: { ...(serverName === null ? {} : { serverName }), ...(ca ? { ca } : {}) },
+      signal,
+    })
   }
 }
 
@@ -162,11 +183,15 @@ function judge(status: number): [outcome: Outcome, fault: string | null] {
   return ['refused', `The endpoint replied ${status}.`]
 }
 
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? (error as Error).name)
+}
+
 function describeFault(error: unknown, url: string): [outcome: Outcome, fault: string] {
   const { host } = new URL(url)
   if (error instanceof TargetRefusal) return ['blocked', `${error.message}.`]
   if (error instanceof UnknownHost) return ['unreachable', `${error.message}.`]
-  const code = String((error as { code?: unknown }).code ?? (error as Error).name)
+  const code = codeOf(error)
   if (CERTIFICATE_FAULT.test(code))
     return ['unreachable', `The certificate is not valid for ${host} (${code}).`]
   if (NOT_CONNECTED.test(code)) return ['unreachable', `Could not connect to ${host} (${code}).`]
