@@ -29,10 +29,9 @@ export type Hasher = {
 
 /** Hashes and verifies off the event loop, two at a time. Throws `unavailable` when too many wait. */
 export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE_LIMIT) {
-  const { memoryCost, timeCost } = cost
   let argon2: Promise<Argon2> | null = null
   /** The prefix of hashes with the current cost. */
-  const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
+  const current = prefixOf(cost)
   const acquireSlot = createFairQueue({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
   const hasher: Hasher = { hash: hashNow, verify: verifyNow, isOutdated }
@@ -80,6 +79,15 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
     const [normalized, ...others] = formsOf(password)
     return others.length > 0 && !(await verifyForm(normalized, stored))
   }
+}
+
+/** Whether a hash has a cost with which Homeport hashes. */
+export function isOwnHash(stored: string): boolean {
+  return Object.values(PASSWORD_COSTS).some((cost) => stored.startsWith(prefixOf(cost)))
+}
+
+function prefixOf({ memoryCost, timeCost }: PasswordCost): string {
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
 }
 
 /** The normalized password first. Most passwords are the same in all forms. */

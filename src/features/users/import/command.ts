@@ -15,6 +15,10 @@ export const userImport = dataCommand({
     ['--rounds <number>', 'Firebase: rounds'],
     ['--mem-cost <number>', 'Firebase: mem_cost'],
     ['--collection <name>', 'PocketBase: the auth collection in data.db (default: users)'],
+    [
+      '--check <file>',
+      'check first that a user has a password: a file with the address and the password, each on a line',
+    ],
     ['--source <name>', 'distinguishes systems whose users have the same ids'],
   ],
   steps: importFile,
@@ -23,13 +27,16 @@ export const userImport = dataCommand({
   print: formatReport,
   changes: ({ decisions }, { dryRun }) => {
     const imported = decisions.filter((decision) => decision === null).length
-    return dryRun || imported === 0 ? null : { imported }
+    const replaced = decisions.filter((decision) => decision === 'replaced').length
+    return dryRun || imported + replaced === 0
+      ? null
+      : { imported, ...(replaced > 0 ? { replaced } : {}) }
   },
   isFailure: ({ imported, present, damagedAt }) => imported + present === 0 || damagedAt !== null,
 })
 
 function formatReport(report: ImportReport): string {
-  const { dryRun, format, imported, present, changed, refused, withoutPassword } = report
+  const { dryRun, format, imported, present, changed, replaced, refused, withoutPassword } = report
   const { reasons, refusedUsers, refusedFile, idsFile, damagedAt } = report
   const sorted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one)
   return [
@@ -39,6 +46,9 @@ function formatReport(report: ImportReport): string {
       ? null
       : `${users(withoutPassword)} of these have no password: they set one with “forgot password”, or sign in with Google or Apple under the same address.`,
     present === 0 ? null : `${users(present)} from an earlier import, left unchanged.`,
+    replaced === 0
+      ? null
+      : `${users(replaced)} of these ${dryRun ? 'would get' : 'got'} the password hash of this file, because the earlier one had never matched.`,
     changed === 0
       ? null
       : `${users(changed)} of these now have another address. If they are other people, because another system has the same ids, import this file with --source and a name.`,

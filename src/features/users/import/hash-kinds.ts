@@ -1,4 +1,5 @@
 import { decoyHash, hashKindOf, verificationMs } from '../../../lib/foreign-hashes.ts'
+import { isOwnHash } from '../../../lib/passwords.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
@@ -40,6 +41,12 @@ export function createHashKinds({ db }: { db: UsersDb }) {
       .onConflictDoNothing()
     await decoys.invalidate(tx)
   }
+}
+
+/** Whether an account's hash is of an import and has never matched: a match replaces it with a hash of our own. */
+export function canReplace(stored: string | null | undefined, hash: string, kinds: Set<string>) {
+  if (!stored || stored === hash || isOwnHash(stored)) return false
+  return kinds.has(hashKindOf(stored))
 }
 
 /** The kind that `hash` would add to `kinds`; null if it adds none, undefined if sign-ins would become too slow. */

@@ -1,6 +1,9 @@
 import { accessSync, constants, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { type OnProgress, type Options, UsageError } from '../../../lib/command.ts'
+import { CommandError, type OnProgress, type Options, UsageError } from '../../../lib/command.ts'
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { createLog } from '../../../lib/log.ts'
+import { createPasswords, PASSWORD_COSTS } from '../../../lib/passwords.ts'
 import { readFirebaseParameters } from './formats/firebase-parameters.ts'
 import { detectFormat, draftOf, FORMATS, type Format } from './formats/formats.ts'
 import { readExport } from './formats/open-export.ts'
@@ -27,6 +30,8 @@ export type ImportReport = {
   present: number
   /** Of these, users whose address differs from the file's. */
   changed: number
+  /** Of these, users whose imported password hash had never matched and was replaced. */
+  replaced: number
   refused: number
   /** The line where the file is damaged or cut off; nothing after it was read. Null if it is intact. */
   damagedAt: number | null
@@ -54,6 +59,7 @@ export async function* importFile(
   const collection = typeof options['collection'] === 'string' ? options['collection'] : 'users'
   const firebase = await readFirebaseParameters(options)
   let format = readFormat(options['format'])
+  if (typeof options['check'] === 'string') await checkPassword(options['check'])
   const [refusedPath, idsPath] = [`${path}.refused.jsonl`, `${path}.ids.jsonl`]
   if (!dryRun) requireWritable(path, [refusedPath, idsPath])
   const size = Bun.file(path).size
@@ -66,6 +72,7 @@ export async function* importFile(
     withoutPassword: 0,
     present: 0,
     changed: 0,
+    replaced: 0,
     refused: 0,
     damagedAt: null,
     reasons: {},
@@ -107,6 +114,32 @@ export async function* importFile(
     }
   }
 
+  /** Throws unless the user whose address and password a file contains has that password. */
+  async function checkPassword(checkPath: string) {
+    const [email = '', password = ''] = (await Bun.file(checkPath).text()).split(/\r?\n/)
+    for await (const found of readExport(path, collection)) {
+      const isWanted =
+        'row' in found && emailKeyOf(String(found.row['email'])) === emailKeyOf(email)
+      if (!isWanted) continue
+      const hash = passwordHashOf(found.row, found.line)
+      const { inTurn } = createPasswords(PASSWORD_COSTS.standard, createLog('error'))
+      if (await inTurn([], ({ verify }) => verify(password, hash))) return
+      throw new CommandError(
+        `The password of ${email} does not match its hash: check it and the hash parameters. Nothing was written.`,
+      )
+    }
+    throw new CommandError(`${path} has no user ${email}. Nothing was written.`)
+  }
+
+  function passwordHashOf(row: Row, line: number): string | null {
+    try {
+      return toUserRecord(draftOf(row, format ?? detectFormat(row), firebase), '', line)
+        .passwordHash
+    } catch (error) {
+      throw error instanceof Refusal ? new CommandError(`The user ${error.message}.`) : error
+    }
+  }
+
   function readUser(row: Row, rowFormat: Format, line: number): UserRecord | null {
     try {
       const user = toUserRecord(draftOf(row, rowFormat, firebase), source(rowFormat), line)
@@ -141,7 +174,7 @@ export async function* importFile(
       const { line, id, formerId, email } = user
       if (decision === null || typeof decision === 'string') {
         report[decision === null ? 'imported' : 'present']++
-        if (decision === 'changed') report.changed++
+        if (decision === 'changed' || decision === 'replaced') report[decision]++
         const isWithout = user.passwordHash === null && user.identities.length === 0
         if (decision === null && isWithout) report.withoutPassword++
         if (!dryRun && formerId !== null) idsFile.write({ formerId, id })

@@ -4,7 +4,7 @@ import type { Reader } from '../../../platform/db/db.ts'
 import type { UserNames } from '../accounts/user-names.ts'
 import type { UsersDb } from '../schema.ts'
 import { openIdSubject } from '../social/identity-providers.ts'
-import { type HashKinds, newKindOf } from './hash-kinds.ts'
+import { canReplace, type HashKinds, newKindOf } from './hash-kinds.ts'
 import { loginKeyOf, type UserRecord } from './user-record.ts'
 
 type ImporterDeps = {
@@ -21,9 +21,9 @@ export type ImportPart = { users: UserRecord[]; dryRun: boolean; kinds: string[]
 
 /**
  * What becomes of a user: `null` imported (in a dry run: can be), `present` from an earlier import, `changed` if that one
- * has another address now, or why not.
+ * has another address now, `replaced` if its password hash had never matched, or why not.
  */
-type Decision = null | 'present' | 'changed' | { refused: string }
+type Decision = null | 'present' | 'changed' | 'replaced' | { refused: string }
 
 export type Importer = ReturnType<typeof createImporter>
 
@@ -49,6 +49,9 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
             const rows = accepted.map(rowOf)
             if (rows.length > 0) await tx.insert(users).values(rows)
             await names.add(tx, rows)
+            const replaced = batch.filter((_user, at) => result.decisions[at] === 'replaced')
+            for (const { id, passwordHash } of replaced)
+              await tx.update(users).set({ passwordHash }).where(eq(users.id, id))
             const links = accepted.flatMap(identityRowsOf)
             if (links.length > 0) await tx.insert(identities).values(links)
             await hashKinds.add(tx, result.newKinds)
@@ -74,22 +77,28 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     const newKinds: string[] = []
     const decisions = batch.map((user): Decision => {
       const key = loginKeyOf(user)
-      const earlierKey = taken.ids.get(user.id)
-      if (earlierKey !== undefined) return earlierKey === key ? 'present' : 'changed'
-      if (key !== null && taken.emailKeys.has(key))
-        return { refused: 'another account has this e-mail address' }
+      const earlier = taken.ids.get(user.id)
+      if (earlier !== undefined && earlier.key !== key) return 'changed'
+      const { passwordHash } = user
+      const isReplaced = passwordHash !== null && canReplace(earlier?.hash, passwordHash, kinds)
+      if (earlier !== undefined && !isReplaced) return 'present'
       const subjects = user.identities.map(({ provider, subject }) => `${provider} ${subject}`)
-      if (subjects.some((subject) => taken.subjects.has(subject)))
-        return { refused: 'another account has this provider account' }
-      if (issuer === null && user.identities.some(({ provider }) => provider === 'oidc'))
-        return { refused: 'has an account of the provider oidc, and OIDC_ISSUER is not set' }
-      const kind = user.passwordHash === null ? null : newKindOf(user.passwordHash, kinds)
+      if (earlier === undefined) {
+        if (key !== null && taken.emailKeys.has(key))
+          return { refused: 'another account has this e-mail address' }
+        if (subjects.some((subject) => taken.subjects.has(subject)))
+          return { refused: 'another account has this provider account' }
+        if (issuer === null && user.identities.some(({ provider }) => provider === 'oidc'))
+          return { refused: 'has an account of the provider oidc, and OIDC_ISSUER is not set' }
+      }
+      const kind = passwordHash === null ? null : newKindOf(passwordHash, kinds)
       if (kind === undefined) return { refused: 'there are too many kinds of password hashes' }
       if (kind !== null) {
         kinds.add(kind)
         newKinds.push(kind)
       }
-      taken.ids.set(user.id, key)
+      if (earlier !== undefined) return 'replaced'
+      taken.ids.set(user.id, { key, hash: null })
       if (key !== null) taken.emailKeys.add(key)
       for (const subject of subjects) taken.subjects.add(subject)
       return null
@@ -103,7 +112,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
     const keys = batch.flatMap((user) => loginKeyOf(user) ?? [])
     const links = batch.flatMap((user) => user.identities)
     const foundIds = await from
-      .select({ id: users.id, key: users.emailKey })
+      .select({ id: users.id, key: users.emailKey, hash: users.passwordHash })
       .from(users)
       .where(inArray(users.id, ids))
     const foundKeys = await from
@@ -125,7 +134,7 @@ export function createImporter({ db, names, hashKinds, issuer, now }: ImporterDe
       .from(identities)
       .where(or(ofProvider('google'), ofProvider('apple'), ofProvider('oidc')))
     return {
-      ids: new Map(foundIds.map(({ id, key }) => [id, key])),
+      ids: new Map(foundIds.map(({ id, ...found }) => [id, found])),
       emailKeys: new Set(foundKeys.map(({ key }) => key)),
       subjects: new Set(foundLinks.map(({ provider, subject }) => `${provider} ${subject}`)),
     }

@@ -27,15 +27,15 @@ export async function readFirebaseParameters(options: Options): Promise<Firebase
     throw new UsageError(`${path} has no Firebase hash parameters. Copy them from its console.`)
   }
   for (const name of names) {
-    if (found[name] === undefined && name !== 'saltSeparator')
+    if (found[name] === undefined)
       throw new UsageError(`The hash parameter ${NAMES[name][0]} (${NAMES[name][1]}) is missing.`)
   }
-  const signerKey = Buffer.from(found['signerKey'] ?? '', 'base64')
+  const signerKey = bytesOf('signerKey')
   if (signerKey.length < 32)
     throw new UsageError('The Firebase signer key is too short. Copy all of it.')
   return {
     signerKey,
-    saltSeparator: Buffer.from(found['saltSeparator'] ?? '', 'base64'),
+    saltSeparator: bytesOf('saltSeparator'),
     rounds: numberOf('rounds', MAX_ROUNDS),
     memCost: numberOf('memCost', MAX_MEM_COST),
   }
@@ -44,6 +44,14 @@ export async function readFirebaseParameters(options: Options): Promise<Firebase
     const option = options[name]
     if (typeof option === 'string') return option
     return new RegExp(`\\b${NAMES[name][0]}"?\\s*:\\s*"?([\\w+/=-]+)`).exec(text)?.[1]
+  }
+
+  /** A text that was cut decodes to fewer bytes, or its last character has unused bits. */
+  function bytesOf(name: 'signerKey' | 'saltSeparator'): Buffer {
+    const bytes = Buffer.from(found[name] ?? '', 'base64')
+    const text = (found[name] ?? '').replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
+    if (bytes.length > 0 && bytes.toString('base64').replace(/=+$/, '') === text) return bytes
+    throw new UsageError(`${NAMES[name][0]} is not complete base64. Copy all of it.`)
   }
 
   function numberOf(name: 'rounds' | 'memCost', max: number): number {

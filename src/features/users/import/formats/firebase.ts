@@ -29,7 +29,9 @@ export function firebaseDraft(row: Row, parameters: FirebaseParameters | null): 
 function hashOf({ passwordHash, salt }: Row, parameters: FirebaseParameters | null): string | null {
   if (typeof passwordHash !== 'string' || passwordHash === '') return null
   if (parameters === null) throw new Refusal('has a password, but --hash-config is missing')
-  const hash = firebaseHash(parameters, passwordHash, typeof salt === 'string' ? salt : '')
+  if (typeof salt !== 'string' || salt === '')
+    throw new Refusal('has a password hash without a salt')
+  const hash = firebaseHash(parameters, passwordHash, salt)
   if (hash === null) throw new Refusal('the password hash does not fit the signer key')
   return hash
 }
