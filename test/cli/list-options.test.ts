@@ -18,6 +18,7 @@ test('knows the options that take lists', () => {
     'api-keys create --scope',
     'settings explain --language',
     'webhooks add --events',
+    'webhooks change --events',
   ])
 })
 

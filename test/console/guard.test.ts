@@ -40,7 +40,7 @@ const STEP_UP = [
   ...['', '/:grant/revoke'].map((path) => `POST people/:id/grants${path}`),
   ...['give', 'take-back'].map((path) => `POST purchases/:id/${path}`),
   'POST keys/rotate',
-  ...['add', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),
+  ...['add', ':id/change', ':id/rotate', ':id/remove'].map((path) => `POST webhooks/${path}`),
 ]
 const LOGIN = [
   'GET login/state',

@@ -68,10 +68,12 @@ const ACTIONS: Record<string, string> = {
   'user.sign-out': 'Signed out user',
   'user.verify': 'Verified the e-mail of',
   'webhooks.add': 'Added webhook endpoint',
+  'webhooks.change': 'Changed webhook endpoint',
   'webhooks.disable': 'Disabled webhook endpoint',
   'webhooks.enable': 'Enabled webhook endpoint',
   'webhooks.remove': 'Removed webhook endpoint',
   'webhooks.resend': 'Resent webhook delivery',
+  'webhooks.resend-failed': 'Resent failed deliveries of webhook endpoint',
   'webhooks.rotate': 'Rotated the secret of webhook endpoint',
   'webhooks.test': 'Sent a test event to webhook endpoint',
 }

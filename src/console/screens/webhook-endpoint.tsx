@@ -6,7 +6,7 @@ import { words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { SelectField } from '../ui/fields.tsx'
+import { SelectField, TextField } from '../ui/fields.tsx'
 import { Filters } from '../ui/filters.tsx'
 import { showMessage } from '../ui/messages.tsx'
 import { Action, Card, type Fact, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
@@ -54,6 +54,15 @@ export function EndpointScreen({ id }: { id: string }) {
     setSecret(rotated.secret)
     await reload()
   }
+  const [wanted, setWanted] = useState({ url: '', events: '' })
+  const save = async () => {
+    const { url, events } = wanted
+    const types = events.split(/[\s,]+/).filter(Boolean)
+    const given = { ...(url ? { url } : {}), ...(types.length > 0 ? { events: types } : {}) }
+    await send(`${path}/change`, given)
+    setWanted({ url: '', events: '' })
+    await reload()
+  }
   const remove = async () => {
     await send(`${path}/remove`)
     go(linkTo('webhooks'))
@@ -90,6 +99,24 @@ export function EndpointScreen({ id }: { id: string }) {
                 )}
                 <Confirm label="Rotate secret" run={rotate} done="The new secret is in use.">
                   <p>Both secrets sign for 24 hours. Enter the new one in your receiver by then.</p>
+                </Confirm>
+                <Action run={change('resend-failed')} done="Failed deliveries are sent again.">
+                  Resend failed
+                </Action>
+                <Confirm label="Change endpoint" isReversible run={save} done="Endpoint changed.">
+                  <p>Waiting deliveries go to the new URL. The secret stays.</p>
+                  <TextField
+                    label="New URL"
+                    hint="Empty to keep the URL"
+                    value={wanted.url}
+                    onChange={(url) => setWanted({ ...wanted, url: url.trim() })}
+                  />
+                  <TextField
+                    label="New events"
+                    hint="all, or types separated by commas. Empty to keep them"
+                    value={wanted.events}
+                    onChange={(events) => setWanted({ ...wanted, events })}
+                  />
                 </Confirm>
                 <Confirm label="Remove endpoint" run={remove} done="Endpoint removed.">
                   <p>This removes its secret and its deliveries, including waiting ones.</p>

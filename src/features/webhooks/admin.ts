@@ -53,6 +53,26 @@ export function webhooksAdmin({ webhooks, record, exportCsv, namesOf }: Webhooks
       },
       { ...json(NewEndpointBody), ...allow('operator', 'stepUp') },
     )
+    .post(
+      '/webhooks/:id/change',
+      async ({ request, params: { id }, body }) => {
+        const { before, endpoint } = await endpoints.change(id, body)
+        const [from, after] = [auditedEndpoint(before), auditedEndpoint(endpoint)]
+        await record(request, { action: 'webhooks.change', target: id, before: from, after })
+        return data(hideQuery(endpoint))
+      },
+      { params: IdParams, ...json(t.Partial(NewEndpointBody)), ...allow('operator', 'stepUp') },
+    )
+    .post(
+      '/webhooks/:id/resend-failed',
+      async ({ request, server, params: { id } }) => {
+        disableIdleTimeout(request, server)
+        const resent = await deliveries.resendFailed(id)
+        await record(request, { action: 'webhooks.resend-failed', target: id, after: { resent } })
+        return data({ resent })
+      },
+      { params: IdParams, ...allow('operator') },
+    )
     .get('/webhooks/:id', async ({ params: { id } }) => data(hideQuery(await endpoints.find(id))), {
       params: IdParams,
       ...allow('reader'),

@@ -43,6 +43,31 @@ const list = dataCommand({
       .join('\n'),
 })
 
+const change = dataCommand({
+  name: 'webhooks change',
+  summary: 'Change a webhook endpoint; waiting deliveries go to its new URL',
+  arguments: '<id>',
+  options: [
+    ['--url <url>', 'where events are sent from now on'],
+    ['--events <types>', 'all, or a list of types, instead of the present ones', 'list'],
+    ['--description <text>', 'what it is for'],
+  ],
+  input: ([id = ''], { url, events, description }) => {
+    const changes = {
+      ...(typeof url === 'string' ? { url } : {}),
+      ...(typeof events === 'string' ? { events: parseListOption(events) } : {}),
+      ...(typeof description === 'string' ? { description } : {}),
+    }
+    if (Object.keys(changes).length === 0)
+      throw new UsageError('Specify --url, --events or --description.')
+    return { id, changes }
+  },
+  work: ({ webhooks }: Needs, { id, changes }) => webhooks.endpoints.change(id, changes),
+  print: ({ endpoint: { url, events } }) => `${url} receives ${events.join(', ')}.`,
+  changes: ({ endpoint }) => auditedEndpoint(endpoint),
+  target: ({ endpoint }) => endpoint.id,
+})
+
 const test = dataCommand({
   name: 'webhooks test',
   summary: 'Send a test event to a webhook endpoint; exit 1 if it fails',
@@ -155,6 +180,17 @@ const resend = dataCommand({
   target: ({ id }) => id,
 })
 
+const resendFailed = dataCommand({
+  name: 'webhooks resend-failed',
+  summary: 'Deliver all failed messages of a webhook endpoint again',
+  arguments: '<id>',
+  input: ([id = '']) => id,
+  work: ({ webhooks }: Needs, id: string) => webhooks.deliveries.resendFailed(id),
+  print: (resent) => `Queued ${resent} ${resent === 1 ? 'delivery' : 'deliveries'}.`,
+  changes: (resent) => ({ resent }),
+  target: (_resent, id) => id,
+})
+
 function readEvents(text: string | boolean | undefined): string[] {
   if (typeof text !== 'string') throw new UsageError('Specify --events: all, or a list of types.')
   return parseListOption(text)
@@ -183,6 +219,7 @@ function stateOf({ disabledAt, disabledReason, failingSince }: Endpoint): string
 
 export const webhookCommands = [
   add,
+  change,
   list,
   test,
   disable,
@@ -192,4 +229,5 @@ export const webhookCommands = [
   deliveries,
   show,
   resend,
+  resendFailed,
 ]

@@ -1,5 +1,6 @@
-import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt } from 'drizzle-orm'
 import { AppError, notFound } from '../../lib/errors.ts'
+import { repeatInBatches } from '../../platform/db/batched-changes.ts'
 import type { Reader } from '../../platform/db/db.ts'
 import { countUpTo } from '../../platform/db/key-ranges.ts'
 import { bodyOf } from './events.ts'
@@ -28,11 +29,12 @@ type DeliveriesDeps = {
 export type Deliveries = ReturnType<typeof createDeliveries>
 
 const PAGE_SIZE = 50
+const RESENT_AT_ONCE = 500
 
 /** What was sent to endpoints, and what will be. */
 export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
   const { webhookEndpoints, webhookMessages, webhookDeliveries, webhookAttempts } = db.tables
-  return { list, count, show, resend }
+  return { list, count, show, resend, resendFailed }
 
   /** The newest first, or the oldest. `next` is the `after` of the next page, null on the last one. */
   async function list({ after, limit = PAGE_SIZE, sort, ...filter }: DeliveryFilter) {
@@ -80,13 +82,47 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
   async function resend(id: string) {
     return db.write(async (tx) => {
       const { delivery, endpoint, message } = await findOrThrow(tx, id)
-      if (endpoint.disabledAt !== null)
-        throw new AppError('conflict', 'The endpoint is disabled. Enable it first.')
-      const resent = { state: 'waiting', attempts: 0, dueAt: now() }
+      if (endpoint.disabledAt !== null) throw endpointDisabled()
+      const resent = resentNow()
       await tx.update(webhookDeliveries).set(resent).where(eq(webhookDeliveries.id, id))
       tx.afterCommit(() => deliverSoon([endpoint.id]))
       return describe({ delivery: { ...delivery, ...resent }, endpoint, message })
     })
+  }
+
+  /** Delivers all failed messages of an endpoint again, and returns how many. Throws `not_found` or `conflict`. */
+  async function resendFailed(endpoint: string): Promise<number> {
+    let resent = 0
+    await repeatInBatches(db, RESENT_AT_ONCE, async (tx) => {
+      const [found] = await tx
+        .select()
+        .from(webhookEndpoints)
+        .where(eq(webhookEndpoints.id, endpoint))
+      if (found === undefined) throw notFound()
+      if (found.disabledAt !== null) throw endpointDisabled()
+      const { id } = webhookDeliveries
+      const isFailed = matches({ endpoint, state: 'failed' })
+      const rows = await tx
+        .select({ id })
+        .from(webhookDeliveries)
+        .where(isFailed)
+        .limit(RESENT_AT_ONCE)
+      const isOfBatch = inArray(
+        id,
+        rows.map((row) => row.id),
+      )
+      if (rows.length > 0) await tx.update(webhookDeliveries).set(resentNow()).where(isOfBatch)
+      tx.afterCommit(() => {
+        resent += rows.length
+        deliverSoon([endpoint])
+      })
+      return rows.length
+    })
+    return resent
+  }
+
+  function resentNow() {
+    return { state: 'waiting', attempts: 0, dueAt: now() }
   }
 
   async function findOrThrow(from: Reader, id: string) {
@@ -102,6 +138,10 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
       .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookDeliveries.endpointId))
       .innerJoin(webhookMessages, eq(webhookMessages.id, webhookDeliveries.messageId))
   }
+}
+
+function endpointDisabled(): AppError {
+  return new AppError('conflict', 'The endpoint is disabled. Enable it first.')
 }
 
 type Row = {

@@ -1,4 +1,4 @@
-import { asc, eq, inArray } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
 import { AppError, notFound } from '../../lib/errors.ts'
 import { seal } from '../../lib/seal.ts'
@@ -16,9 +16,13 @@ type EndpointsDeps = {
   now: () => Date
   newId: () => string
   deliverSoon: (endpointIds: string[]) => void
+  /** When a claim of now ends: later deliveries are not under way. */
+  leaseEnd: () => Date
 }
 
 type NewEndpoint = { url: string; events: string[]; description?: string | undefined }
+
+type EndpointChange = { [Name in keyof NewEndpoint]?: NewEndpoint[Name] | undefined }
 
 type Row = WebhooksDb['tables']['webhookEndpoints']['$inferSelect']
 
@@ -37,25 +41,18 @@ const REMOVED_AT_ONCE = 500
 
 /** The URLs that receive events. */
 export function createEndpoints(deps: EndpointsDeps) {
-  const { db, targets, sealKey, now, newId, deliverSoon } = deps
+  const { db, targets, sealKey, now, newId, deliverSoon, leaseEnd } = deps
   const { webhookEndpoints, webhookDeliveries } = db.tables
-  return { add, list, find, findOrThrow, disable, enable, rotate, remove }
+  return { add, list, find, findOrThrow, change, disable, enable, rotate, remove }
 
   /** Adds an endpoint. The secret is returned only here. Throws `validation_failed` or `conflict`. */
   async function add({ url, events, description = '' }: NewEndpoint) {
-    const target = await checkUrl(url)
-    const wanted = checkEvents(events)
-    if ([...description].length > MAX_DESCRIPTION_LENGTH || /\p{C}/u.test(description))
-      throw invalid(
-        'description',
-        `must be one line of at most ${MAX_DESCRIPTION_LENGTH} characters`,
-      )
     const secret = newSecret()
     const row: Row = {
       id: newId(),
-      url: target,
-      description,
-      events: wanted,
+      url: await checkUrl(url),
+      description: checkDescription(description),
+      events: checkEvents(events),
       secret: seal(sealKey, secret),
       formerSecret: null,
       formerSecretUntil: null,
@@ -108,6 +105,31 @@ export function createEndpoints(deps: EndpointsDeps) {
     return update(id, (_endpoint, tx) => {
       tx.afterCommit(() => deliverSoon([id]))
       return { disabledAt: null, disabledReason: null, failingSince: null, failedAt: null }
+    })
+  }
+
+  /** Changes what is given. With another URL, what waits is sent there at once. Throws `validation_failed`. */
+  async function change(id: string, { url, events, description }: EndpointChange) {
+    const target = url === undefined ? null : await checkUrl(url)
+    const changes = {
+      ...(events === undefined ? {} : { events: checkEvents(events) }),
+      ...(description === undefined ? {} : { description: checkDescription(description) }),
+    }
+    return db.write(async (tx) => {
+      const before = await findOrThrow(tx, id)
+      const moved = { url: target ?? before.url, failingSince: null, failedAt: null }
+      const after = { ...before, ...changes, ...(moved.url === before.url ? {} : moved) }
+      await tx.update(webhookEndpoints).set(after).where(eq(webhookEndpoints.id, id))
+      if (after.url !== before.url) {
+        const isWaiting = gt(webhookDeliveries.dueAt, leaseEnd())
+        const { endpointId } = webhookDeliveries
+        await tx
+          .update(webhookDeliveries)
+          .set({ dueAt: now() })
+          .where(and(eq(endpointId, id), isWaiting))
+        tx.afterCommit(() => deliverSoon([id]))
+      }
+      return { before: describe(before), endpoint: describe(after) }
     })
   }
 
@@ -169,6 +191,11 @@ export function createEndpoints(deps: EndpointsDeps) {
       throw error
     }
   }
+}
+
+function checkDescription(text: string): string {
+  if ([...text].length <= MAX_DESCRIPTION_LENGTH && !/\p{C}/u.test(text)) return text
+  throw invalid('description', `must be one line of at most ${MAX_DESCRIPTION_LENGTH} characters`)
 }
 
 /** The wanted event types without duplicates. */

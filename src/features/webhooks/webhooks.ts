@@ -49,7 +49,7 @@ export function createWebhooks(deps: WebhooksDeps) {
   })
   const deliverSoon = dispatcher.flushSoon
   const { emit, addMessage } = createEmitter({ db, now, newId, deliverSoon })
-  const endpoints = createEndpoints({ ...deps, targets, deliverSoon })
+  const endpoints = createEndpoints({ ...deps, targets, deliverSoon, leaseEnd: queue.leaseEnd })
   const endpointsInTest = new Set<string>()
   const deliveries = createDeliveries({ db, now, deliverSoon })
   return {

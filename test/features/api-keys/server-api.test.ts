@@ -63,6 +63,17 @@ const CASES: Record<string, Case> = {
   'POST /api/server/webhooks/v1': {
     good: () => ({ json: { url: 'https://example.com/hooks', events: ['all'] } }),
   },
+  'PATCH /api/server/webhooks/v1/{id}': {
+    good: (_id, _token, endpoint) => ({
+      path: `/api/server/webhooks/v1/${endpoint}`,
+      json: { description: 'CRM' },
+    }),
+  },
+  'POST /api/server/webhooks/v1/{id}/resend_failed': {
+    good: (_id, _token, endpoint) => ({
+      path: `/api/server/webhooks/v1/${endpoint}/resend_failed`,
+    }),
+  },
   'POST /api/server/webhooks/v1/{id}/test': {
     good: (_id, _token, endpoint) => ({ path: `/api/server/webhooks/v1/${endpoint}/test` }),
   },

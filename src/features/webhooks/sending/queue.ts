@@ -139,7 +139,7 @@ export function createQueue({ db, onDisabled, now, newId, random, log }: QueueDe
       const stored = isErased ? '' : reply.slice(0, length).toWellFormed()
       const attempt = { id: newId(), deliveryId: id, at, duration, status, fault, reply: stored }
       await tx.insert(webhookAttempts).values(attempt)
-      await updateEndpoint(tx, endpoint.id, result.outcome)
+      await updateEndpoint(tx, endpoint, result.outcome)
       // The delivery may have been resent, or taken over by another instance.
       const updated = await tx
         .update(webhookDeliveries)
@@ -171,11 +171,15 @@ export function createQueue({ db, onDisabled, now, newId, random, log }: QueueDe
     return and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.dueAt, leasedUntil))
   }
 
-  /** Keeps track of failures, and disables an endpoint that has failed for too long. Healthy ones are not written. */
-  async function updateEndpoint(tx: Tx, id: string, outcome: AttemptResult['outcome']) {
+  /** Keeps track of failures, and disables an endpoint that has failed for too long, unless it has moved since. Healthy ones are not written. */
+  async function updateEndpoint(
+    tx: Tx,
+    { id, url }: Claimed['endpoint'],
+    outcome: AttemptResult['outcome'],
+  ) {
     const isThis = eq(webhookEndpoints.id, id)
     const [endpoint] = await tx.select().from(webhookEndpoints).where(isThis)
-    if (endpoint === undefined || endpoint.disabledAt !== null) return
+    if (endpoint?.url !== url || endpoint.disabledAt !== null) return
     const { failingSince, failedAt } = endpoint
     if (outcome === 'delivered') {
       if (failingSince === null) return

@@ -56,8 +56,18 @@ export const NewEndpointRequest = closedObject({
   description: t.Optional(description),
 })
 
-export const EndpointsReply = DataOf(
-  t.Array(closedObject(endpoint, 'WebhookEndpoint', 'an endpoint that receives events')),
+export const EndpointChanges = t.Partial(NewEndpointRequest)
+
+const Endpoint = closedObject(endpoint, 'WebhookEndpoint', 'an endpoint that receives events')
+export const EndpointReply = DataOf(Endpoint)
+export const EndpointsReply = DataOf(t.Array(Endpoint))
+
+export const ResentReply = DataOf(
+  closedObject(
+    { resent: integer({ description: 'how many deliveries are sent again', examples: [3] }) },
+    'ResentWebhooks',
+    'what is sent again',
+  ),
 )
 
 export const AddedEndpointReply = DataOf(

@@ -7,9 +7,12 @@ import { auditedEndpoint, hideQuery } from '../endpoints.ts'
 import type { Webhooks } from '../webhooks.ts'
 import {
   AddedEndpointReply,
+  EndpointChanges,
   EndpointParams,
+  EndpointReply,
   EndpointsReply,
   NewEndpointRequest,
+  ResentReply,
   TestReply,
 } from './model.ts'
 
@@ -51,6 +54,49 @@ export function serverWebhookRoutes({ webhooks, scopeGuard, recordByKey }: Serve
           operationId: 'addWebhookEndpoint',
           summary: 'Add a webhook endpoint',
           description: 'Returns the secret, once.',
+        },
+      },
+    )
+    .patch(
+      `${PATH}/:id`,
+      async ({ request, params: { id }, body }) => {
+        const { before, endpoint } = await endpoints.change(id, body)
+        const [from, after] = [auditedEndpoint(before), auditedEndpoint(endpoint)]
+        await recordByKey(request, { action: 'webhooks.change', target: id, before: from, after })
+        return data(hideQuery(endpoint))
+      },
+      {
+        scope: 'webhooks:write',
+        params: EndpointParams,
+        ...json(EndpointChanges),
+        response: responses(EndpointReply, 400, 401, 403, 404, 413, 415, 422, 429, 507),
+        detail: {
+          tags,
+          operationId: 'changeWebhookEndpoint',
+          summary: 'Change a webhook endpoint',
+          description: 'Waiting deliveries go to the new URL. The secret stays.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/:id/resend_failed`,
+      async ({ request, server, params: { id } }) => {
+        disableIdleTimeout(request, server)
+        const resent = await webhooks.deliveries.resendFailed(id)
+        const action = 'webhooks.resend-failed'
+        await recordByKey(request, { action, target: id, after: { resent } })
+        return data({ resent })
+      },
+      {
+        scope: 'webhooks:write',
+        params: EndpointParams,
+        parse: 'none',
+        response: responses(ResentReply, 400, 401, 403, 404, 409, 429, 507),
+        detail: {
+          tags,
+          operationId: 'resendFailedWebhooks',
+          summary: 'Send all failed deliveries of an endpoint again',
+          description: 'Each gets the full schedule of retries.',
         },
       },
     )
