@@ -82,7 +82,7 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
   async function resend(id: string) {
     return db.write(async (tx) => {
       const { delivery, endpoint, message } = await findOrThrow(tx, id)
-      if (endpoint.disabledAt !== null) throw endpointDisabled()
+      await requireEnabled(tx, endpoint.id)
       const resent = resentNow()
       await tx.update(webhookDeliveries).set(resent).where(eq(webhookDeliveries.id, id))
       tx.afterCommit(() => deliverSoon([endpoint.id]))
@@ -92,33 +92,35 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
 
   /** Delivers all failed messages of an endpoint again, and returns how many. Throws `not_found` or `conflict`. */
   async function resendFailed(endpoint: string): Promise<number> {
+    const { id } = webhookDeliveries
+    const failed = matches({ endpoint, state: 'failed' })
     let resent = 0
     await repeatInBatches(db, RESENT_AT_ONCE, async (tx) => {
-      const [found] = await tx
-        .select()
-        .from(webhookEndpoints)
-        .where(eq(webhookEndpoints.id, endpoint))
-      if (found === undefined) throw notFound()
-      if (found.disabledAt !== null) throw endpointDisabled()
-      const { id } = webhookDeliveries
-      const isFailed = matches({ endpoint, state: 'failed' })
-      const rows = await tx
-        .select({ id })
-        .from(webhookDeliveries)
-        .where(isFailed)
-        .limit(RESENT_AT_ONCE)
-      const isOfBatch = inArray(
-        id,
-        rows.map((row) => row.id),
-      )
-      if (rows.length > 0) await tx.update(webhookDeliveries).set(resentNow()).where(isOfBatch)
+      await requireEnabled(tx, endpoint)
+      const some = tx.select({ id }).from(webhookDeliveries).where(failed).limit(RESENT_AT_ONCE)
+      const { length } = await tx
+        .update(webhookDeliveries)
+        .set(resentNow())
+        .where(inArray(id, some))
+        .returning({ id })
       tx.afterCommit(() => {
-        resent += rows.length
+        resent += length
         deliverSoon([endpoint])
       })
-      return rows.length
+      return length
     })
     return resent
+  }
+
+  async function requireEnabled(tx: Reader, id: string) {
+    const { disabledAt } = webhookEndpoints
+    const [endpoint] = await tx
+      .select({ disabledAt })
+      .from(webhookEndpoints)
+      .where(eq(webhookEndpoints.id, id))
+    if (endpoint === undefined) throw notFound()
+    if (endpoint.disabledAt === null) return
+    throw new AppError('conflict', 'The endpoint is disabled. Enable it first.')
   }
 
   function resentNow() {
@@ -138,10 +140,6 @@ export function createDeliveries({ db, now, deliverSoon }: DeliveriesDeps) {
       .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookDeliveries.endpointId))
       .innerJoin(webhookMessages, eq(webhookMessages.id, webhookDeliveries.messageId))
   }
-}
-
-function endpointDisabled(): AppError {
-  return new AppError('conflict', 'The endpoint is disabled. Enable it first.')
 }
 
 type Row = {

@@ -92,14 +92,14 @@ export function requireKey({ findKey, networkCheck, ipOf, now }: ServerApiDeps) 
         const secret = header === null ? form?.client_secret : basicSecretIn(header)
         await authorize(request, server, scope, secret ?? tokenIn(header))
       }
-      // The secret in a form is known only after the body has been read.
-      const checkHeader = (context: ClientRequest) => {
-        const { headers } = context.request
-        return headers.has('authorization') || !isForm(context.request) ? check(context) : undefined
-      }
+      const mayBeInForm = ({ request }: ClientRequest) =>
+        isForm(request) && !request.headers.has('authorization')
       return {
         detail: { security: [{ apiKey: [] }], 'x-scope': scope },
-        ...beforeBody(checkHeader),
+        // The secret in a form is known only after the body has been read.
+        ...beforeBody((context: ClientRequest) =>
+          mayBeInForm(context) ? undefined : check(context),
+        ),
         transform: check,
       }
     },

@@ -5,17 +5,17 @@ const NEXT_ADDRESS_MS = 250
 
 /** The first of some URLs whose address accepts a connection. Throws the last error if none does. */
 export async function firstReachable(urls: string[], signal: AbortSignal): Promise<string> {
-  const [only = '', ...others] = urls
-  if (others.length === 0) return only
+  const [first = ''] = urls
+  if (urls.length === 1) return first
   const found = new AbortController()
   const ended = AbortSignal.any([signal, found.signal])
   const attempts: Promise<string>[] = []
   try {
-    for (const url of urls) {
-      attempts.push(openConnection(url, ended))
+    for (const tried of urls) {
+      attempts.push(openConnection(tried, ended))
       const reached = Promise.any(attempts).catch(() => null)
-      const first = await Promise.race([reached, Bun.sleep(NEXT_ADDRESS_MS).then(() => null)])
-      if (first !== null) return first
+      const url = await Promise.race([reached, Bun.sleep(NEXT_ADDRESS_MS).then(() => null)])
+      if (url !== null) return url
     }
     return await Promise.any(attempts)
   } catch (error) {
@@ -34,11 +34,7 @@ function openConnection(url: string, signal: AbortSignal): Promise<string> {
     port: Number(port || (protocol === 'https:' ? 443 : 80)),
   })
   socket.on('connect', () => resolve(url)).on('error', reject)
-  const end = () => {
-    socket.destroy()
-    reject(signal.reason)
-  }
-  if (signal.aborted) end()
-  signal.addEventListener('abort', end, { once: true })
-  return promise
+  if (signal.aborted) reject(signal.reason)
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return promise.finally(() => socket.destroy())
 }
