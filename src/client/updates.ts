@@ -32,7 +32,7 @@ function isOlder({ version, buildNumber }: InstalledApp, limit: string, build: n
   return difference < 0 || (difference === 0 && buildNumber !== undefined && buildNumber < build)
 }
 
-/** Compares the numbers between the dots; missing ones are 0, suffixes such as `-beta.1` or `+7` are ignored. */
+/** Compares the leading numbers between the dots: missing ones are 0, and a suffix such as `-beta.1` or `(231)` does not count. */
 function compareVersions(left: number[], right: number[]): number {
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
     const difference = (left[at] ?? 0) - (right[at] ?? 0)
@@ -42,6 +42,6 @@ function compareVersions(left: number[], right: number[]): number {
 }
 
 function parseVersion(version: string): number[] | null {
-  const [, plain] = /^v?(\d+(?:\.\d+)*)(?:[-+ ]|$)/i.exec(version) ?? []
+  const [, plain] = /^\s*v?(\d+(?:\.\d+)*)/i.exec(version) ?? []
   return plain ? plain.split('.').map(Number) : null
 }

@@ -8,7 +8,8 @@ export function compareVersions(a: string, b: string): number {
   return 0
 }
 
-/** The numbers of a version such as `v2.4.0-beta.1` or `2.4.0+7`; null if it has none. */
+/** The leading numbers of a version such as `v2.4.0-beta.1` or `1.9.3(231)`; null if it has none. */
 export function plainVersion(version: string): string | null {
-  return /^v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-+ ]|$)/i.exec(version)?.[1] ?? null
+  // Numbers of more than 15 digits cannot be compared exactly.
+  return /^\s*v?(\d{1,15}(?!\d)(?:\.\d{1,15}(?!\d)){0,9})/i.exec(version)?.[1] ?? null
 }

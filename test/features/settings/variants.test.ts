@@ -149,7 +149,7 @@ describe('a country', () => {
   }
 })
 
-test('reads the numbers of a version, and ignores an invalid version or platform', async () => {
+test('reads the leading numbers of a version, and ignores an invalid version or platform', async () => {
   await using app = await createTestApp()
   const rules = [
     { when: { minVersion: '1' }, value: 'new' },
@@ -162,8 +162,14 @@ test('reads the numbers of a version, and ignores an invalid version or platform
     [{ 'app-version': 'v1.0.2-beta.1' }, 'new'],
     [{ 'app-version': '2.4.0+12' }, 'new'],
     [{ 'app-version': '0.9 (12)' }, 'all'],
-    [{ 'app-version': '1.x' }, 'all'],
-    [{ 'app-version': '1.2.3.4.5' }, 'all'],
+    [{ 'app-version': '1.x' }, 'new'],
+    [{ 'app-version': '1.2.3.4.5' }, 'new'],
+    [{ 'app-version': '1.9.3(231)' }, 'new'],
+    [{ 'app-version': '1.9u1' }, 'new'],
+    [{ 'app-version': '0.9.3.RELEASE' }, 'all'],
+    [{ 'app-version': '20261128093000' }, 'new'],
+    [{ 'app-version': '9'.repeat(400) }, 'all'],
+    [{ 'app-version': 'dev' }, 'all'],
     [{ 'app-platform': 'Android' }, 'android'],
     [{ 'app-platform': 'android 15' }, 'all'],
   ] as const) {
