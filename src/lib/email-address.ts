@@ -31,6 +31,12 @@ export function trimAddress(text: string): string {
   return /[^\s\p{Cc}\p{Z}\p{DI}](?:.*[^\s\p{Cc}\p{Z}\p{DI}])?/su.exec(text)?.[0] ?? ''
 }
 
+/** An address, or part of one, from a query: an unencoded plus sign arrives as a space, which no address contains. */
+export function queriedAddress(text: string): string {
+  const trimmed = trimAddress(text)
+  return trimmed.includes('@') ? trimmed.replaceAll(' ', '+') : trimmed
+}
+
 /**
  * Whether an address is its own normal form, apart from case and IDNA. Another provider may see a different mailbox in a
  * compatibility form such as a full-width letter, so a provider's word about one proves nothing about the normal form.

@@ -35,6 +35,20 @@ describe('an e-mail address with invisible characters around it', () => {
     }
   })
 
+  test('is found by a query in which the plus sign is not encoded', async () => {
+    await using app = await createTestApp()
+    const ask = await serverClient(app)
+    const email = 'ann+news@example.com'
+    const created = await ask('POST', 'users/v1', { json: { email, password: PASSWORD } })
+    const { _id: id } = created.json.response
+    for (const typed of [email, 'ann%2Bnews@example.com', 'ann%20news@example.com']) {
+      const found = await ask('GET', `users/v1?email=${typed}`)
+      expect(found.json.response).toMatchObject([{ _id: id, email }])
+    }
+    const { users } = await app.services.findUsers('ann news@exam')
+    expect(users.map((user) => user.id)).toEqual([id])
+  })
+
   test('is taken by every other route, form and command', async () => {
     await using app = await createTestApp({ SIGN_UP: 'invite' })
     const typed = `\u200b ${EMAIL} \n`

@@ -1,6 +1,6 @@
 import type { AccessStatus } from '../../../lib/access-status.ts'
 import { batchesOf } from '../../../lib/batches-of.ts'
-import { emailKeyOf, emailPrefixOf, trimAddress } from '../../../lib/email-address.ts'
+import { emailKeyOf, emailPrefixOf, queriedAddress } from '../../../lib/email-address.ts'
 import { type AccountSummary, type FoundUsers, PAGE_SIZE, type Page } from './directory.ts'
 import { isEmpty, type UserFilter } from './user-filter.ts'
 import type { UserSearch } from './user-search.ts'
@@ -49,7 +49,7 @@ export function createFindUsers(deps: FindUsersDeps) {
   const { list, listByIds, listByIdPrefix, search, accessOf, idsByName, customerIdsOf } = deps
   return async (text: string, query: Query = {}): Promise<FoundUsers> => {
     const { filter = {} } = query
-    const wanted = trimAddress(text)
+    const wanted = queriedAddress(text)
     const isFiltered = !isEmpty(filter)
     const found =
       wanted === '' && isFiltered ? await listFiltered(query, filter) : await find(wanted, query)

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import type { DeleteAccount } from '../../../lib/active-subscriptions.ts'
+import { queriedAddress } from '../../../lib/email-address.ts'
 import { form, json } from '../../../platform/http/body.ts'
 import { data, responses } from '../../../platform/http/envelope.ts'
 import { withoutReadOnly, withReadOnly } from '../../../platform/http/read-only.ts'
@@ -189,7 +190,7 @@ export function serverUserRoutes(deps: ServerUserRoutesDeps) {
     })
 
   async function withEmail(email: string) {
-    const account = await directory.findByEmail(email)
+    const account = await directory.findByEmail(queriedAddress(email))
     return { accounts: account ? [account] : [], next: null }
   }
 }
