@@ -18,7 +18,7 @@ import { metricsRoute } from '../platform/http/metrics.ts'
 import { singleParameters } from '../platform/http/query.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
 import { observe } from '../platform/http/request-log.ts'
-import { createBaseUrlOf } from '../platform/http/request-url.ts'
+import { createBaseUrlOf, type FromProxy } from '../platform/http/request-url.ts'
 import { allowedMethodsOf } from '../platform/http/routing.ts'
 import { callerOf, type RecordByKey, requireKey } from '../platform/http/server-api.ts'
 import {
@@ -64,11 +64,12 @@ export function createApp(services: Services) {
   // after the first 11. `host` refuses shorter hosts: Elysia would route a different path from the one we check.
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
-  const api = createApi(services, translator)
+  const isFromProxy = (request: Request) => services.isFromProxy(request, app.server)
+  const api = createApi(services, translator, isFromProxy)
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   const about = { version: VERSION, server: config.baseUrl ?? '/' }
-  const serverApi = createServerApi(services)
+  const serverApi = createServerApi(services, isFromProxy)
   const servesConsole = config.console && config.consolePort === null
   const hasOperators = services.operators.accounts.hasAny
   if (servesConsole) serveConsole(app, services)
@@ -149,11 +150,11 @@ export function createConsoleApp(services: Services) {
     .use(host())
     .use(singleParameters(app))
     .get('/', ({ redirect }) => redirect('/console'))
-    .use(createConsole(services))
+    .use(createConsole(services, (request) => services.isFromProxy(request, app.server)))
 }
 
 /** The documented routes that the app's other servers call with an API key. */
-function createServerApi(services: Services): AnyElysia {
+function createServerApi(services: Services, isFromProxy: FromProxy): AnyElysia {
   const { apiKeys, operators, config, networkCheck, ipOf, now } = services
   const recordByKey: RecordByKey = (request, entry) => {
     const { key, readIp } = callerOf(request)
@@ -165,7 +166,7 @@ function createServerApi(services: Services): AnyElysia {
     })
   }
   const scopeGuard = requireKey({ findKey: apiKeys.find, networkCheck, ipOf, now })
-  const baseUrlOf = createBaseUrlOf(config.filesPublicUrl ?? config.baseUrl)
+  const baseUrlOf = createBaseUrlOf(config.filesPublicUrl ?? config.baseUrl, isFromProxy)
   const context = { scopeGuard, recordByKey, baseUrlOf }
   const api: AnyElysia = new Elysia({ name: 'server-api', normalize: false })
   for (const { serverRoutes } of services.parts) if (serverRoutes) api.use(serverRoutes(context))
@@ -173,13 +174,13 @@ function createServerApi(services: Services): AnyElysia {
 }
 
 /** The documented routes, which apps and the billing provider call. */
-function createApi(services: Services, translator: Translator): AnyElysia {
+function createApi(services: Services, translator: Translator, isFromProxy: FromProxy): AnyElysia {
   const { languageOf, translate } = translator
   const { config, checkSession, ipOf, countryOf, publicKeys } = services
   const context: RouteContext = {
     signedIn: authenticate(checkSession),
     checkSession,
-    baseUrlOf: createBaseUrlOf(config.baseUrl),
+    baseUrlOf: createBaseUrlOf(config.baseUrl, isFromProxy),
     ipOf,
     countryOf,
     languageOf,

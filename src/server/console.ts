@@ -12,7 +12,7 @@ import { consoleNetworks } from '../platform/http/console-networks.ts'
 import { consolePage } from '../platform/http/console-page.ts'
 import { createCsvExport } from '../platform/http/csv.ts'
 import { requestInfo } from '../platform/http/request-id.ts'
-import { createBaseUrlOf } from '../platform/http/request-url.ts'
+import { createBaseUrlOf, type FromProxy } from '../platform/http/request-url.ts'
 import { backupsAdmin } from '../usecases/admin/backups.ts'
 import { healthAdmin } from '../usecases/admin/health.ts'
 import { metricsAdmin } from '../usecases/admin/metrics.ts'
@@ -20,17 +20,17 @@ import { BUILD } from '../version.ts'
 import type { Services } from './services.ts'
 
 /** The operators' console: its page, and the routes that the page calls. */
-export function createConsole(services: Services) {
+export function createConsole(services: Services, isFromProxy: FromProxy) {
   const { maySeeConsole: isAllowed, config } = services
   const isLimited = config.consoleNetworks.length > 0
   return new Elysia({ name: 'console' })
     .use(isLimited ? consoleNetworks({ isAllowed }) : new Elysia())
     .use(consolePage())
-    .use(createAdmin(services))
+    .use(createAdmin(services, isFromProxy))
 }
 
 /** The console's routes, protected by one guard and hidden from the public OpenAPI document. */
-function createAdmin(services: Services) {
+function createAdmin(services: Services, isFromProxy: FromProxy) {
   const { config, operators, ipOf, now } = services
   const checkSession = operators.sessions.check
   const { guard, protect } = consoleGuard({
@@ -50,7 +50,7 @@ function createAdmin(services: Services) {
     const token = sessionTokenOf(request)
     return token !== null && (await checkSession(token, { isUse: false })) !== null
   }
-  const baseUrlOf = createBaseUrlOf(config.baseUrl)
+  const baseUrlOf = createBaseUrlOf(config.baseUrl, isFromProxy)
   // The console's own port serves no files.
   const filesBaseOf = (request: Request) => {
     const base = new URL(baseUrlOf(request))

@@ -129,6 +129,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
     replayGuard,
     ipOf: createIpOf(addressOf),
     countryOf: createCountryOf(countryHeader, { isFromProxy, log }),
+    isFromProxy,
     networkCheck: (networks: string[]) => createNetworkCheck(networks, addressOf, isFromProxy),
     maySeeConsole: createNetworkCheck(consoleNetworks, addressOf, isFromProxy),
     jobs,

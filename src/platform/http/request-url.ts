@@ -19,14 +19,22 @@ export function isWithoutHost({ url }: Request): boolean {
   return url.startsWith('/')
 }
 
+/** Whether a request comes from a trusted proxy. */
+export type FromProxy = (request: Request) => boolean
+
 /** The base of URLs in replies: `baseUrl`, or the request's origin. */
-export function createBaseUrlOf(baseUrl: string | null): (request: Request) => string {
-  return (request) => baseUrl ?? originOf(request)
+export function createBaseUrlOf(
+  baseUrl: string | null,
+  isFromProxy: FromProxy,
+): (request: Request) => string {
+  return (request) => baseUrl ?? originOf(request, isFromProxy)
 }
 
-/** The origin of a request's URL. Throws `malformed_request` when the host is invalid. */
-function originOf({ url }: Request): string {
-  const parsed = URL.parse(url)
+/** The origin that the client requested. Throws `malformed_request` when the host is invalid. */
+function originOf(request: Request, isFromProxy: FromProxy): string {
+  const parsed = URL.parse(request.url)
   if (parsed === null) throw new AppError('malformed_request', 'The Host header is not valid.')
+  const scheme = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase()
+  if (scheme === 'https' && isFromProxy(request)) parsed.protocol = 'https:'
   return parsed.origin
 }
