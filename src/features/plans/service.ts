@@ -5,6 +5,7 @@ import { DURATION_RULE, readDuration } from '../../lib/plan-durations.ts'
 import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/plan-limits.ts'
 import { check } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { MAX_INT32 } from '../../platform/http/envelope.ts'
 import {
   BY_COMMAND,
   createPublications,
@@ -179,13 +180,17 @@ function planIn({ id, code, fields }: { id: string; code: string; fields: object
   return { ...withNumbers(fields), code, _id: id } as Plan
 }
 
-/** Earlier versions stored numbers as text. */
+/** Earlier versions stored numbers as text, and larger ones than apps can read. */
 function withNumbers(fields: object) {
   const isNumber = (name: string) => /Limit(PerApp)?$|^trialDays$|^price$/.test(name)
   const entries = Object.entries(fields)
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, isNumber(name) ? Number(value) : value]),
+    entries.map(([name, value]) => [name, isNumber(name) ? numberOf(name, value) : value]),
   )
+}
+
+function numberOf(name: string, value: unknown): number {
+  return name === 'price' ? Number(value) : Math.min(Number(value), MAX_INT32)
 }
 
 /** Validates an import. Throws `validation_failed`. */

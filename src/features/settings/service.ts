@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
+import { MAX_INT32 } from '../../platform/http/envelope.ts'
 import {
   BY_COMMAND,
   createPublications,
@@ -142,17 +143,20 @@ function withFeatures(settings: unknown): unknown {
   return { features: {}, ...(settings as object) }
 }
 
-/** Earlier releases stored build numbers as text. */
+/** Earlier releases stored build numbers as text, and larger ones than apps can read. */
 function withNumbers(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
-  const numberOf = (part: unknown) => Math.max(0, Math.floor(Number(part)) || 0)
+  const numberOf = (part: unknown) =>
+    Math.min(MAX_INT32, Math.max(0, Math.floor(Number(part)) || 0))
   const entries = Object.entries(value)
   return Object.fromEntries(
-    entries.map(([name, part]) => [
-      name,
-      // Custom settings and rules may have such a name too.
-      /BuildNumber$/.test(name) && typeof part !== 'object' ? numberOf(part) : part,
-    ]),
+    entries.map(([name, part]) => {
+      if (!/BuildNumber$/.test(name)) return [name, part]
+      if (Array.isArray(part))
+        return [name, part.map((rule) => ({ ...rule, value: numberOf(rule.value) }))]
+      // A custom setting may have such a name too.
+      return [name, typeof part === 'object' ? part : numberOf(part)]
+    }),
   )
 }
 

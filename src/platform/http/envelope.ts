@@ -2,6 +2,9 @@ import { type IntegerOptions, type TUnsafe, Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 import { STATUS } from './errors.ts'
 
+/** The largest number of 32 bits. */
+export const MAX_INT32 = 2 ** 31 - 1
+
 /** An object schema that refuses unknown fields. With a title it is a named model in the docs. */
 export function closedObject<T extends Record<string, TSchema>>(
   properties: T,
@@ -35,9 +38,18 @@ export function openEnum<const T extends string>(
   })
 }
 
-/** A JSON integer. Elysia's own schema also accepts text, for queries. */
+/**
+ * A JSON integer. Elysia's own schema also accepts text, for queries. Without a format it fits into 32 bits: generated
+ * clients fail to read a reply with a larger number.
+ */
 export function integer(options: IntegerOptions) {
-  return Type.Integer(options)
+  return Type.Integer(withRange(options))
+}
+
+/** Adds the format and range of an integer to its schema. */
+export function withRange(options: IntegerOptions): IntegerOptions {
+  const maximum = options['format'] === 'int64' ? Number.MAX_SAFE_INTEGER : MAX_INT32
+  return { format: 'int32', minimum: -maximum, maximum, ...options }
 }
 
 /** The schema of an id. `suffix` completes its description, for example `of the plan`. */

@@ -101,7 +101,7 @@ const RESPONSE_HEADERS: Record<string, Node> = {
   ),
   RetryAfter: {
     description: 'seconds to wait before trying again',
-    schema: { type: 'integer' },
+    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 },
     example: 5,
   },
   WwwAuthenticate: text('the authentication scheme', 'Bearer'),

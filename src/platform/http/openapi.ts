@@ -1,3 +1,4 @@
+import { withRange } from './envelope.ts'
 import { withFailureExample, withoutExample } from './openapi-examples.ts'
 import {
   commonHeaders,
@@ -31,6 +32,7 @@ const DESCRIPTIONS: Record<string, string> = {
   '401': 'Not signed in, or wrong credentials',
   '403': 'Not allowed',
   '404': 'Not found',
+  '408': 'The body arrived too slowly',
   '409': 'Conflict',
   '412': 'Changed in the meantime',
   '413': 'Too large',
@@ -235,6 +237,7 @@ function repair(node: Node): Node {
   const { anyOf, patternProperties, error, examples, ...rest } = node
   if (error !== undefined && typeof error !== 'string') rest['error'] = error
   if (rest['type'] === 'number') rest['format'] = 'double'
+  if (rest['type'] === 'integer') Object.assign(rest, withRange(rest))
   if (Array.isArray(examples)) rest['example'] = examples[0]
   else if (examples !== undefined) rest['examples'] = examples
   if ('const' in rest) {

@@ -155,8 +155,12 @@ export const Introspection = closedObject(
     token_type: t.Optional(t.String({ description: '`Bearer`', examples: ['Bearer'] })),
     iss: t.Optional(t.String({ description: 'the issuer', examples: ['https://api.example.com'] })),
     aud: t.Optional(t.String({ description: 'the audience', examples: ['homeport'] })),
-    iat: t.Optional(integer({ description: 'issued, s since 1970', examples: [1_783_000_000] })),
-    exp: t.Optional(integer({ description: 'expires, s since 1970', examples: [1_783_000_900] })),
+    iat: t.Optional(
+      integer({ format: 'int64', description: 'issued, s since 1970', examples: [1_783_000_000] }),
+    ),
+    exp: t.Optional(
+      integer({ format: 'int64', description: 'expires, s since 1970', examples: [1_783_000_900] }),
+    ),
   },
   'Introspection',
   'the state of an access token (RFC 7662)',
