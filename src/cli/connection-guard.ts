@@ -22,6 +22,8 @@ const ADDRESS_DIVISOR = 4
 const CLOSE_DIVISOR = 4
 /** A connection used this recently counts as busy. */
 const BUSY_MS = 50
+/** A request or reply that has stood still for so long gives way to others. */
+const SILENT_MS = 15_000
 /** Examining this many file descriptors takes about 70 ms. */
 const MAX_EXAMINED = 4096
 const WARN_INTERVAL_MS = 60_000
@@ -29,7 +31,7 @@ const WARN_INTERVAL_MS = 60_000
 /**
  * Keeps some file descriptors free. Without a free one, the runtime retries accepting the next
  * connection in a loop and answers no requests. First closes the connections that an address holds
- * beyond its share, then those idle the longest. When all are busy, new connections wait.
+ * beyond its share, then those idle the longest, then those that stand still. When all are busy, new connections wait.
  */
 export function guardConnections({ ports, setAccepting, trustedProxies, log }: GuardDeps) {
   const limit = openFilesLimit()
@@ -61,7 +63,9 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
       const idleFirst = [...longestIdleFirst(group.filter(isIdle)), ...longestIdleFirst(group)]
       return [...new Set(idleFirst)].slice(0, group.length - share)
     })
-    const candidates = [...excess, ...longestIdleFirst(connections.filter(isIdle))]
+    const silent = connections.filter(({ idleMs }) => idleMs > SILENT_MS)
+    const idle = longestIdleFirst(connections.filter(isIdle))
+    const candidates = [...excess, ...idle, ...longestIdleFirst(silent)]
     const ended = [...new Set(candidates)].slice(0, Math.ceil(highWaterMark / CLOSE_DIVISOR))
     for (const connection of ended) endConnection(connection)
     if (ended.length > 0) warn(ended.length)

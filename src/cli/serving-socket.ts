@@ -2,7 +2,7 @@ import type { Log } from '../lib/log.ts'
 import { nextTurn } from '../lib/next-turn.ts'
 import { captureListening, type ListeningSocket } from '../lib/sockets.ts'
 import { hasUnreadBody } from '../platform/http/body.ts'
-import { keepConnection } from '../platform/http/connection-time.ts'
+import { awaitBody, keepConnection } from '../platform/http/connection-time.ts'
 import { replyAfterBody } from '../platform/http/unread-body.ts'
 import type { Forward, Target } from './service/forwarding.ts'
 
@@ -46,6 +46,7 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
   }
 
   function answer(handle: Handle, request: Request): Response | Promise<Response> {
+    awaitBody(request, server)
     return request.headers.has('transfer-encoding')
       ? answerChunked(handle, request)
       : answerWhole(handle, request)

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'email_taken'
+  | 'request_timeout'
   | 'conflict'
   | 'encryption_replay'
   | 'precondition_failed'

@@ -53,6 +53,20 @@ export function openConnections(ports: number[], fds = openFds()): Connection[] 
   })
 }
 
+/** How long nothing was sent to the peer with this port, in ms; null if there is no such connection, or it is unknown. */
+export function createSendingIdleOf(port: number, peerPort: number): () => number | null {
+  const isFound = (fd: number) =>
+    addressOf(fd, 'getsockname')?.port === port && addressOf(fd, 'getpeername')?.port === peerPort
+  let known: number | undefined
+  return () => {
+    if (libcOrNull() === null) return null
+    if (known === undefined || !isFound(known)) known = openFds().find(isFound)
+    if (known === undefined) return null
+    const info = readOption(known, IPPROTO_TCP, TCP_INFO, LAST_SENT_AT + 4)
+    return info?.getUint32(LAST_SENT_AT, true) ?? null
+  }
+}
+
 /** Ends a connection: to the runtime it looks closed by the peer. */
 export function endConnection({ fd }: Connection) {
   libcOrNull()?.shutdown(fd, SHUT_RDWR)

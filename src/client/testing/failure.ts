@@ -18,6 +18,7 @@ export const STATUS: Record<ErrorCode, number> = {
   quota_exceeded: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   email_taken: 409,
   conflict: 409,
   encryption_replay: 409,

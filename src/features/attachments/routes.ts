@@ -59,7 +59,6 @@ export function attachmentRoutes({
     .post(
       ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
-        server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
         const from = { baseUrl: baseUrlOf(request), ip: ipOf(request, server) }
         const { type, compression, targetType } = query
         const options = {

@@ -5,6 +5,7 @@ import { trimAddress } from '../../lib/email-address.ts'
 import { AppError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/next-turn.ts'
 import { countCodePoints, isStorableText } from '../../lib/validation.ts'
+import { arrivalOf, atMinimumRate, PATIENT_RATE } from './arrival.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 import { repeatedIn } from './query.ts'
@@ -15,6 +16,8 @@ const JSON_LIMIT = 64 * 1024
 /** The same for routes that take documents or purchases. */
 export const LARGE_JSON_LIMIT = 256 * 1024
 const DEPTH_LIMIT = 32
+/** A body up to this size is waited for as a whole, which is faster. */
+const SMALL_BYTES = 16 * 1024
 /** A connection is closed after this many seconds without a byte. */
 export const IDLE_TIMEOUT_SECONDS = 15
 /** The same timeout during uploads; longer, because phones may be slow. */
@@ -160,14 +163,16 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
 async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
   rejectEncodedBody(request)
   rejectTooLong(request, limit)
-  if (hasEnforcedLength(request)) {
-    const bytes = openedBody(request) ?? (await request.bytes())
+  const length = contentLengthOf(request) ?? Infinity
+  const opened = openedBody(request)
+  if (opened || (length <= SMALL_BYTES && hasEnforcedLength(request))) {
+    const bytes = opened ?? (await arrivalOf(request.bytes(), length))
     if (bytes.byteLength > limit) throw tooLarge(limit)
     return bytes
   }
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of chunksOf(request)) {
+  for await (const chunk of atMinimumRate(chunksOf(request), PATIENT_RATE)) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)

@@ -32,6 +32,7 @@ export const STATUS: Record<ErrorCode, number> = {
   quota_exceeded: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   email_taken: 409,
   conflict: 409,
   encryption_replay: 409,
@@ -87,6 +88,7 @@ export function errors({ log, allowedMethods, translator, appName }: ErrorsDeps)
       set.status = STATUS[failure.code]
       set.headers['cache-control'] = 'no-store'
       delete set.headers['etag']
+      if (set.status === 408) set.headers['connection'] = 'close'
       if (set.status === 401) set.headers['www-authenticate'] = 'Bearer'
       // https://www.rfc-editor.org/rfc/rfc5789#section-2.2
       if (set.status === 415 && request.method === 'PATCH') {

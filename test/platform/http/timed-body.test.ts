@@ -1,18 +1,23 @@
 import { expect, test } from 'bun:test'
-import { chunksAtMinimumRate, readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
+import { atMinimumRate } from '../../../src/platform/http/arrival.ts'
+import { chunksOf } from '../../../src/platform/http/body.ts'
+import { readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
 import { until } from '../../support/until.ts'
 
 const idle = { isContended: () => false, onContended: () => new Error('too many') }
 
 test('refuses a stalled body, but allows more time for data already sent', async () => {
   const { request, send } = openRequest()
-  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: () => 1, grace: 0.05 })
+  const chunks = atMinimumRate(chunksOf(request), { bytesPerSecond: () => 1, grace: 0.05 })
   send('x'.repeat(600))
   expect((await chunks.next()).value).toHaveLength(600)
   send('y')
   expect((await chunks.next()).value).toHaveLength(1)
   const silent = openRequest()
-  const stalled = chunksAtMinimumRate(silent.request, { bytesPerSecond: () => 1_000, grace: 0.05 })
+  const stalled = atMinimumRate(chunksOf(silent.request), {
+    bytesPerSecond: () => 1_000,
+    grace: 0.05,
+  })
   silent.send('x')
   await stalled.next()
   await expect(stalled.next()).rejects.toThrow('too slowly')
@@ -20,7 +25,7 @@ test('refuses a stalled body, but allows more time for data already sent', async
 
 test('does not count the time spent on a chunk', async () => {
   const { request, send } = openRequest()
-  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: () => 1e6, grace: 5 })
+  const chunks = atMinimumRate(chunksOf(request), { bytesPerSecond: () => 1e6, grace: 5 })
   let now = 0
   const clock = performance.now
   performance.now = () => now
@@ -70,7 +75,7 @@ test('a sender who waited while others did is not refused once they have gone', 
     return rate
   }
   const { request, send } = openRequest()
-  const chunks = chunksAtMinimumRate(request, { bytesPerSecond, grace: 0.02 })
+  const chunks = atMinimumRate(chunksOf(request), { bytesPerSecond, grace: 0.02 })
   send('xx')
   await chunks.next()
   const next = chunks.next()

@@ -1,4 +1,5 @@
 import type { Context } from 'elysia'
+import { allowPausesOfReader } from '../../../platform/http/connection-time.ts'
 import { etagMatches } from '../../../platform/http/public-reply.ts'
 import { rawReply } from '../../../platform/http/raw-reply.ts'
 import { isImage } from '../upload/media-types.ts'
@@ -15,8 +16,9 @@ type Served = {
 /** The reply to a GET or HEAD of a file: the whole file, a single range, or 304. */
 export function serveFile(
   { row, file, size, itemType = row.itemType, etag: tag = row.key }: Served,
-  { request: { headers, method }, set }: Pick<Context, 'request' | 'set'>,
+  { request, set }: Pick<Context, 'request' | 'set'>,
 ): Response {
+  const { headers, method } = request
   const etag = `"${tag}"`
   const lastModified = row.createdAt.toUTCString()
   const reply: Record<string, string> = {
@@ -34,6 +36,7 @@ export function serveFile(
   if (etagMatches(headers.get('if-none-match'), etag)) {
     return rawReply(set, null, reply, 304)
   }
+  allowPausesOfReader(request)
   const ifRange = headers.get('if-range')
   const isCurrent = ifRange === null || ifRange === etag || ifRange === lastModified
   // Ranges apply to GET alone (RFC 9110 §14.2).

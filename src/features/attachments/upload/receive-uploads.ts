@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../../lib/errors.ts'
+import { atMinimumRate } from '../../../platform/http/arrival.ts'
 import {
+  chunksOf,
   contentLengthOf,
   rejectEncodedBody,
   rejectTooLong,
@@ -9,14 +11,12 @@ import {
 } from '../../../platform/http/body.ts'
 import { malformed } from '../../../platform/http/errors.ts'
 import { decodedHeader } from '../../../platform/http/request-headers.ts'
-import { chunksAtMinimumRate, MIN_RATE } from '../../../platform/http/timed-body.ts'
+import { MIN_UPLOAD_RATE } from '../../../platform/http/timed-body.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
 import { createFormParser, decodePart } from './form-parser.ts'
 import type { Staged, Staging } from './staging.ts'
 
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
-/** A phone in a tunnel may pause; senders who stall for longer are cut off. */
-const MIN_UPLOAD_RATE = { bytesPerSecond: () => MIN_RATE, grace: 30 }
 
 /** A staged file with the sender's file name. */
 export type Upload = Staged & { fileName: string }
@@ -36,7 +36,7 @@ export async function receiveUploads(
 ): Promise<Upload[]> {
   // Refuse an upload that cannot fit before reading it.
   await staging.check(sizeOf(request))
-  const chunks = chunksAtMinimumRate(request, MIN_UPLOAD_RATE)
+  const chunks = atMinimumRate(chunksOf(request), MIN_UPLOAD_RATE)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
   const staged = await staging.receive(chunks, MAX_FILE_BYTES, fileTooLarge)
   return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]

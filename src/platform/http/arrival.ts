@@ -1,0 +1,83 @@
+import { AppError } from '../../lib/errors.ts'
+
+/**
+ * After `grace` seconds, a body must arrive at `bytesPerSecond()` or faster; otherwise `onLate()` is thrown. Both may
+ * change meanwhile.
+ */
+type MinimumRate = {
+  readonly grace: number
+  bytesPerSecond: () => number
+  onLate?: () => Error
+}
+
+/** Phones in a tunnel pause for a minute or two. An idle connection may stay as long. */
+export const PATIENT_RATE = { grace: 150, bytesPerSecond: () => 240 }
+/** So that thousands of stalled bodies do not fill the memory, none is waited for longer while there are so many. */
+const MAX_STALLED = 2_000
+const CONTENDED_GRACE = 15
+/** How soon a change of the rate takes effect, and how long a body has to pause to be stalled. */
+const POLL_MS = 1_000
+
+let stalled = 0
+
+/** Yields the body as it arrives. Only the time spent waiting for the sender counts, not processing time. */
+export async function* atMinimumRate(
+  chunks: AsyncGenerator<Uint8Array>,
+  rate: MinimumRate,
+): AsyncGenerator<Uint8Array> {
+  let size = 0
+  let waited = 0
+  try {
+    for (;;) {
+      const startedAt = performance.now()
+      const allowed = () => timeFor(size, rate) - waited
+      const { value, done } = await arrivalWithin(chunks.next(), allowed, rate.onLate)
+      if (done) return
+      waited += performance.now() - startedAt
+      size += value.byteLength
+      yield value
+    }
+  } finally {
+    // Not awaited, because a read may still be pending.
+    void chunks.return(undefined).catch(() => {})
+  }
+}
+
+/** Waits for a body of `length` bytes that is read as a whole. */
+export function arrivalOf<T>(body: Promise<T>, length: number): Promise<T> {
+  return arrivalWithin(body, () => timeFor(length, PATIENT_RATE))
+}
+
+/** How long `size` bytes may take, in ms. */
+function timeFor(size: number, { grace, bytesPerSecond }: MinimumRate): number {
+  const allowed = stalled > MAX_STALLED ? Math.min(grace, CONTENDED_GRACE) : grace
+  return (allowed + size / bytesPerSecond()) * 1000
+}
+
+/** Waits `allowed()` ms, which may change in the meantime, and then throws `onLate()`. */
+async function arrivalWithin<T>(
+  next: Promise<T>,
+  allowed: () => number,
+  onLate: () => Error = arrivesTooSlowly,
+): Promise<T> {
+  const startedAt = performance.now()
+  const left = () => allowed() - (performance.now() - startedAt)
+  let isStalled = false
+  try {
+    for (;;) {
+      const { promise: isOver, resolve } = Promise.withResolvers<null>()
+      const timer = setTimeout(resolve, Math.max(0, Math.min(left(), POLL_MS)), null)
+      const arrived = await Promise.race([next, isOver]).finally(() => clearTimeout(timer))
+      if (arrived !== null) return arrived
+      if (left() <= 0) throw onLate()
+      if (!isStalled) stalled++
+      isStalled = true
+    }
+  } finally {
+    if (isStalled) stalled--
+  }
+}
+
+export function arrivesTooSlowly(): AppError {
+  return new AppError('request_timeout', 'The body is arriving too slowly.')
+}

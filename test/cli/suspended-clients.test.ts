@@ -1,0 +1,129 @@
+import { expect, test } from 'bun:test'
+import { connect as connectPlain, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { createServingSocket } from '../../src/cli/serving-socket.ts'
+import { createTestApp } from '../support/app.ts'
+import { PATH } from '../support/attachments.ts'
+import { selfSigned } from '../support/certificates.ts'
+import { until } from '../support/until.ts'
+
+const MIB = 1024 * 1024
+
+test('a body may arrive with pauses that are longer than the idle timeout', async () => {
+  await using served = await serve()
+  const json = JSON.stringify({ profile: { name: 'Ann' } })
+  const large = JSON.stringify({ notes: 'x'.repeat(40_000) })
+  const length = (body: string) => `Content-Length: ${body.length}\r\n`
+  const requests = [
+    ['PATCH /api/user/profile/v1', json, length(json), 10],
+    ['PUT /api/user/data/v1', large, length(large), 20_000],
+    [
+      'PATCH /api/user/profile/v1',
+      `${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`,
+      'Transfer-Encoding: chunked\r\n',
+      10,
+    ],
+  ] as const
+  const clients = await Promise.all(
+    requests.map(async ([target, body, header, cut]) => {
+      const client = await openClient(served)
+      const common = `Host: x\r\nAuthorization: Bearer ${served.token}\r\nContent-Type: application/json\r\n`
+      client.socket.write(`${target} HTTP/1.1\r\n${common}${header}\r\n${body.slice(0, cut)}`)
+      return { ...client, rest: body.slice(cut) }
+    }),
+  )
+  await served.idleTimeout()
+  for (const { socket, rest, received } of clients) {
+    socket.write(rest)
+    await until(() => received().includes('\r\n\r\n'), 'no reply')
+    expect(received()).toStartWith('HTTP/1.1 200')
+    socket.destroy()
+  }
+}, 60_000)
+
+for (const scheme of ['http', 'https'] as const) {
+  test(`a download continues after its client was suspended, over ${scheme}`, async () => {
+    await using served = await serve(scheme === 'https')
+    const size = 24 * MIB
+    const url = await served.upload(size)
+    const last = 20 * MIB
+    const downloads = [
+      { output: join(served.dataDir, 'whole'), options: [], expected: `200 ${size} ${size}` },
+      {
+        output: join(served.dataDir, 'part'),
+        options: ['-r', `0-${last - 1}`],
+        expected: `206 ${last} ${last}`,
+      },
+    ].map(({ output, options, expected }) => {
+      const told = '%{http_code} %{size_download} %header{content-length}'
+      const fixed = ['-sk', '--limit-rate', '4M', '-o', output, '-w', told]
+      return {
+        output,
+        expected,
+        client: Bun.spawn(['curl', ...fixed, ...options, url], { stdout: 'pipe' }),
+      }
+    })
+    for (const { client, output } of downloads) {
+      await until(() => Bun.file(output).size > 0, 'nothing arrives')
+      client.kill('SIGSTOP')
+    }
+    await served.idleTimeout()
+    for (const { client } of downloads) client.kill('SIGCONT')
+    for (const { client, expected } of downloads)
+      expect(await new Response(client.stdout).text()).toBe(expected)
+  }, 90_000)
+}
+
+/** The application behind a serving socket, with a short idle timeout. */
+async function serve(isTls = false) {
+  const app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const socket = createServingSocket('app', 60)
+  app.app.wrap((next) => (request: Request) => socket.answer(next as never, request))
+  const { cert, key } = await selfSigned('localhost')
+  const tls = isTls ? { tls: { cert, key } } : {}
+  const options = { port: 0, hostname: '127.0.0.1', idleTimeout: 8, ...tls }
+  const { port } = socket.open(() => app.app.listen(options).server as Bun.Server<unknown>)
+  const base = `${isTls ? 'https' : 'http'}://127.0.0.1:${port}`
+  const served = { port: port ?? 0, isTls, token }
+  return {
+    ...served,
+    dataDir: app.dataDir,
+    async upload(size: number) {
+      const reply = await fetch(`${base}${PATH}?type=supportTicket`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
+        body: 'x'.repeat(size),
+        tls: { rejectUnauthorized: false },
+      })
+      const { response } = (await reply.json()) as { response: { url: string }[] }
+      return response[0]?.url.replace(/^https?:\/\/[^/]+/, base) ?? ''
+    },
+    /** Resolves when the runtime has closed two connections in succession that sent nothing. */
+    async idleTimeout() {
+      for (let times = 0; times < 2; times++) {
+        const { socket } = await openClient(served)
+        await until(() => socket.destroyed, 'an idle connection stays open', { deadlineMs: 30_000 })
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await socket.stop()
+      await app[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type Served = { port: number; isTls: boolean }
+
+async function openClient({ port, isTls }: Served) {
+  const options = { port, host: '127.0.0.1', rejectUnauthorized: false }
+  const socket: Socket = isTls ? connectTls(options) : connectPlain(options)
+  let text = ''
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  await new Promise((resolve) => socket.once(isTls ? 'secureConnect' : 'connect', resolve))
+  return { socket, received: () => text }
+}
