@@ -6,11 +6,11 @@ import type { Context } from 'elysia'
  */
 export function rawReply(
   set: Context['set'],
-  body: string | Blob | ReadableStream<Uint8Array> | null,
+  body: string | Uint8Array | Blob | ReadableStream<Uint8Array> | null,
   headers: Record<string, string>,
   status = 200,
 ): Response {
   const all = { ...(set.headers as Record<string, string>), ...headers }
   set.headers = {}
-  return new Response(body, { status, headers: all })
+  return new Response(body as string, { status, headers: all })
 }
