@@ -7,7 +7,8 @@ import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
 
 const VERSION_MAX_AGE_SECONDS = 30
-const FAQ_MAX_AGE_SECONDS = 300
+/** Asked for again each time: an app must not get older texts than the version that announced them. */
+const FAQ_MAX_AGE_SECONDS = 0
 const tags = ['App']
 
 export function contentRoutes({ content }: { content: Content }) {
@@ -33,7 +34,7 @@ export function contentRoutes({ content }: { content: Content }) {
           operationId: 'readContentVersions',
           summary: 'Content version counters',
           description:
-            'Poll this often, and fetch the content only when its number has increased: then with `Cache-Control: no-cache`, because a cache may still hold the former content.',
+            'Poll this often, and fetch the content only when its number has increased. Caches ask for the content again each time, with its ETag.',
         },
       },
     )

@@ -5,7 +5,8 @@ import { cached, createPublicCache, sendPublic } from '../../platform/http/publi
 import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
-const MAX_AGE_SECONDS = 300
+/** Asked for again each time, with its ETag, like all content that editors publish. */
+const MAX_AGE_SECONDS = 0
 
 export function plansRoutes({ plans }: { plans: Plans }) {
   const render = createPublicCache(translatePlans)

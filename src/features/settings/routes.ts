@@ -15,7 +15,8 @@ import {
 } from './rules/resolution.ts'
 import type { Settings } from './service.ts'
 
-const MAX_AGE_SECONDS = 60
+/** Asked for again each time: an app must not get older settings than the version that announced them. */
+const MAX_AGE_SECONDS = 0
 
 export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {
   const render = createPublicCache(replyWith)
@@ -32,9 +33,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
       for (const header of audienceReader.headersFor(traits, request)) varyBy(set, header)
       // A cache in front of the proxy that adds the country cannot tell the countries apart.
       const isPrivate = traits.some((trait) => ['id', 'plan', 'country'].includes(trait))
-      // A purchase changes the plan, and the app must not get the earlier values then.
-      const maxAge = traits.includes('plan') ? 0 : MAX_AGE_SECONDS
-      return sendPublic(reply, { request, set }, maxAge, { isPrivate })
+      return sendPublic(reply, { request, set }, MAX_AGE_SECONDS, { isPrivate })
     },
     {
       response: responses(DataOf(AppSettingsReply), 400),

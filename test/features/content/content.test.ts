@@ -9,11 +9,11 @@ const FAQS = '/api/user/faqs/v1'
 const RATES = '/api/user/currency_rates/v1'
 
 test.each([
-  [SETTINGS, 60],
-  [PLANS, 300],
+  [SETTINGS, 0],
+  [PLANS, 0],
   [RATES, 300],
   [VERSIONS, 30],
-  [FAQS, 300],
+  [FAQS, 0],
 ])('%s may be cached for %d s and replies 304 to a matching ETag', async (path, maxAge) => {
   await using app = await createTestApp()
   const first = await app.ask('GET', path)
@@ -125,7 +125,7 @@ test.each([
   const { json, headers } = await app.ask('GET', PLANS, { headers: { 'accept-language': header } })
   expect(json.response[0].name).toBe(name)
   expect(headers.get('content-language')).toBe(language)
-  expect(headers.get('vary')).toBe('Accept-Language')
+  expect(headers.get('vary')).toContain('Accept-Language')
 })
 
 test('?lang= overrides Accept-Language, and languages match across regions', async () => {

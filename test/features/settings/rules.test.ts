@@ -35,7 +35,7 @@ test('two apps get different minimum versions, each with its own ETag', async ()
       const { response } = (await reply.json()) as { response: StoredSettings }
       expect(response).not.toHaveProperty('rules')
       expect(reply.headers.get('vary')).toBe('X-Country, Authorization, Device-Id')
-      expect(reply.headers.get('cache-control')).toBe('private, max-age=60')
+      expect(reply.headers.get('cache-control')).toBe('private, max-age=0')
       const { supportedVersion } = response.ios
       if (country === 'AT') expect(supportedVersion).toBe('1.0.0')
       versions.set(supportedVersion, reply.headers.get('etag') ?? '')
@@ -71,7 +71,7 @@ test('the maintenance mode can be on for old versions of one platform', async ()
     const headers = { 'app-platform': platform, 'app-version': version }
     const reply = await app.ask('GET', PATH, { headers })
     expect(reply.headers.get('vary')).toBe('App-Platform, App-Version')
-    expect(reply.headers.get('cache-control')).toBe('public, max-age=60')
+    expect(reply.headers.get('cache-control')).toBe('public, max-age=0')
     return reply.json.response.underMaintenance
   }
   expect(await isUnderMaintenance('android', '1.9.9')).toBe(true)

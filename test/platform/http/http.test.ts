@@ -15,7 +15,7 @@ test('sends the common headers with successes and failures', async () => {
       "default-src 'none'; frame-ancestors 'none'",
     )
     expect(headers.get('cache-control')).toBe(
-      path.includes('settings') ? 'public, max-age=60' : 'no-store',
+      path.includes('settings') ? 'public, max-age=0' : 'no-store',
     )
   }
 })
