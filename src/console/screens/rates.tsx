@@ -74,7 +74,13 @@ export function RatesScreen() {
                   <code>RATES_PROVIDER</code>.
                 </p>
               )}
-              {data.held && (
+              {data.held?.kept && Object.keys(data.held.kept).length > 0 && (
+                <p class="warn">
+                  {Object.keys(data.held.kept).join(', ')} had no valid rate on {data.held.date}.
+                  Their previous rates stay in use; missing currencies are dropped after seven days.
+                </p>
+              )}
+              {data.held && Object.keys(data.held.rates).length > 0 && (
                 <p class="warn">
                   {Object.keys(data.held.rates).join(', ')} jumped on {data.held.date}. Their
                   previous rates stay in use until the next update confirms the jump.

@@ -28,7 +28,9 @@ const ratesRefresh = dataCommand({
   print: (outcome) => {
     if (outcome.outcome === 'unchanged') return 'The provider has no new rates.'
     const held = outcome.held.length > 0 ? ` Unconfirmed: ${outcome.held.join(', ')}.` : ''
-    return `Stored the rates of ${outcome.date}.${held}`
+    const kept = Object.entries(outcome.kept ?? {}).map(([code, date]) => `${code} of ${date}`)
+    const missing = kept.length > 0 ? ` Missing, so the last rate is kept: ${kept.join(', ')}.` : ''
+    return `Stored the rates of ${outcome.date}.${held}${missing}`
   },
   changes: (outcome) => outcome,
 })

@@ -3,8 +3,15 @@ import { isCurrency } from '../../lib/locale.ts'
 import type { RateSet } from './model.ts'
 import { ratesFor } from './table.ts'
 
-/** Rates that jumped in the publication of `date` and await confirmation by another one. */
-type HeldRates = { date: string; rates: Record<string, number> }
+/**
+ * Rates that jumped in the publication of `date` and await confirmation by another one. `kept`: the currencies that are
+ * missing or invalid in it, and the date of their last good rate, which is served.
+ */
+export type HeldRates = {
+  date: string
+  rates: Record<string, number>
+  kept?: Record<string, string>
+}
 
 type Verdict =
   | { kind: 'accepted'; rates: Record<string, number>; held: HeldRates | null }
@@ -12,16 +19,19 @@ type Verdict =
 
 /** The minimum number of currencies in a new set, as a share of the number in the previous set. */
 const MIN_CODES_SHARE = 0.8
-/** The whole set is refused if a larger share of its rates is held. */
+/** The whole set is refused if a larger share of its rates is held or kept. */
 const MAX_HELD_SHARE = 0.3
 /** How far a rate may move: 15% × √days, at most 60% (observed daily: p99 1.41%, max 4.15%). */
 const MAX_MOVE_PER_DAY = 0.15
 const MAX_MOVE = 0.6
 const MAX_DAYS_AHEAD = 2
+/** How long a currency that is missing keeps its last rate. */
+const MAX_KEPT_DAYS = 7
 
 /**
  * Checks a published set against the provider's last good set. Non-ISO currencies are dropped; a rate that
- * jumps keeps its last good value until a second publication confirms the jump. The base may change.
+ * jumps keeps its last good value until a second publication confirms the jump, and an invalid or missing one keeps it
+ * too. The base may change.
  */
 export function checkRateSet(
   set: RateSet,
@@ -31,16 +41,20 @@ export function checkRateSet(
   now: Date,
 ): Verdict {
   const rates: Record<string, number> = {}
+  const invalid: string[] = []
   for (const [code, rate] of Object.entries(set.rates)) {
-    if (!Number.isFinite(rate) || rate <= 0) return refused(`the rate of ${code} is invalid`)
-    if (isCurrency(code) && code !== set.baseCode) rates[code] = rate
+    if (!isCurrency(code) || code === set.baseCode) continue
+    if (Number.isFinite(rate) && rate > 0) rates[code] = rate
+    else invalid.push(code)
   }
-  const count = Object.keys(rates).length
+  const count = Object.keys(rates).length + invalid.length
   if (!isCurrency(set.baseCode)) return refused('the base is not a currency')
   if (count === 0) return refused('there are no rates')
-  if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
   if (Date.parse(set.date) > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
     return refused('the date is in the future')
+  // All other rates are derived from it.
+  if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
+  if (invalid.length > MAX_HELD_SHARE * count) return refused('too many rates are invalid')
   if (stored === null) return { kind: 'accepted', rates, held: null }
 
   const isSameBase = set.baseCode === stored.baseCode
@@ -51,18 +65,26 @@ export function checkRateSet(
   if (set.date < last.date) return refused('it is older than the current rates')
   if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
 
+  const dateOf = (code: string) => heldBefore?.kept?.[code] ?? last.date
   const jumps = Object.entries(rates).filter(([code, rate]) => {
     const before = last.rates[code]
-    if (before === undefined || !jumped(before, rate, daysBetween(last.date, set.date)))
+    if (before === undefined || !jumped(before, rate, daysBetween(dateOf(code), set.date)))
       return false
     return !isConfirmed(code, rate, set.date, held)
   })
-  if (jumps.length > MAX_HELD_SHARE * count) return refused('too many rates jumped')
-  for (const [code] of jumps) rates[code] = last.rates[code] as number
+  const isKept = (code: string) =>
+    invalid.includes(code) || daysBetween(dateOf(code), set.date) <= MAX_KEPT_DAYS
+  const absent = Object.keys(last.rates).filter((code) => !(code in rates) && code !== set.baseCode)
+  const kept = absent.filter(isKept)
+  if (jumps.length + kept.length > MAX_HELD_SHARE * count) return refused('too many rates changed')
+  for (const code of [...jumps.map(([one]) => one), ...kept])
+    rates[code] = last.rates[code] as number
+  const keptDates = Object.fromEntries(kept.map((code) => [code, dateOf(code)]))
+  const isAnyHeld = jumps.length + kept.length > 0
   return {
     kind: 'accepted',
     rates,
-    held: jumps.length > 0 ? { date: set.date, rates: Object.fromEntries(jumps) } : null,
+    held: isAnyHeld ? { date: set.date, rates: Object.fromEntries(jumps), kept: keptDates } : null,
   }
 }
 

@@ -38,7 +38,7 @@ function parseEcb(body: string): RateSet {
   const date = parseDate(attribute(day, 'time'))
   const rates = elements(day, 'Cube').map((cube): [string, number] => [
     attribute(cube, 'currency'),
-    Number(attribute(cube, 'rate')),
+    Number(cube['@rate']),
   ])
   return {
     provider: 'ecb',
@@ -137,7 +137,7 @@ function parseCode(value: unknown): string {
   return value
 }
 
-/** Non-numeric values become NaN, so that the whole set is refused. */
+/** Non-numeric values become NaN, so that the currency keeps its last rate. */
 function parseRates(value: unknown): Record<string, number> {
   if (value === null || typeof value !== 'object') throw new FeedError('the rates are missing')
   const entries = Object.entries(value).map(([code, rate]): [string, number] => [

@@ -1,5 +1,6 @@
 import type { Columns } from '../../platform/db/columns.ts'
 import type { Db } from '../../platform/db/db.ts'
+import type { HeldRates } from './judge.ts'
 
 export type RatesDb = Db<ReturnType<typeof rateTables>>
 
@@ -40,8 +41,8 @@ export function rateTables(columns: Columns) {
     etag: text(),
     lastModified: text(),
     succeededAt: ms(),
-    /** Rates that jumped and await confirmation by a second publication: code → rate. */
-    held: json<{ date: string; rates: Record<string, number> }>(),
+    /** The currencies whose last good rate is served instead of the published one. */
+    held: json<HeldRates>(),
   })
 
   return { rateSets, rates, rateFeeds }

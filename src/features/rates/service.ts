@@ -30,7 +30,7 @@ export type CurrencyRates = {
 }
 
 type RefreshOutcome =
-  | { outcome: 'stored'; date: string; held: string[] }
+  | { outcome: 'stored'; date: string; held: string[]; kept?: Record<string, string> }
   | { outcome: 'unchanged' }
   | { outcome: 'refused' | 'failed'; reason: string }
 
@@ -191,7 +191,14 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       await upsertFeed(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
       const isSame = last?.date === set.date && Bun.deepEquals(last.rates, verdict.rates)
       if (isSame) return { outcome: 'unchanged' }
-      return { outcome: 'stored', date: set.date, held: Object.keys(verdict.held?.rates ?? {}) }
+      const { rates: jumps = {}, kept = {} } = verdict.held ?? {}
+      const isKept = Object.keys(kept).length > 0
+      return {
+        outcome: 'stored',
+        date: set.date,
+        held: Object.keys(jumps),
+        ...(isKept ? { kept } : {}),
+      }
     })
   }
 
