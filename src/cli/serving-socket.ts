@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { nextTurn } from '../lib/next-turn.ts'
-import { captureListening, type ListeningSocket } from '../lib/sockets.ts'
+import { captureListening, type ListeningSocket, sendAround } from '../lib/sockets.ts'
 import { hasUnreadBody } from '../platform/http/body.ts'
 import { awaitBody, keepConnection } from '../platform/http/connection-time.ts'
 import { replyAfterBody } from '../platform/http/unread-body.ts'
@@ -12,6 +12,7 @@ export type ServingSocket = ReturnType<typeof createServingSocket>
 
 /** How long a socket keeps accepting connections after the next one has started listening. */
 const OVERLAP_MS = 100
+const CONTINUE = '100-continue'
 /** The runtime checks timeouts every four seconds; one second is a margin. */
 export const TIMER_STEP_SECONDS = 5
 
@@ -47,9 +48,22 @@ export function createServingSocket(target: Target, keepAlive: number, isReplace
 
   function answer(handle: Handle, request: Request): Response | Promise<Response> {
     awaitBody(request, server)
+    if (!sendContinue(request)) return new Response(null, { status: 417 })
     return request.headers.has('transfer-encoding')
       ? answerChunked(handle, request)
       : answerWhole(handle, request)
+  }
+
+  /**
+   * Tells a client to send the body: the runtime knows only the spelling `100-continue`, but case does not count
+   * (RFC 9110 §10.1.1). Returns false where that is not possible, as over TLS: the client then sends it without asking.
+   */
+  function sendContinue(request: Request): boolean {
+    const expected = request.headers.get('expect')
+    if (expected === null || expected === CONTINUE || expected.toLowerCase() !== CONTINUE)
+      return true
+    if (request.url.startsWith('https:') || server === null) return false
+    return sendAround('HTTP/1.1 100 Continue\r\n\r\n', server.port ?? 0, server.requestIP(request))
   }
 
   /**

@@ -1,5 +1,6 @@
 import { dlopen, ptr } from 'bun:ffi'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import ipaddr from 'ipaddr.js'
 
 const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30
@@ -13,6 +14,7 @@ const AF_INET6 = 10
 const EPOLL_CTL_DEL = 2
 const EPOLL_CTL_MOD = 3
 const SHUT_RDWR = 2
+const MSG_NOSIGNAL = 0x4000
 /** `struct epoll_event` is packed only on x64. */
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
@@ -53,18 +55,42 @@ export function openConnections(ports: number[], fds = openFds()): Connection[] 
   })
 }
 
-/** How long nothing was sent to the peer with this port, in ms; null if there is no such connection, or it is unknown. */
-export function createSendingIdleOf(port: number, peerPort: number): () => number | null {
-  const isFound = (fd: number) =>
-    addressOf(fd, 'getsockname')?.port === port && addressOf(fd, 'getpeername')?.port === peerPort
+/** The peer of a connection to our `port`. */
+type Peer = { address: string; port: number }
+
+/** How long nothing was sent to a peer, in ms; null if there is no such connection, or it is unknown. */
+export function createSendingIdleOf(port: number, peer: Peer | null): () => number | null {
   let known: number | undefined
   return () => {
-    if (libcOrNull() === null) return null
-    if (known === undefined || !isFound(known)) known = openFds().find(isFound)
+    if (known === undefined || !isConnection(known, port, peer)) known = connectionTo(port, peer)
     if (known === undefined) return null
     const info = readOption(known, IPPROTO_TCP, TCP_INFO, LAST_SENT_AT + 4)
     return info?.getUint32(LAST_SENT_AT, true) ?? null
   }
+}
+
+/** Sends bytes to a peer around the runtime. Returns false where that is not possible. */
+export function sendAround(text: string, port: number, peer: Peer | null): boolean {
+  const fd = connectionTo(port, peer)
+  const bytes = Buffer.from(text)
+  if (fd === undefined) return false
+  return Number(libcOrNull()?.send(fd, ptr(bytes), bytes.length, MSG_NOSIGNAL)) === bytes.length
+}
+
+function connectionTo(port: number, peer: Peer | null): number | undefined {
+  if (libcOrNull() === null || peer === null) return undefined
+  return openFds().find((fd) => isConnection(fd, port, peer))
+}
+
+function isConnection(fd: number, port: number, peer: Peer | null): boolean {
+  const remote = addressOf(fd, 'getpeername')
+  if (peer === null || remote?.port !== peer.port) return false
+  const isSame = textOf(ipaddr.fromByteArray([...remote.bytes])) === textOf(peer.address)
+  return isSame && addressOf(fd, 'getsockname')?.port === port
+}
+
+function textOf(address: string | { toString: () => string }): string {
+  return ipaddr.process(String(address)).toString()
 }
 
 /** Ends a connection: to the runtime it looks closed by the peer. */
@@ -88,6 +114,7 @@ function openLibc() {
       return dlopen(name, {
         epoll_ctl: { args: ['i32', 'i32', 'i32', 'ptr'], returns: 'i32' },
         shutdown: { args: ['i32', 'i32'], returns: 'i32' },
+        send: { args: ['i32', 'ptr', 'u64', 'i32'], returns: 'i64' },
         getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
         getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
         getpeername: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },

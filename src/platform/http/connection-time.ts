@@ -34,7 +34,7 @@ export function keepConnection(request: Request, server: Server<unknown>, second
   server.timeout(request, hasUnreadBody(request) ? MAX_SECONDS : seconds)
   if (!files.has(request)) return
   const startedAt = performance.now()
-  const stillMs = createSendingIdleOf(server.port ?? 0, server.requestIP(request)?.port ?? 0)
+  const stillMs = createSendingIdleOf(server.port ?? 0, server.requestIP(request))
   // Each write sets the timeout again, so it is renewed while the file is sent.
   const renewing = setInterval(() => {
     if ((stillMs() ?? performance.now() - startedAt) > MAX_STILL_MS) clearInterval(renewing)
