@@ -14,6 +14,8 @@ const TYPE_FAULTS = new Set([
 ])
 
 const MAX_DETAILS = 20
+/** The largest number of 32 bits, and so the largest that most generated clients can read. */
+export const MAX_INT32 = 2 ** 31 - 1
 
 /** The kind of text whose length is counted in code points, as JSON Schema does; TypeBox counts UTF-16 code units. */
 const TEXT = 'Text'

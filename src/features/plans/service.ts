@@ -3,9 +3,8 @@ import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/locale.ts'
 import { DURATION_RULE, readDuration } from '../../lib/plan-durations.ts'
 import { type LimitPeriod, STANDARD_LIMITS } from '../../lib/plan-limits.ts'
-import { check } from '../../lib/validation.ts'
+import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import { MAX_INT32 } from '../../platform/http/envelope.ts'
 import {
   BY_COMMAND,
   createPublications,

@@ -1,8 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
-import { check } from '../../lib/validation.ts'
+import { check, MAX_INT32 } from '../../lib/validation.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
-import { MAX_INT32 } from '../../platform/http/envelope.ts'
 import {
   BY_COMMAND,
   createPublications,

@@ -12,7 +12,7 @@ const RequestHead = closedObject({
   /** 128 random bits, so that a request is executed only once. */
   jti: t.String({ pattern: '^[\\w-]{22}$' }),
   /** When it was sealed, in seconds since 1970. */
-  iat: integer({ minimum: 0 }),
+  iat: integer({ format: 'int64', minimum: 0 }),
   htm: t.String(),
   /** Path and query. */
   htu: t.String(),

@@ -1,9 +1,7 @@
 import { type IntegerOptions, type TUnsafe, Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
+import { MAX_INT32 } from '../../lib/validation.ts'
 import { STATUS } from './errors.ts'
-
-/** The largest number of 32 bits. */
-export const MAX_INT32 = 2 ** 31 - 1
 
 /** An object schema that refuses unknown fields. With a title it is a named model in the docs. */
 export function closedObject<T extends Record<string, TSchema>>(

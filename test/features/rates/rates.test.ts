@@ -168,41 +168,6 @@ test('rejects a jump in a rate until a second publication confirms it', async ()
   expect((await served(app)).rates['TRY']).toBe(121)
 })
 
-test.each([-1, 0, 'N/A', '', '1e400'])(
-  'keeps the last rate of a currency whose rate is %j',
-  async (rate) => {
-    using feed = startFeed(() => withRate('JPY', rate, 1.01))
-    await using app = await createTestApp({ ...ECB, RATES_BASE: 'EUR', RATES_URL: feed.url })
-    const kept = { JPY: '2026-07-06' }
-    expect(await refresh(app)).toEqual({ outcome: 'stored', date: NEXT, held: [], kept })
-    const { rates } = await served(app)
-    expect([rates['JPY'], rates['GBP']]).toEqual([
-      seeded.JPY,
-      Number((seeded.GBP * 1.01).toPrecision(12)),
-    ])
-    expect((await app.services.rates.describeFeed()).held?.kept).toEqual(kept)
-  },
-)
-
-test('keeps the last rate of a currency that is missing for seven days', async () => {
-  const { JPY: _yen, ...others } = seeded
-  const days = ['2026-07-07', '2026-07-13', '2026-07-14']
-  using feed = startFeed(() => new Response(ecbXml(days.shift() ?? '', others)))
-  await using app = await createTestApp({ ...ECB, RATES_BASE: 'EUR', RATES_URL: feed.url })
-  app.clock.advance(10 * 24 * 60 * 60 * 1000)
-  for (const date of ['2026-07-07', '2026-07-13']) {
-    expect(await refresh(app)).toEqual({
-      outcome: 'stored',
-      date,
-      held: [],
-      kept: { JPY: '2026-07-06' },
-    })
-    expect((await served(app)).rates['JPY']).toBe(seeded.JPY)
-  }
-  expect(await refresh(app)).toEqual({ outcome: 'stored', date: '2026-07-14', held: [] })
-  expect((await served(app)).rates).not.toHaveProperty('JPY')
-})
-
 test('discards a jump that the next publication reverts', async () => {
   const rates = [120, seeded.TRY * 1.01]
   using feed = startFeed(() => {
@@ -302,10 +267,6 @@ async function served(app: TestApp) {
 
 function redirect(location: string): Response {
   return new Response(null, { status: 302, headers: { location } })
-}
-
-function withRate(code: string, rate: number | string, factor: number): Response {
-  return new Response(ecbXml(NEXT, { ...mapRates((one) => one * factor), [code]: rate }))
 }
 
 function without(code: string): Record<string, number> {

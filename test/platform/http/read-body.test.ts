@@ -16,3 +16,26 @@ test('stops reading a chunked body at the limit, whatever length it announces', 
   await expect(readBody(request, 50)).rejects.toThrow('must not exceed 50 bytes')
   expect(sent).toBeLessThan(20)
 })
+
+test.each([100, 40_000])(
+  'gives up a body of %d bytes that stands still for minutes with 408',
+  async (length) => {
+    const clock = performance.now
+    let now = 0
+    performance.now = () => now
+    try {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new Uint8Array(10)),
+      })
+      const headers = { 'content-length': String(length) }
+      const request = new Request('http://localhost/', { method: 'PUT', headers, body })
+      const reading = readBody(request, 64 * 1024)
+      now += 75_000
+      await expect(Promise.race([reading, Promise.resolve('waits')])).resolves.toBe('waits')
+      now += 80_000
+      await expect(reading).rejects.toMatchObject({ code: 'request_timeout' })
+    } finally {
+      performance.now = clock
+    }
+  },
+)
