@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
+import { isExposed } from './lib/file-exposure.ts'
 import { makeKeyPair, type StoredText } from './lib/key-ring.ts'
 
 /** Keys that are generated on the first start and stored where only this user can read them. */
@@ -66,11 +67,11 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
   await requireReadable(folder)
   const damaged: string[] = []
   const exposed: string[] = []
-  if (await isExposed(folder, 0o022)) exposed.push('the folder itself')
+  if (await isExposedAt(folder, 0o022)) exposed.push('the folder itself')
   const check = async (name: SecretName) => ({
     name,
     fault: await describeFault(folder, name, schemaVersion),
-    isExposedFile: await isExposed(join(folder, name), 0o077),
+    isExposedFile: await isExposedAt(join(folder, name), 0o077),
   })
   for (const { name, fault, isExposedFile } of await Promise.all(SECRET_NAMES.map(check))) {
     if (fault !== null) damaged.push(`${name} ${fault}`)
@@ -163,10 +164,9 @@ async function describeFault(folder: string, name: SecretName, schemaVersion: nu
   return (await isValid(content).catch(() => false)) ? null : 'is damaged'
 }
 
-/** Whether other users have any of the permissions `bits`. */
-async function isExposed(path: string, bits: number): Promise<boolean> {
+async function isExposedAt(path: string, bits: number): Promise<boolean> {
   const found = await stat(path).catch(() => null)
-  return found !== null && (found.mode & bits) !== 0
+  return found !== null && isExposed(found, bits)
 }
 
 function symmetric(since: number, breaks: string): SecretFile {

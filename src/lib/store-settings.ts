@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { JWK } from 'jose'
+import { isExposed } from './file-exposure.ts'
 import { externalUrl, isWord } from './setting-values.ts'
 import type { SettingsReader } from './settings-reader.ts'
 
@@ -34,7 +35,7 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
     appStoreKeyId: optional('APP_STORE_KEY_ID', 'a key id of ten characters', keyId),
     appStoreKey: optional(
       'APP_STORE_KEY_FILE',
-      'the path of the .p8 file from App Store Connect: a P-256 private key, readable only by its owner (mode 0600)',
+      'the path of the .p8 file from App Store Connect: a P-256 private key, not readable by other users (mode 0600, or 0440 for its own group)',
       keyFile,
     ),
     /** Only tests use other hosts and another root certificate than Apple's. */
@@ -45,7 +46,7 @@ export function readStores({ read, optional, choice, integer, all }: SettingsRea
     /** The service account that calls Google's API. */
     playAccount: optional(
       'PLAY_SERVICE_ACCOUNT_FILE',
-      'the path of the JSON key of a service account from Google Cloud, readable only by its owner (mode 0600)',
+      'the path of the JSON key of a service account from Google Cloud, not readable by other users (mode 0600, or 0440 for its own group)',
       serviceAccountFile,
     ),
     /** What the tokens of Pub/Sub must say. */
@@ -123,7 +124,7 @@ function keyId(text: string): string | undefined {
   return /^[A-Z0-9]{10}$/.test(text) ? text : undefined
 }
 
-/** The private key in a file that only its owner can read. */
+/** The private key in a file that other users cannot read. */
 function keyFile(path: string): JWK | undefined {
   try {
     const key = createPrivateKey(readPrivate(path))
@@ -152,9 +153,9 @@ function serviceAccountFile(path: string): ServiceAccount | undefined {
   }
 }
 
-/** The content of a file that only its owner can read. Throws for any other file. */
+/** The content of a file that other users cannot read. Throws for any other file. */
 function readPrivate(path: string): Buffer {
-  if ((statSync(path).mode & 0o077) !== 0) throw new Error('others can read the file')
+  if (isExposed(statSync(path), 0o077)) throw new Error('others can read the file')
   return readFileSync(path)
 }
 

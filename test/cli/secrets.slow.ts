@@ -1,4 +1,4 @@
-import { beforeAll, expect } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkSecrets } from '../../src/secrets.ts'
@@ -68,6 +68,17 @@ onSqlite('PostgreSQL has no secret files')(
   },
   60_000,
 )
+
+test('starts again on a volume that Kubernetes has given to a group of the server', async () => {
+  await using homeport = await installExecutable()
+  await (await homeport.start()).stop()
+  const data = join(homeport.folder, 'data')
+  Bun.spawnSync(['chmod', '-R', 'g+rwX', data])
+  expect(await (await homeport.start()).stop()).toBe(0)
+  const { stdout } = await homeport.run(['doctor', '--json'])
+  const failed = JSON.parse(stdout).filter(({ state }: { state: string }) => state === 'failed')
+  expect(failed.map(({ name }: { name: string }) => name)).not.toContain('secrets')
+}, 30_000)
 
 onSqlite('PostgreSQL has no secret files')(
   `replaces lost secrets only with --new-secrets, and lists what breaks ${fault(142)}`,

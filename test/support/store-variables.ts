@@ -60,7 +60,7 @@ export const STORE_VARIABLES: Record<
   APP_STORE_KEY_FILE: [
     keyFile('P-256', 0o600),
     { appStoreKey: expect.anything() },
-    ['/nowhere.p8', ROOT_FILE, keyFile('P-256', 0o640), keyFile('P-384', 0o600)],
+    ['/nowhere.p8', ROOT_FILE, keyFile('P-256', 0o644), keyFile('P-384', 0o600)],
   ],
   APP_STORE_API_URL: [
     'http://127.0.0.1:1234',
@@ -79,7 +79,7 @@ export const STORE_VARIABLES: Record<
       '/nowhere.json',
       ROOT_FILE,
       accountFile('authorized_user', 0o600),
-      accountFile('service_account', 0o640),
+      accountFile('service_account', 0o644),
     ],
   ],
   PLAY_PUSH_ACCOUNT: [

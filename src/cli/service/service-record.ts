@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Config, readDotEnv } from '../../config.ts'
 import { writeDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
+import { isExposed } from '../../lib/file-exposure.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { encryptionOf } from '../backup/encryption.ts'
 
@@ -63,9 +64,9 @@ export function serviceVariables(dataDir: string): Record<string, string> {
 /** Ignores files of other users, except `trusted`: their content could end up in a command that root runs. */
 function readTrusted(path: string, trusted?: number): string | null {
   try {
-    const { uid, mode } = statSync(path)
-    const isOwn = uid === process.getuid?.() || uid === trusted
-    return isOwn && (mode & WRITABLE_BY_OTHERS) === 0 ? readFileSync(path, 'utf8') : null
+    const stats = statSync(path)
+    const isOwn = stats.uid === process.getuid?.() || stats.uid === trusted
+    return isOwn && !isExposed(stats, WRITABLE_BY_OTHERS) ? readFileSync(path, 'utf8') : null
   } catch {
     return null
   }
