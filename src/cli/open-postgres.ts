@@ -133,18 +133,23 @@ function refuseMoved(place: string, target: string | null) {
 }
 
 /**
- * The number of applied migrations, the tags of all migrations in this version, and by how many ms
- * our clock is ahead of the server's.
+ * The number of applied migrations, the tags of all migrations in this version, by how many ms our
+ * clock is ahead of the server's, and whether the server refuses changes.
  */
 export async function postgresStatus(
   config: Config,
-): Promise<{ applied: number; known: string[]; skew: number }> {
+): Promise<{ applied: number; known: string[]; skew: number; isReadOnly: boolean }> {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {
     const applied = await countAppliedMigrations({ run: reads.read })
     const skew = await clockSkew(reads, Date.now)
-    return { applied, skew, known: readMigrations('postgres').map(({ tag }) => tag) }
+    const [[readOnly] = []] = await reads.read(
+      "SELECT current_setting('transaction_read_only')",
+      [],
+    )
+    const isReadOnly = readOnly === 'on'
+    return { applied, skew, isReadOnly, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
     throw asCommandError(error, url, 'DATABASE_URL')
   } finally {

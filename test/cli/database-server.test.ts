@@ -3,6 +3,7 @@ import { SQL } from 'bun'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
+import { until } from '../support/until.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 
@@ -50,6 +51,37 @@ test.skipIf(!isOnPostgres || FAKETIME === null)(
     await clock.set('+1137')
     const { exitCode, stdout } = await homeport.run(['doctor'], clock.environment)
     expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/clock differs .* by 113\d s/)])
+  },
+  60_000,
+)
+
+onPostgres(
+  'is not ready while the database server refuses changes, and doctor says so',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    const url = new URL(homeport.environment['DATABASE_URL'] ?? '')
+    const name = url.pathname.slice(1)
+    url.pathname = '/postgres'
+    await using sql = new SQL({ url, max: 1 })
+    const setReadOnly = async (value: 'on' | 'off') => {
+      await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`)
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name}`
+    }
+    const waitFor = (status: number) =>
+      until(
+        async () => (await fetch(`${server.url}/ready`)).status === status,
+        `/ready does not answer ${status}`,
+      )
+    await setReadOnly('on')
+    await waitFor(503)
+    expect((await homeport.run(['health'])).exitCode).toBe(1)
+    const { stdout } = await homeport.run(['doctor'])
+    expect(stdout).toMatch(/✗ server .* database \(.*read-only/)
+    expect(stdout).toMatch(/✗ database .* is read-only/)
+    await setReadOnly('off')
+    await waitFor(200)
+    expect(await server.stop()).toBe(0)
   },
   60_000,
 )

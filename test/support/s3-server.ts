@@ -30,6 +30,12 @@ const NO_FAULTS = {
   pause: 0,
   /** Number of pieces in which a body is sent. */
   pieces: 8,
+  /** Uploads get 403 with this code. */
+  refuses: null as null | string,
+  /** Uploads get 200 but are not stored. */
+  forgets: false,
+  /** The ETag of objects in a bucket that encrypts with KMS. */
+  kms: null as null | string,
   /** Sends endless replies with this status and these headers. */
   endless: null as null | { status: number; headers: Record<string, string> },
 }
@@ -81,6 +87,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     return reply(response, 200, undefined, {
       'content-length': found.bytes.length,
       'last-modified': found.lastModified.toUTCString(),
+      ...(faults.kms && { etag: `"${faults.kms}"` }),
     })
   }
 
@@ -98,8 +105,12 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     if (bytes.length !== Number(announced)) return refuse(response, 400, 'IncompleteBody')
     const hash = createHash('md5').update(bytes).digest('base64')
     if (md5 !== undefined && md5 !== hash) return refuse(response, 400, 'BadDigest')
+    if (faults.refuses) return refuse(response, 403, faults.refuses)
+    if (faults.forgets) return reply(response, 200)
     objects.set(key, { bytes, lastModified: new Date() })
-    return reply(response, 200)
+    const etag = faults.kms ?? createHash('md5').update(bytes).digest('hex')
+    const encryption = faults.kms && { 'x-amz-server-side-encryption': 'aws:kms' }
+    return reply(response, 200, undefined, { etag: `"${etag}"`, ...encryption })
   }
 
   async function get(request: IncomingMessage, response: ServerResponse, found: Stored) {

@@ -84,8 +84,16 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     }
     const failing = Object.entries(state?.ready ?? {}).filter(([, part]) => part === 'failing')
     if (failing.length === 0) return ok('is running')
-    const names = failing.map(([name]) => name).join(', ')
-    return failed(`is running; failing: ${names}`, 'The other checks and the log say why.')
+    // A server of an older version does not report the reasons.
+    const reasons = new Map(Object.entries(state?.faults ?? {}))
+    const names = failing.map(([name]) => {
+      const reason = reasons.get(name)
+      return reason === undefined ? name : `${name} (${reason})`
+    })
+    return failed(
+      `is running; failing: ${names.join(', ')}`,
+      'The other checks and the log say why.',
+    )
   }
 
   async function disk() {
@@ -105,8 +113,14 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function databaseServer() {
-    const { applied, known, skew } = await postgresStatus(config)
+    const { applied, known, skew, isReadOnly } = await postgresStatus(config)
     const place = withoutPassword(config.databaseUrl ?? '')
+    if (isReadOnly) {
+      return failed(
+        `${place} is read-only`,
+        'Connect to the primary server, and turn off default_transaction_read_only.',
+      )
+    }
     if (Math.abs(skew) > SKEW_WARNING_MS) {
       return failed(
         `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
@@ -140,11 +154,12 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function store() {
-    await probeStore(config)
+    const error = await probeStore(config).catch(({ cause }) => cause)
+    if (error) return failed('the object store at FILES_URL takes no files', error.message)
     const exposed = describeInsecureStore(config)
     return exposed === null
-      ? ok('the object store at FILES_URL answers')
-      : warning('the object store at FILES_URL answers over http', exposed)
+      ? ok('the object store at FILES_URL takes files')
+      : warning('the object store at FILES_URL takes files over http', exposed)
   }
 }
 

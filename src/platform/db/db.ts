@@ -80,8 +80,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   writeStats(): WriteStats
   /** Resolves when the disk has failed to keep written data; changes are refused from then on. */
   diskFailure: Promise<'disk'>
-  /** Whether a change could be committed now. */
-  isWritable(): Promise<boolean>
+  /** Throws an error with the reason when no change can be committed now. */
+  probe(): Promise<unknown>
   /**
    * From now on, another thread runs the selects that are not prepared, so that a slow one delays no request. Does
    * nothing if the database is a server. If the thread fails, `onError` is called and this thread runs them again.

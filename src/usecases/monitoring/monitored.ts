@@ -6,7 +6,7 @@ import type { HostState } from './host-state.ts'
 /** Everything that monitoring reads. */
 export type MonitoringDeps = {
   config: Pick<Config, 'dataDir' | 'instance'>
-  db: Pick<OpenDb<unknown>, 'place' | 'size' | 'isWritable' | 'writeStats' | 'clockSkew'>
+  db: Pick<OpenDb<unknown>, 'place' | 'size' | 'probe' | 'writeStats' | 'clockSkew'>
   version: string
   /** When the server started; null for a command that runs without one. */
   servingSince: Date | null

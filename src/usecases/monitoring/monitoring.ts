@@ -21,7 +21,7 @@ export type DeliveryRecord = {
 /** Readiness, status and metrics of the service, and the history of its traffic. */
 export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
   const { config, db, host, now } = deps
-  const readiness = createReadiness(deps)
+  const { readiness, faults } = createReadiness(deps)
   const deliveries: DeliveryRecord = { acceptedAt: null, refused: null }
   const recorder = createRecorder({
     db,
@@ -101,6 +101,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
   async function serverState() {
     return {
       ready: await readiness(),
+      faults: faults(),
       ...(await host.backup()),
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),

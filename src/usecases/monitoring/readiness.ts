@@ -8,12 +8,18 @@ const PROBE_LIFETIME_MS = 1_000
 /** A load balancer must learn quickly whether to send requests elsewhere. */
 const PROBE_TIMEOUT_MS = 2_000
 
+/** Why the database or the storage takes no changes, at the last probe. */
+type Faults = { database?: string; storage?: string }
+
 /** The state of each component. A change to or from `failing` is logged. */
 export function createReadiness(deps: MonitoringDeps) {
   const { config, db, rates, imageQueue, host, log } = deps
   let last: { at: number; probes: ReturnType<typeof probe> } | null = null
   let known: Partial<Readiness> = {}
-  return async (): Promise<Readiness> => {
+  let faults: Faults = {}
+  return { readiness, faults: () => faults }
+
+  async function readiness(): Promise<Readiness> {
     const at = performance.now()
     if (last === null || at - last.at > PROBE_LIFETIME_MS) last = { at, probes: probe() }
     const parts: Readiness = {
@@ -30,16 +36,19 @@ export function createReadiness(deps: MonitoringDeps) {
 
   async function probe(): Promise<Pick<Readiness, 'database' | 'storage'>> {
     const timeoutError = () => new Error('the storage does not respond')
-    const storage = await withTimeout(deps.probeStorage(), PROBE_TIMEOUT_MS, timeoutError).then(
-      () => null,
-      (err: Error) => err,
-    )
+    const [storage, database] = await Promise.all([
+      withTimeout(deps.probeStorage(), PROBE_TIMEOUT_MS, timeoutError).then(() => null, asError),
+      db.probe().then(() => null, asError),
+    ])
     if (storage && known.storage !== 'failing')
       log.warn({ err: storage }, 'the storage is not writable')
-    return {
-      database: (await db.isWritable()) ? 'ok' : 'failing',
-      storage: storage ? 'failing' : 'ok',
+    if (database && known.database !== 'failing')
+      log.warn({ err: database }, 'the database is not writable')
+    faults = {
+      ...(database && { database: reasonOf(database) }),
+      ...(storage && { storage: reasonOf(storage) }),
     }
+    return { database: database ? 'failing' : 'ok', storage: storage ? 'failing' : 'ok' }
   }
 
   function logChanges(parts: Readiness) {
@@ -51,6 +60,15 @@ export function createReadiness(deps: MonitoringDeps) {
     }
     known = parts
   }
+}
+
+function asError(error: Error): Error {
+  return error
+}
+
+/** What the database or the store said, rather than what users are told. */
+function reasonOf({ message, cause }: Error): string {
+  return cause instanceof Error ? cause.message : message
 }
 
 function certificateState(certificate: HostState['certificate']): ComponentState {

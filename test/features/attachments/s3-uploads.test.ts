@@ -5,6 +5,7 @@ import { eq } from 'drizzle-orm'
 import sharp from 'sharp'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startS3 } from '../../support/s3-server.ts'
+import { until } from '../../support/until.ts'
 
 const UPLOADS = '/api/user/attachments/v1?type=publicAsset'
 const image = await sharp({
@@ -49,6 +50,49 @@ test('uploads get 503 and leave no files while the store fails, and then work ag
   expect((await upload(app, token)).status).toBe(200)
   expect(s3.objects.size).toBe(2)
 }, 60_000)
+
+test.each([
+  ['a key that may only read', { refuses: 'AccessDenied' }, '403 AccessDenied'],
+  ['a quota that is used up', { refuses: 'QuotaExceeded' }, '403 QuotaExceeded'],
+  ['an endpoint that stores nothing', { forgets: true }, 'not with its ETag'],
+])(
+  'with %s, uploads get 503 and the server is not ready until it stores again',
+  async (_, faults, reason) => {
+    await using setup = await startAppWithStore()
+    const { app, s3, token } = setup
+    app.expectErrors()
+    const readiness = async () => (await app.ask('GET', '/ready')).status
+    expect(await readiness()).toBe(200)
+    Object.assign(s3.faults, faults)
+    expect((await upload(app, token)).status).toBe(503)
+    await until(async () => (await readiness()) === 503, 'the failed upload is not noticed')
+    expect((await app.services.serverState()).faults.storage).toContain(reason)
+    Object.assign(s3.faults, { refuses: null, forgets: false })
+    await until(async () => (await readiness()) === 200, 'the server does not become ready', {
+      deadlineMs: 15_000,
+    })
+  },
+  30_000,
+)
+
+test('an idle server is not ready while its store takes no files', async () => {
+  await using s3 = await startS3({
+    bucket: 'homeport',
+    accessKeyId: 'id',
+    secretAccessKey: 'secret',
+  })
+  await using app = await createTestApp(variablesOf(s3.url))
+  app.expectErrors()
+  s3.faults.forgets = true
+  const { status, json } = await app.ask('GET', '/ready')
+  expect([status, json.storage, json.database]).toEqual([503, 'failing', 'ok'])
+})
+
+test('stores files in a bucket that encrypts with keys of its own', async () => {
+  await using setup = await startAppWithStore()
+  setup.s3.faults.kms = 'f'.repeat(32)
+  expect((await upload(setup.app, setup.token)).status).toBe(200)
+})
 
 test('removes objects without a row after an hour, and logs rows without an object', async () => {
   await using setup = await startAppWithStore()
@@ -111,14 +155,17 @@ test('files without a row stay for 30 days after a restore', async () => {
   expect(await collectIn(30 * 24 * 60)).toBe(false)
 })
 
-async function startAppWithStore(environment: Record<string, string> = {}) {
-  const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
-  const app = await createTestApp({
-    FILES_URL: `s3://homeport/files?endpoint=${s3.url}`,
+function variablesOf(url: string) {
+  return {
+    FILES_URL: `s3://homeport/files?endpoint=${url}`,
     S3_ACCESS_KEY_ID: 'id',
     S3_SECRET_ACCESS_KEY: 'secret',
-    ...environment,
-  })
+  }
+}
+
+async function startAppWithStore(environment: Record<string, string> = {}) {
+  const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
+  const app = await createTestApp({ ...variablesOf(s3.url), ...environment })
   const { accessToken: token } = await app.register()
   const { json } = await upload(app, token)
   const { key } = json.response[0] as { key: string }

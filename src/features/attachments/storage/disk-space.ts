@@ -4,6 +4,8 @@ import { makeFolder } from '../../../lib/durable-file.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { freeSpace } from '../../../lib/free-space.ts'
 
+const PROBE = new Uint8Array(4096)
+
 export type DiskSpace = ReturnType<typeof createDiskSpace>
 
 /** Keeps `minFreeBytes` free on the disk of `folder`: every write reserves its space first. */
@@ -23,8 +25,8 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
     await makeFolder(folder)
     await requireFree(0)
     const path = join(folder, 'probe')
-    await writeFile(path, '')
-    await rm(path)
+    // Quotas refuse bytes, not names.
+    await writeFile(path, PROBE).finally(() => rm(path, { force: true }))
   }
 
   /** Throws `insufficient_storage` if `bytes` more would leave less than `minFreeBytes`. */

@@ -16,9 +16,9 @@ export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl
   return `FILES_URL points to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
 }
 
-/** Throws `unavailable` unless the store at `FILES_URL` answers. */
+/** Throws `unavailable` unless the store at `FILES_URL` takes a file. */
 export async function probeStore({ filesUrl, s3 }: FileSettings) {
-  if (filesUrl) await createS3Client({ ...filesUrl, ...s3 }).head('probe')
+  if (filesUrl) await createS3Client({ ...filesUrl, ...s3 }).probe()
 }
 
 /**

@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { readTextCapped } from '../../../lib/bounded-fetch.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { DiskSpace } from './disk-space.ts'
@@ -53,16 +53,28 @@ const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
-  return { put, get, head, remove, list }
+  return { put, get, head, remove, list, probe }
 
   /** Stores a local file atomically. */
-  async function put(key: string, path: string): Promise<void> {
-    const { size } = await stat(path)
-    const headers = { 'content-md5': await md5Of(path), 'content-length': String(size) }
+  async function put(key: string, file: Blob): Promise<void> {
+    const { size } = file
+    const md5 = await md5Of(file)
+    const headers = { 'content-md5': md5.toString('base64'), 'content-length': String(size) }
     const buffered = Math.min(size, SEND_BUFFER_BYTES) / MIN_BYTES_PER_MS
-    await withRetries(deadlineMs + buffered, (watch) =>
-      send('PUT', key, watch, { headers, body: readChunks(path, watch) }),
-    )
+    await withRetries(deadlineMs + buffered, async (watch) => {
+      const reply = await send('PUT', key, watch, { headers, body: readChunks(file, watch) })
+      if (reply && etagOf(reply) === md5.toString('hex')) return
+      // A store that encrypts with its own keys does not return the hash.
+      const stored = reply && isEncrypted(reply) ? await send('HEAD', key, watch) : null
+      const hasSize = Number(stored?.headers.get('content-length')) === size
+      if (reply && stored && hasSize && etagOf(stored) && etagOf(stored) === etagOf(reply)) return
+      throw new StoreFault(`S3 replied to PUT ${key} with success, but not with its ETag`, false)
+    })
+  }
+
+  /** Throws `unavailable` unless an object can be stored. */
+  function probe(): Promise<void> {
+    return put('probe', new Blob(['probe']))
   }
 
   /** Downloads an object to a local file and syncs it. Returns its size, or null if it does not exist. */
@@ -192,8 +204,8 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
 }
 
 /** The chunks of a file. With TLS, a `BunFile` as the body would be read into memory completely. */
-async function* readChunks(path: string, { onProgress }: Watch): AsyncGenerator<Uint8Array> {
-  for await (const chunk of Bun.file(path).stream()) {
+async function* readChunks(file: Blob, { onProgress }: Watch): AsyncGenerator<Uint8Array> {
+  for await (const chunk of file.stream()) {
     onProgress()
     yield chunk
   }
@@ -233,8 +245,19 @@ async function write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<n
   return size
 }
 
-async function md5Of(path: string): Promise<string> {
+async function md5Of(file: Blob): Promise<Buffer> {
   const hasher = new Bun.CryptoHasher('md5')
-  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
-  return hasher.digest('base64')
+  for await (const chunk of file.stream()) hasher.update(chunk)
+  return hasher.digest()
+}
+
+function etagOf({ headers }: Response): string | undefined {
+  return headers
+    .get('etag')
+    ?.replace(/^W\/|"/g, '')
+    .toLowerCase()
+}
+
+function isEncrypted({ headers }: Response): boolean {
+  return [...headers].some(([name, value]) => /^x-(amz|goog)-.*kms/.test(`${name} ${value}`))
 }

@@ -5,6 +5,7 @@ import { batchesOf } from '../../../lib/batches-of.ts'
 import { syncPath } from '../../../lib/durable-file.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
+import { createLastOutcome } from '../../../lib/last-outcome.ts'
 import { createSemaphore } from '../../../lib/semaphore.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { type Files, RESTORED } from './files.ts'
@@ -24,6 +25,8 @@ type S3FilesDeps = {
  * its worker and is made.
  */
 const IN_USE_MS = 2 * MINUTE_MS
+/** A probe when nothing was uploaded for a minute costs some cents a month. */
+const OUTCOME_LIFETIMES = { successMs: MINUTE_MS, failureMs: 5_000 }
 const SWEEP_BATCH_SIZE = 500
 /** An account can have thousands of files, and Bun sends 256 requests at once, of whatever kind. */
 const MAX_REMOVALS = 32
@@ -42,6 +45,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
     onFull: () => new Error('never full'),
   })
   const hidden = new Set<string>()
+  const lastPut = createLastOutcome(OUTCOME_LIFETIMES, () => true)
   let heldUntil = 0
   const restoredAt = async () => (await client.head(RESTORED))?.lastModified ?? null
   return {
@@ -57,7 +61,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   }
 
   async function keep(temporaryPath: string, key: string) {
-    await client.put(key, temporaryPath)
+    await lastPut.observe(client.put(key, Bun.file(temporaryPath)))
     await syncPath(temporaryPath)
     cache.add(temporaryPath, key)
     // A variant that was removed during a backup may be made again.
@@ -122,13 +126,12 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   }
 
   async function recordRestore() {
-    const path = cache.newPath()
-    await Bun.write(path, new Date(now()).toISOString())
-    await client.put(RESTORED, path).finally(() => rm(path, { force: true }))
+    await client.put(RESTORED, new Blob([new Date(now()).toISOString()]))
   }
 
   async function probe() {
     await client.head('probe')
+    await lastPut.check(client.probe)
   }
 }
 

@@ -27,6 +27,12 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
+/** Whether the server cannot store changes: it is lost, read-only or full, or its data was moved. */
+export function isStoreFailure(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error
+  return isConnectionLost(cause) || /^(53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
+}
+
 /** Whether a change conflicted with another one. */
 export function isConflict(error: unknown): boolean {
   return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')

@@ -1,9 +1,9 @@
 import { HOUR_MS } from '../../../lib/durations.ts'
+import { createLastOutcome } from '../../../lib/last-outcome.ts'
 import type { Run } from '../compiled-query.ts'
 import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
-import { asAppError } from './errors.ts'
-import { movedTo } from './moved.ts'
+import { asAppError, isStoreFailure } from './errors.ts'
 import { createPool, type Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
@@ -30,6 +30,11 @@ ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${MAX_SLOT_AHEAD_MS}
 OR timer_runs.claim = excluded.claim RETURNING name`
 const READ_CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)'
+/** A change of one row: a server may be readable only, after a failover or by its settings, and moved data is refused. */
+const PROBE = `INSERT INTO shared_versions (name, version) VALUES ('probe', 0)
+ON CONFLICT (name) DO UPDATE SET version = excluded.version`
+/** A failover must be noticed quickly. */
+const OUTCOME_LIFETIMES = { successMs: 2_000, failureMs: 5_000 }
 /** An unfinished copy is marked among the shared versions. */
 const FIND_COPY = "SELECT 1 FROM shared_versions WHERE name = 'copy'"
 const BEGIN_COPY =
@@ -61,11 +66,12 @@ export function createPostgresDb<Tables>(
     reads.read(query, params).catch((error) => Promise.reject(asAppError(error)))
   const queries = queriesOver(read)
   const writer = createWriter({ pool: changes, limit: sizesOf(connections).changes })
+  const lastChange = createLastOutcome(OUTCOME_LIFETIMES, isStoreFailure)
   const { cached } = createSharedCache(queries, { read, change: writer.run })
   return {
     tables,
     read: queries,
-    write: writer.write,
+    write: (work) => lastChange.observe(writer.write(work)),
     pauseBatches: () => Bun.sleep(1),
     prepareWrite: writer.prepareWrite,
     countAppended: (table) => queries.$count(table),
@@ -82,7 +88,7 @@ export function createPostgresDb<Tables>(
     writeStats: writer.stats,
     // The server monitors its own disk.
     diskFailure: new Promise(() => {}),
-    isWritable: () => isWritable(changes),
+    probe: () => lastChange.check(() => changes.read(PROBE, [])),
     readInBackground() {},
     dropCaches() {},
     // The server manages its own log.
@@ -112,16 +118,6 @@ export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): P
   const answered = wall()
   const skew = (asked + answered) / 2 - Number(theirs)
   return Math.abs(skew) > answered - asked ? skew : 0
-}
-
-/** After a failover, a server can be readable before it is writable. Moved data is never writable. */
-async function isWritable(pool: Pool): Promise<boolean> {
-  try {
-    const [[canWrite] = []] = await pool.read('SELECT NOT pg_is_in_recovery()', [])
-    return canWrite === true && (await movedTo(pool.read)) === null
-  } catch {
-    return false
-  }
 }
 
 /** The URL of a database without its password and query, for display. */

@@ -70,7 +70,7 @@ export function createDb<Tables>(
     writeStats: writer.stats,
     client,
     diskFailure,
-    isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
+    probe: () => writer.write(async () => rewriteVersion(client)),
     readInBackground(onError) {
       background = createBackgroundReader(client.filename, onError)
     },

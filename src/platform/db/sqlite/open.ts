@@ -85,9 +85,8 @@ function applicationId(client: Database): number {
 }
 
 /** Tests whether the disk can be written, by writing an unchanged value. */
-export function rewriteVersion(client: Database): true {
+export function rewriteVersion(client: Database) {
   client.run(`PRAGMA user_version = ${schemaVersion(client)}`)
-  return true
 }
 
 /** A server killed before its first migration leaves an empty database behind. */
