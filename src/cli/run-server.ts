@@ -35,6 +35,9 @@ const FAULTS = new Map([
 /** How long we wait for a database server that is starting at the same time. */
 const DATABASE_START_MS = 30_000
 
+/** How often the files of the database are looked for without a change. */
+const PLACEMENT_CHECK_MS = 2_000
+
 /** State that lives as long as the process, even after a hand-over. */
 type ServerProcess = {
   config: Config
@@ -124,6 +127,11 @@ export async function runServer(
   }
   tls = await startTls(config, serveWith, log)
   stack.defer(async () => tls?.stop())
+  const watching = setInterval(() => {
+    // The readiness logs the reason once.
+    if (services.db.describeMisplaced() !== null) void services.readiness()
+  }, PLACEMENT_CHECK_MS).unref()
+  stack.defer(() => clearInterval(watching))
   const checking = new AbortController()
   stack.defer(() => checking.abort())
   // After a move to a database server, the data directory still has the former database.

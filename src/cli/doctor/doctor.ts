@@ -17,9 +17,10 @@ export const doctor: LocalCommand = {
   options: [['--data-dir <path>', 'overrides DATA_DIR']],
   run: async (loadConfig, { json }) => {
     const config = await effectiveConfig(loadConfig())
-    await requireData(config)
-    const findings: (Finding & { name: string })[] = []
     const state = await askServerState(config)
+    // A server may be running although its data was removed.
+    if (state === null) await requireData(config)
+    const findings: (Finding & { name: string })[] = []
     for (const check of [...localChecks(config, state), ...networkChecks(config, state)]) {
       const found = { name: check.name, ...(await examine(check)) }
       findings.push(found)

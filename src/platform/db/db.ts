@@ -80,6 +80,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   writeStats(): WriteStats
   /** Resolves when the disk has failed to keep written data; changes are refused from then on. */
   diskFailure: Promise<'disk'>
+  /** A sentence for the operator when files of the database were moved, replaced or removed; null otherwise. */
+  describeMisplaced(): string | null
   /** Throws an error with the reason when no change can be committed now. */
   probe(): Promise<unknown>
   /**

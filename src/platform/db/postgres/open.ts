@@ -88,6 +88,7 @@ export function createPostgresDb<Tables>(
     writeStats: writer.stats,
     // The server monitors its own disk.
     diskFailure: new Promise(() => {}),
+    describeMisplaced: () => null,
     probe: () => lastChange.check(() => changes.read(PROBE, [])),
     readInBackground() {},
     dropCaches() {},

@@ -6,7 +6,8 @@ import { createCheckpoints } from './background/checkpoints.ts'
 import { createBackgroundReader } from './background/reader.ts'
 import { createCached } from './cached.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
-import { openReader, rewriteVersion, selectRows } from './open.ts'
+import { copyDatabase, openReader, rewriteVersion, selectRows } from './open.ts'
+import { createPlacement } from './placement.ts'
 import { createTurnSnapshot } from './turn-snapshot.ts'
 import { createWriter } from './write.ts'
 
@@ -50,7 +51,8 @@ export function createDb<Tables>(
     snapshot.close()
     checkpoints?.afterCommit()
   }
-  const writer = createWriter(client, onCommit, onSyncFailure)
+  const placement = createPlacement(client.filename)
+  const writer = createWriter(client, onCommit, onSyncFailure, placement.check)
   return {
     tables,
     read,
@@ -70,6 +72,7 @@ export function createDb<Tables>(
     writeStats: writer.stats,
     client,
     diskFailure,
+    describeMisplaced: placement.check,
     probe: () => writer.write(async () => rewriteVersion(client)),
     readInBackground(onError) {
       background = createBackgroundReader(client.filename, onError)
@@ -89,6 +92,8 @@ export function createDb<Tables>(
       reader.close()
       // Closing would empty the log, from which the next process can write again what the disk has lost.
       if (hasSyncFailed) return
+      const copyPath = placement.makeCopyPath()
+      if (copyPath !== null) copyDatabase(client, copyPath)
       try {
         if (checkpoints) client.run('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {

@@ -30,6 +30,7 @@ export function createWriter(
   client: Database,
   onCommit: () => void = () => {},
   onDiskFailure: () => void = () => {},
+  describeMisplaced: () => string | null = () => null,
 ) {
   const queue: Job[] = []
   const savepoint = client.query('SAVEPOINT job')
@@ -147,6 +148,7 @@ export function createWriter(
 
   /** Commits the changes of `batch` that succeed in time. Throws when none could be committed. */
   async function commit(batch: Job[]): Promise<Outcome[]> {
+    requireInPlace()
     await begin()
     const outcomes: Outcome[] = []
     try {
@@ -159,11 +161,18 @@ export function createWriter(
       commits++
       changes += outcomes.length
       onCommit()
+      // A change in a file that was removed meanwhile must not be acknowledged.
+      requireInPlace()
       return outcomes
     } catch (error) {
       if (client.inTransaction) client.run('ROLLBACK')
       throw error
     }
+  }
+
+  function requireInPlace() {
+    const reason = describeMisplaced()
+    if (reason !== null) throw unavailable(new Error(reason))
   }
 
   async function runJob(job: Job): Promise<Outcome> {

@@ -1,0 +1,43 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+
+/** The database, its log, and the index of its log. */
+const SUFFIXES = ['', '-wal', '-shm']
+
+/**
+ * Notices that a file of the open database at `path` was moved, replaced or removed: SQLite would keep writing to files
+ * that nobody can find. Asking costs a few microseconds.
+ */
+export function createPlacement(path: string) {
+  const known = new Map<string, string>()
+  check()
+  return { check, makeCopyPath }
+
+  /** A sentence for the operator; null while every file is in its place. */
+  function check(): string | null {
+    for (const file of SUFFIXES.map((suffix) => path + suffix)) {
+      const found = identityOf(file)
+      const first = known.get(file)
+      if (first !== undefined && first !== found) return describe(file, found === null)
+      // SQLite creates the log later than the database.
+      if (found !== null) known.set(file, found)
+    }
+    return null
+  }
+
+  function describe(file: string, isGone: boolean): string {
+    return `${file} was ${isGone ? 'moved or removed' : 'replaced'} while the server uses it, so changes are refused. Put it back, or stop the server: if ${basename(path)} is not back, its data is then saved beside it as ${basename(path)}.saved-….`
+  }
+
+  /** Where to save the data that only this process still has; null if the database is in its place. */
+  function makeCopyPath(): string | null {
+    if (known.get(path) === identityOf(path)) return null
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    return `${path}.saved-${Date.now()}`
+  }
+}
+
+function identityOf(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found ? `${found.dev}:${found.ino}` : null
+}
