@@ -185,6 +185,8 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     filesCacheBytes: count('FILES_CACHE_BYTES', GIBIBYTE, 'bytes'),
     /** The name of this instance in logs and metrics; null for a single instance. */
     instance: read<string | null>('INSTANCE', defaultName, 'a name', anyText),
+    /** A file system for DATA_DIR that we would refuse. */
+    allowedFileSystem: optional('ALLOW_FILE_SYSTEM', 'a name such as btrfs', anyText),
     nativeDir: path('NATIVE_DIR'),
     attachmentQuotaBytes: count('ATTACHMENT_QUOTA_BYTES', GIBIBYTE, 'bytes'),
     attachmentQuotaCount: count('ATTACHMENT_QUOTA_COUNT', 1_000, 'files'),

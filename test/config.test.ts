@@ -119,6 +119,7 @@ const VARIABLES: Record<string, Variable> = {
   ATTACHMENT_QUOTA_BYTES: ['1', { attachmentQuotaBytes: 1 }, ['-1', '1 GiB']],
   ATTACHMENT_QUOTA_COUNT: ['1', { attachmentQuotaCount: 1 }, ['-1', 'many']],
   MIN_FREE_BYTES: ['0', { minFreeBytes: 0 }, ['-1', '1 GiB']],
+  ALLOW_FILE_SYSTEM: ['btrfs', { allowedFileSystem: 'btrfs' }, []],
   LITESTREAM: ['on', { litestream: true }, ['yes']],
   TOKEN_ISSUER: ['issuer', { tokenIssuer: 'issuer' }, []],
   TOKEN_AUDIENCE: ['audience', { tokenAudience: 'audience' }, []],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { CommandError } from '../lib/command.ts'
 import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
+import { copyOnWriteSystem } from '../lib/free-space.ts'
 import type { Log } from '../lib/log.ts'
 import { type Migration, readMigrations } from '../platform/db/migrations.ts'
 import { sqliteColumns } from '../platform/db/sqlite/columns.ts'
@@ -36,6 +37,7 @@ export async function openSqlite(
   const path = databasePath(config)
   const migrations = readMigrations('sqlite')
   await refuseMoved(config)
+  await refuseFileSystem(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
@@ -115,9 +117,19 @@ export async function migrationStatus(
 ): Promise<{ applied: number; known: string[] }> {
   const migrations = readMigrations('sqlite')
   const path = databasePath(config)
+  await refuseFileSystem(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const known = migrations.map(({ tag }) => tag)
   return { applied: existsSync(path) ? countAppliedMigrations(path) : 0, known }
+}
+
+/** Call it before anything opens the database. */
+async function refuseFileSystem({ dataDir, allowedFileSystem }: Config) {
+  const name = await copyOnWriteSystem(dataDir)
+  if (name === null || name === allowedFileSystem) return
+  throw new CommandError(
+    `${dataDir} is on ${name}: when the disk or its quota is full, the server crashes and cannot start. Use a disk with ext4, XFS or ZFS, or set ALLOW_FILE_SYSTEM=${name} and keep space free.`,
+  )
 }
 
 async function refuseUnusable(config: Config, path: string, refusal: string | null) {

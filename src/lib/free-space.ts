@@ -17,6 +17,18 @@ export async function freeSpace(path: string): Promise<FreeSpace> {
   return { bytes: bavail * bsize, inodes: files === 0 ? null : ffree }
 }
 
+/** File systems that need free space to overwrite: on a full disk, SQLite's index in shared memory ends the process. */
+const COPY_ON_WRITE = new Map([
+  [0x9123683e, 'btrfs'],
+  [0xca451a4e, 'bcachefs'],
+  [0x3434, 'nilfs2'],
+])
+
+/** The name of such a file system that `path`, which may not exist yet, is on; null on others. */
+export async function copyOnWriteSystem(path: string): Promise<string | null> {
+  return COPY_ON_WRITE.get((await statfs(existingParent(path))).type) ?? null
+}
+
 /** Why the disk of `path`, which may not exist yet, is full, and what to do about it. */
 export async function describeFullDisk(path: string | null) {
   const inodes = path === null ? null : (await freeSpace(existingParent(path))).inodes
