@@ -23,6 +23,7 @@ import { announce } from './server-log.ts'
 import { createHandover, findServer, requireOpenable, takeOver } from './service/handover.ts'
 import type { createNotifier } from './service/notify.ts'
 import { recordService } from './service/service-record.ts'
+import { mustStandIn, standIn } from './service/stand-in.ts'
 import { snapshotJobs } from './snapshots.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { loadCertificate, startTls, type Tls } from './tls/tls.ts'
@@ -146,8 +147,12 @@ export async function runServer(
     isHandedOver = true
     await stack.disposeAsync()
     if (!(await Promise.race([handover.waitForSuccessor(), signals.first]))) return 'resuming'
-    await listener.linger(signals.first)
-    return EXIT.done
+    const lingering = listener.linger(signals.first).then(() => EXIT.done)
+    const successorExit = handover.successorExit()
+    if (successorExit === null) return lingering
+    if (mustStandIn(config)) return standIn(() => findServer(config), signals.isStopping())
+    // Its exit by an error must not have to wait for idle connections.
+    return Promise.race([lingering, successorExit.then((code) => code || lingering)])
   }
   const fault = FAULTS.get(reason)
   if (fault !== undefined) log.fatal(fault)

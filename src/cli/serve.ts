@@ -9,6 +9,7 @@ import { isUnreachable } from './open-data.ts'
 import { runServer, type StopSignals } from './run-server.ts'
 import { createServerLog, isTextLog } from './server-log.ts'
 import { createNotifier } from './service/notify.ts'
+import { meetStandIn } from './service/stand-in.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
@@ -23,6 +24,7 @@ export const serve: LocalCommand = {
   run: async (loadConfig, { demo, takeover }) => {
     const config = loadConfig()
     const signals = stopSignals(config)
+    meetStandIn()
     const liveLines = createLiveLines()
     const log = await createServerLog(config, liveLines)
     const failed = catchUnhandledErrors(log)

@@ -9,6 +9,7 @@ import { refuseSchema } from '../engine.ts'
 import { schemaStatus } from '../migrate.ts'
 import { refuseMoved } from '../open-sqlite.ts'
 import { programCommand } from '../processes/program-command.ts'
+import { type Next, startNext } from './stand-in.ts'
 
 /** How long the next process waits for the data: requests in flight take up to ten seconds. */
 const LOCK_TIMEOUT_MS = 30_000
@@ -40,7 +41,10 @@ export function createHandover(config: Config) {
   let successor: number | null = null
   /** The process that `restart` waits for. Until it asks, it may die without being the successor. */
   let starting: number | null = null
+  let next: Next | null = null
   return {
+    /** How the successor ends; null if another process has started it. */
+    successorExit: () => (next !== null && next.pid === successor ? next.exited : null),
     requested,
     markServing,
     waitForSuccessor,
@@ -68,18 +72,22 @@ export function createHandover(config: Config) {
   async function restart() {
     if (starting !== null)
       throw new AppError('conflict', `A restart is in progress: process ${starting} is starting.`)
-    const next = spawnNext()
-    starting = next.pid
-    successor = next.pid
+    starting = 0
+    next = await startOrThrow(config).catch((error) => {
+      starting = null
+      throw error
+    })
+    const { pid, exited } = next
+    starting = pid
+    successor = pid
     let isTooLate = false
     const tooLong = setTimeout(() => {
       isTooLate = true
-      next.kill('SIGKILL')
+      process.kill(pid, 'SIGKILL')
     }, START_TIMEOUT_MS)
-    const outcome = await Promise.race([requested, next.exited])
+    const outcome = await Promise.race([requested, exited])
     clearTimeout(tooLong)
-    next.unref()
-    if (outcome === 'handover') return { pid: next.pid }
+    if (outcome === 'handover') return { pid }
     starting = null
     const end = isTooLate
       ? `was not serving after ${START_TIMEOUT_MS / MINUTE_MS} minutes and was ended: see the log.`
@@ -90,8 +98,8 @@ export function createHandover(config: Config) {
     )
   }
 
-  function handOver(next: { pid: number } | null) {
-    successor = next?.pid ?? successor
+  function handOver(asking: { pid: number } | null) {
+    successor = asking?.pid ?? successor
     setTimeout(() => resolve('handover'), AFTER_REPLY_MS)
     return describeSelf()
   }
@@ -148,9 +156,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function spawnNext() {
+async function startOrThrow(config: Config): Promise<Next> {
   try {
-    return Bun.spawn(nextCommand(), { stdio: ['ignore', 'inherit', 'inherit'] })
+    return await startNext(nextCommand(), config)
   } catch (cause) {
     const { code } = cause as { code?: string }
     throw new AppError(

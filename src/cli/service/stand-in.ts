@@ -1,0 +1,103 @@
+import type { Subprocess } from 'bun'
+import type { Config } from '../../config.ts'
+
+/** A server that was started to replace another one. */
+export type Next = Pick<Subprocess, 'pid' | 'exited'>
+type Reply = { pid: number } | { exitCode: number } | { code: string }
+
+/** Other managers, such as pm2, have a channel to this process too. */
+const GREETING = 'homeport stands in for you'
+const POLL_MS = 200
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/** The servers that this process has started. */
+let newest: Subprocess | null = null
+let running = 0
+let lastExitCode = 0
+
+let hasStandIn = false
+
+/** Learns whether the parent stands in for this process, which then ends with it: nobody would find it any more. */
+export function meetStandIn() {
+  process.on('message', (message) => {
+    if (message !== GREETING) return
+    hasStandIn = true
+    process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  })
+}
+
+/**
+ * Whether this process must stay after it was replaced: its manager would take its exit for the end of the service.
+ * Only systemd learns of a new main process, and a container ends with its first process.
+ */
+export function mustStandIn({ notifySocket }: Config): boolean {
+  return process.pid === 1 || (notifySocket === null && !hasStandIn)
+}
+
+/** Starts a server. The stand-in starts those of the servers that it has started, so that it learns how they end. */
+export async function startNext(command: string[], config: Config): Promise<Next> {
+  if (!hasStandIn) return spawn(command, mustStandIn(config))
+  const started = Promise.withResolvers<number>()
+  const ended = Promise.withResolvers<number>()
+  process.on('message', (reply: Reply) => {
+    if ('pid' in reply) started.resolve(reply.pid)
+    else if ('code' in reply) started.reject(reply)
+    else ended.resolve(reply.exitCode)
+  })
+  process.send?.(command)
+  const pid = await started.promise
+  return { pid, exited: ended.promise }
+}
+
+function spawn(command: string[], isStandIn: boolean): Subprocess {
+  const supervised = {
+    // We pass signals on: a terminal would send them twice.
+    detached: true,
+    ipc: (next: string[], asking: Subprocess) => void answer(next, asking),
+  }
+  const child = Bun.spawn(command, {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    ...(isStandIn ? supervised : {}),
+  })
+  if (isStandIn) child.send(GREETING)
+  else child.unref()
+  newest = child
+  running++
+  void child.exited.then((code) => {
+    running--
+    lastExitCode = code
+  })
+  return child
+}
+
+async function answer(command: string[], asking: Subprocess) {
+  try {
+    const next = spawn(command, true)
+    reply(asking, { pid: next.pid })
+    reply(asking, { exitCode: await next.exited })
+  } catch (error) {
+    reply(asking, { code: String((error as { code?: string }).code) })
+  }
+}
+
+function reply(asking: Subprocess, message: Reply) {
+  if (asking.exitCode === null && asking.signalCode === null) asking.send(message)
+}
+
+/** Stays until the servers that replaced this one have ended, passing signals on. Returns the last exit code. */
+export async function standIn(
+  findServer: () => Promise<{ pid: number } | null>,
+  isStopping: boolean,
+): Promise<number> {
+  const pass = async (signal: NodeJS.Signals) => {
+    const serving = await findServer()
+    // It may have exited in the meantime.
+    if (serving === null) newest?.kill(signal)
+    else process.kill(serving.pid, signal)
+  }
+  for (const signal of SIGNALS.filter((one) => process.listenerCount(one) > 0))
+    process.on(signal, () => void pass(signal).catch(() => {}))
+  if (isStopping) await pass('SIGTERM')
+  while (running > 0) await Bun.sleep(POLL_MS)
+  return lastExitCode
+}
