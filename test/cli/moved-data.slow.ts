@@ -29,7 +29,8 @@ onSqlite('a database server has its own files').each([
     await act(database)
     await homeport.waitForLogLine('while the server uses it', 10_000)
     expect((await deliver(server, 'E2')).status).toBe(503)
-    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
+    const isReady = async () => (await fetch(`${server.url}/ready`)).ok
+    await until(async () => !(await isReady()), 'the server stays ready')
     const { stdout } = await homeport.run(['doctor'])
     expect(stdout).toMatch(/✗ server .*homeport\.db was (moved or removed|replaced)/)
     expect(await server.stop()).toBe(0)

@@ -85,11 +85,8 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     const failing = Object.entries(state?.ready ?? {}).filter(([, part]) => part === 'failing')
     if (failing.length === 0) return ok('is running')
     // A server of an older version does not report the reasons.
-    const reasons = new Map(Object.entries(state?.faults ?? {}))
-    const names = failing.map(([name]) => {
-      const reason = reasons.get(name)
-      return reason === undefined ? name : `${name} (${reason})`
-    })
+    const faults: Record<string, string> = state?.faults ?? {}
+    const names = failing.map(([name]) => (faults[name] ? `${name} (${faults[name]})` : name))
     return failed(
       `is running; failing: ${names.join(', ')}`,
       'The other checks and the log say why.',
