@@ -17,6 +17,7 @@ export const httpGerman: Sentences = {
     'Zu viele Versuche. Warte einen Moment und versuche es noch einmal.',
   'A sealed upload must not exceed # MiB in total.':
     'Ein verschlüsselter Upload darf höchstens # MiB haben, alle Dateien zusammen.',
+  'The body is arriving too slowly.': 'Die Verbindung ist zu langsam.',
   'The body must not exceed # bytes.': 'Die Anfrage darf höchstens # Bytes haben.',
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
   'must be text': 'muss Text sein',

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { createTestApp } from '../../support/app.ts'
+import { simulateDelay } from '../../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
 
 const ALLOWED = { WEBHOOKS_ALLOW_PRIVATE: 'on' }
@@ -113,7 +114,7 @@ async function startSilent(host: string, wantedPort = 0) {
     const socket = createConnection({ host, port }).on('error', () => {})
     open.push(socket)
     const connected = new Promise<boolean>((done) => socket.on('connect', () => done(true)))
-    isFull = !(await Promise.race([connected, Bun.sleep(200).then(() => false)]))
+    isFull = !(await Promise.race([connected, simulateDelay(200).then(() => false)]))
   }
   return {
     port,

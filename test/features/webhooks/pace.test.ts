@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { WebhookEvent } from '../../../src/features/webhooks/events.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { until } from '../../support/until.ts'
+import { simulateDelay, until } from '../../support/until.ts'
 import { emit, sampleEvents, startReceiver } from '../../support/webhook-receiver.ts'
 import { startWorkers } from '../../support/webhook-workers.ts'
 
@@ -58,7 +58,7 @@ test('sends one request at a time after time-outs, and more again after successe
     const { promise, resolve } = Promise.withResolvers<void>()
     waiting.add(resolve)
     most = Math.max(most, waiting.size)
-    setTimeout(resolve, 5)
+    void simulateDelay(5).then(resolve)
     await promise.finally(() => waiting.delete(resolve))
     return new Response()
   })
