@@ -107,7 +107,8 @@ onSqlite('the expected checks are specific to SQLite')(
     const server = await homeport.start({ ...env, PORT: String(port) })
     // The backup that was missed while no server ran is due at startup.
     await homeport.waitForLogLine('a job failed', 15_000)
-    await postJson(server, '/api/webhooks/billing/v1', {}, 'another-token')
+    const event = { id: 'E1', type: 'TEST' }
+    await postJson(server, '/api/webhooks/billing/v1', { event }, 'another-token')
 
     const { stdout, exitCode } = await homeport.run(['doctor'])
     expect(exitCode).toBe(1)
@@ -124,7 +125,6 @@ onSqlite('the expected checks are specific to SQLite')(
       expect.objectContaining({ backup: 'failing' }),
     ])
 
-    const event = { id: 'E1', type: 'TEST' }
     await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
     expect((await homeport.run(['doctor'])).stdout).toMatch(
       /! deliveries .*later ones were accepted/,

@@ -130,6 +130,7 @@ test(`500 events per second for a minute all get 200 within 100 ms ${fault(97)}`
       type: 'RENEWAL',
       event_timestamp_ms: 1_783_000_000_000 + at,
       app_user_id: `user-${at % 1_000}`,
+      product_id: 'pro',
       original_transaction_id: `t-${at % 1_000}`,
       expiration_at_ms: 1_785_600_000_000,
     }

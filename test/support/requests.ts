@@ -24,9 +24,10 @@ export function signIn(server: Server, email: string) {
   return postJson(server, '/api/auth/login/v1', { email, password: PASSWORD })
 }
 
-/** Delivers an event with a `note`, which makes it larger. */
+/** Delivers an event about no purchase, with a `note`, which makes it larger. */
 export async function deliver(server: Server, id: string, note = '') {
-  const event = { id, type: 'RENEWAL', event_timestamp_ms: 1_783_000_000_000, note }
+  const type = 'SUBSCRIBER_ALIAS'
+  const event = { id, type, app_user_id: 'ann', event_timestamp_ms: 1_783_000_000_000, note }
   const reply = await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
   const { code } = (await reply.json()) as { code: string }
   return { status: reply.status, code }
