@@ -6,6 +6,7 @@ import { isCurrency } from './lib/locale.ts'
 import { readLog } from './lib/log-settings.ts'
 import { readBackups, readOperations } from './lib/operation-settings.ts'
 import {
+  anyAddress,
   anyText,
   appLink,
   externalUrl,
@@ -115,7 +116,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
   const port = readPort('PORT', isTls ? 443 : 3000)
   const hostname = read(
     'HOST',
-    '0.0.0.0',
+    anyAddress(),
     'an IP address, a host name, or a socket such as unix:/run/homeport/homeport.sock',
     host,
   )

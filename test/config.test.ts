@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../src/config.ts'
+import { anyAddress } from '../src/lib/setting-values.ts'
 import { APP_LINK_VARIABLES } from './support/app-link-variables.ts'
 import { fault } from './support/fault.ts'
 import {
@@ -13,7 +14,7 @@ import { REQUIRED_WITH_STORE_VARIABLES, STORE_VARIABLES } from './support/store-
 test('without environment variables, every setting has its default', () => {
   expect(readConfig({}, {})).toMatchObject({
     port: 3000,
-    host: '0.0.0.0',
+    host: anyAddress(),
     dataDir: resolve('./data'),
     baseUrl: null,
     webhookTokens: [],

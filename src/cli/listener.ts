@@ -219,5 +219,5 @@ function describeListenError(code: string | undefined, { host, port, name }: Pla
   if (code === 'EACCES') {
     return `This user may not listen on port ${port}: choose one above 1023 with ${name}, or give the service the capability CAP_NET_BIND_SERVICE.`
   }
-  return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or 0.0.0.0 for all.`
+  return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or unset HOST for all.`
 }

@@ -57,7 +57,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   if (isTextLog(config)) {
     const isForBaseUrl = config.isTls || config.socketPath !== null
     const address = (isForBaseUrl && baseUrl) || localUrl(config.host, port ?? config.port)
-    const place = config.socketPath === null ? `${hostname}:${port}` : config.host
+    const place = config.socketPath === null ? describePlace(hostname, port) : config.host
     const open = `${address}/docs`
     log.info(
       `Homeport ${BUILD} is listening on ${place}, with its data in ${dataDir}. Open ${open}`,
@@ -85,6 +85,12 @@ function openLog(path: string, limits: LogFileLimits) {
 export function isTextLog({ logFormat, logFile }: Config): boolean {
   if (logFile !== null) return false
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
+}
+
+/** An address with its port, and which protocols a wildcard accepts. */
+function describePlace(hostname = '', port = 0): string {
+  const kinds = { '::': ' (IPv4 and IPv6)', '0.0.0.0': ' (IPv4 only)' }[hostname] ?? ''
+  return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}${kinds}`
 }
 
 /**

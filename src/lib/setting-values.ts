@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 
 // Parsers of settings: each returns the value, or undefined for invalid text.
 
@@ -9,6 +10,12 @@ export function list(text: string, isValid: (part: string) => boolean): string[]
 
 export function isWord(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
+}
+
+/** All addresses of this machine: `::` also accepts IPv4, but some machines have no IPv6. */
+export function anyAddress(): '::' | '0.0.0.0' {
+  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  return addresses.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0'
 }
 
 /** A host name that can have a certificate: with a dot, not an IP address. */

@@ -19,7 +19,7 @@ test('logs readable text on a terminal, with the URL to open', async () => {
   expect(log).toContain('SMTP_URI is not a known variable: did you mean SMTP_URL?')
   expect(log).toContain(`can write to ${homeport.folder}/data: run "chmod o-w`)
   expect(log).toContain(
-    `is listening on 0.0.0.0:${server.port}, with its data in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
+    `is listening on 0.0.0.0:${server.port} (IPv4 only), with its data in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
   )
   expect(log).toMatch(/INFO: GET \/api\/user\/app_settings\/v1 200 in [\d.]+ ms\n/)
 }, 30_000)

@@ -5,7 +5,8 @@ import type { Config } from '../../config.ts'
 import { createFeed } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { explainSmtpError, greetingOf, trySmtp } from '../../platform/outbox/mailer.ts'
-import { readOwnCertificate } from '../tls/own-certificate.ts'
+import { describeInvalidity } from '../tls/certificate.ts'
+import { loadCertificate } from '../tls/tls.ts'
 import { checkAppLinks, hasAppLinks } from './app-link-check.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
 import { checkOpenId } from './openid-check.ts'
@@ -92,6 +93,12 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (found.length === 0) {
       return failed(`${hostname} does not resolve`, 'Add an A or AAAA record for this machine.')
     }
+    if (config.host === '0.0.0.0' && config.isTls && found.some(({ family }) => family === 6)) {
+      return failed(
+        `${hostname} has an AAAA record, but HOST 0.0.0.0 accepts only IPv4`,
+        'Unset HOST, or remove the record: certificate authorities and many clients connect over IPv6.',
+      )
+    }
     const reply = await fetchWithTimeout(`${baseUrl}/health`).catch(reasonOf)
     if (typeof reply !== 'string' && reply.status === 200) return ok(`${baseUrl} answers`)
     const why = typeof reply === 'string' ? reply : reply.status
@@ -102,10 +109,11 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
   }
 
   async function certificate() {
-    const { tlsCert: cert, tlsKey: key } = config
-    const fault = cert && key ? await errorMessageOf(readOwnCertificate({ cert, key })) : null
-    if (fault !== null)
-      return failed(fault, 'Store the certificate and its matching key there, both in PEM.')
+    const own = config.isTls ? await loadCertificate(config).catch((error: Error) => error) : null
+    if (own instanceof Error)
+      return failed(own.message, 'Store the certificate and its matching key there, both in PEM.')
+    const invalidity = own && describeInvalidity(own, new Date())
+    if (invalidity) return failed(invalidity, 'Renew it, and check the clock of this machine.')
     if (state?.ready.certificate === 'failing') {
       return failed('cannot be renewed', "See the server's log.")
     }
@@ -128,13 +136,6 @@ const CHECK_NETWORK = 'Check the DNS servers and the firewall of this machine.'
 
 function fetchWithTimeout(url: string): Promise<Response> {
   return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
-}
-
-function errorMessageOf(reading: Promise<unknown>): Promise<string | null> {
-  return reading.then(
-    () => null,
-    ({ message }: Error) => message,
-  )
 }
 
 function certificateExpiry({ hostname, port }: URL): Promise<Date> {

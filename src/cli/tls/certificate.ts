@@ -3,6 +3,12 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 /** A certificate chain and its key, in PEM. */
 export type Certificate = { cert: string; key: string; validFrom: Date; validTo: Date }
 
+/** Why clients refuse a certificate at `now`; null while it is valid. */
+export function describeInvalidity({ validFrom, validTo }: Certificate, now: Date): string | null {
+  if (now > validTo) return `expired on ${validTo.toISOString()}`
+  return now < validFrom ? `is not valid before ${validFrom.toISOString()}` : null
+}
+
 /** Throws if the key does not match the certificate, or either is not in PEM format. */
 export function parseCertificate(cert: string, key: string): Certificate {
   const leaf = new X509Certificate(cert)

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
 import { tryToListen } from '../listener.ts'
 import { createAcme } from './acme.ts'
-import type { Certificate } from './certificate.ts'
+import { type Certificate, describeInvalidity } from './certificate.ts'
 import { serveHttpPort } from './http-port.ts'
 import { readOwnCertificate, watchOwnCertificate } from './own-certificate.ts'
 import { keepCertificate } from './renewal.ts'
@@ -38,10 +38,13 @@ export async function startTls(
     stack.defer(() => server.stop())
   }
   let isFailing: () => boolean
-  let validTo: Date | null = null
+  let current: Certificate | null = null
+  const invalidity = () => current && describeInvalidity(current, new Date())
   const useAndRecord = (certificate: Certificate) => {
     use(certificate)
-    validTo = certificate.validTo
+    current = certificate
+    const reason = invalidity()
+    if (reason !== null) log.error(`the certificate ${reason}: clients refuse it`)
   }
   if (cert !== null && key !== null) {
     const paths = { cert, key }
@@ -57,7 +60,11 @@ export async function startTls(
     isFailing = renewal.isFailing
   }
   const running = stack.move()
-  return { isFailing, validTo: () => validTo, stop: () => running.disposeAsync() }
+  return {
+    isFailing: () => isFailing() || invalidity() !== null,
+    validTo: () => current?.validTo ?? null,
+    stop: () => running.disposeAsync(),
+  }
 }
 
 /** The certificate to start with; null when there is none yet. */
