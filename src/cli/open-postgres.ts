@@ -5,7 +5,12 @@ import { MINUTE_MS } from '../lib/durations.ts'
 import type { Log } from '../lib/log.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
-import { isConnectionLost, isRefusedCertificate, sqlState } from '../platform/db/postgres/errors.ts'
+import {
+  isConnectionLost,
+  isRefusedCertificate,
+  isUnpreparedByPooler,
+  sqlState,
+} from '../platform/db/postgres/errors.ts'
 import {
   countAppliedMigrations,
   DatabaseRefusal,
@@ -16,6 +21,7 @@ import {
   clockSkew,
   createPostgresDb,
   openPools,
+  unsafeSettings,
   withoutPassword,
 } from '../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
@@ -72,9 +78,11 @@ export async function openPostgres(
   log: Log,
   schema: SchemaChange,
 ): Promise<Engine> {
-  const { db, migrated, secretStore, close } = await connect(config, log, schema)
+  const { db, pools, migrated, secretStore, close } = await connect(config, log, schema)
   try {
     await refuseUnfinishedCopy(db)
+    const unsafe = await unsafeSettings(pools.reads)
+    if (unsafe !== null) log.warn(`${db.place} has ${unsafe}`)
     const secrets = await loadSecrets(secretStore)
     return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
   } catch (error) {
@@ -134,11 +142,15 @@ function refuseMoved(place: string, target: string | null) {
 
 /**
  * The number of applied migrations, the tags of all migrations in this version, by how many ms our
- * clock is ahead of the server's, and whether the server refuses changes.
+ * clock is ahead of the server's, whether the server refuses changes, and its settings that can lose them.
  */
-export async function postgresStatus(
-  config: Config,
-): Promise<{ applied: number; known: string[]; skew: number; isReadOnly: boolean }> {
+export async function postgresStatus(config: Config): Promise<{
+  applied: number
+  known: string[]
+  skew: number
+  isReadOnly: boolean
+  unsafe: string | null
+}> {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {
@@ -149,7 +161,9 @@ export async function postgresStatus(
       [],
     )
     const isReadOnly = readOnly === 'on'
-    return { applied, skew, isReadOnly, known: readMigrations('postgres').map(({ tag }) => tag) }
+    const unsafe = await unsafeSettings(reads)
+    const known = readMigrations('postgres').map(({ tag }) => tag)
+    return { applied, skew, isReadOnly, unsafe, known }
   } catch (error) {
     throw asCommandError(error, url, 'DATABASE_URL')
   } finally {
@@ -165,6 +179,10 @@ function asCommandError(error: unknown, url: string, setting: UrlSetting): unkno
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))
     return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
+  if (isUnpreparedByPooler(error))
+    return new CommandError(
+      `${place} is behind a pooler that mixes up prepared statements (${message}): set max_prepared_statements = 200 in pgbouncer (1.21 or later), or use pool_mode = session.`,
+    )
   if (isRefusedCertificate(error))
     return new CommandError(
       `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its CA file, or use another sslmode.`,

@@ -1,5 +1,5 @@
 import { dlopen, ptr } from 'bun:ffi'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
 
 const SOL_SOCKET = 1
@@ -9,8 +9,12 @@ const TCP_INFO = 11
 /** Offsets in `struct tcp_info`: ms since data was last sent and received. */
 const LAST_SENT_AT = 44
 const LAST_RECEIVED_AT = 52
+const AF_UNIX = 1
 const AF_INET = 2
 const AF_INET6 = 10
+/** A datagram socket that the program's child processes do not inherit. */
+const SOCK_DGRAM_CLOEXEC = 0o2000002
+const MSG_DONTWAIT = 0x40
 const EPOLL_CTL_DEL = 2
 const EPOLL_CTL_MOD = 3
 const SHUT_RDWR = 2
@@ -98,6 +102,24 @@ export function endConnection({ fd }: Connection) {
   libcOrNull()?.shutdown(fd, SHUT_RDWR)
 }
 
+/** Sends a datagram to a Unix socket; `@` begins the name of an abstract one. Returns whether it was sent. */
+export function sendDatagram(path: string, text: string): boolean {
+  const libc = libcOrNull()
+  const fd = libc?.socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0) ?? -1
+  if (libc === null || fd < 0) return false
+  const address = Buffer.concat([
+    new Uint8Array([AF_UNIX, 0]),
+    Buffer.from(path.replace(/^@/, '\0')),
+  ])
+  const data = Buffer.from(text)
+  try {
+    const sent = libc.sendto(fd, ptr(data), data.length, MSG_DONTWAIT, ptr(address), address.length)
+    return Number(sent) === data.length
+  } finally {
+    closeSync(fd)
+  }
+}
+
 function openFds(): number[] {
   return readdirSync('/proc/self/fd').map(Number)
 }
@@ -118,6 +140,8 @@ function openLibc() {
         getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
         getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
         getpeername: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+        socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+        sendto: { args: ['i32', 'ptr', 'u64', 'i32', 'ptr', 'u32'], returns: 'i64' },
       }).symbols
     } catch {
       // Other distributions use a different name for it.

@@ -1,7 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
-import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
 import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
 import { until } from '../support/until.ts'
 
@@ -38,6 +40,53 @@ onPostgres(
       expect(stderr).not.toContain('a-secret')
     }
     await sql.unsafe(`DROP DATABASE ${latinName}`)
+  },
+  60_000,
+)
+
+onPostgres(
+  'warns about settings with which a crash of the server loses changes',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const { stdout } = await homeport.run(['doctor'])
+    expect(stdout).toMatch(/! database .* has fsync, full_page_writes, synchronous_commit off/)
+  },
+  60_000,
+)
+
+test.skipIf(!isOnPostgres || Bun.which('pgbouncer') === null)(
+  'names the setting of a pooler that mixes up prepared statements',
+  async () => {
+    await using homeport = await installExecutable()
+    await using database = await createTestDatabase()
+    const url = new URL(database.environment['DATABASE_URL'] ?? '')
+    const port = freePort()
+    const ini = join(homeport.folder, 'pgbouncer.ini')
+    await Bun.write(
+      ini,
+      `[databases]
+* = host=127.0.0.1 port=${url.port}
+[pgbouncer]
+listen_addr=127.0.0.1
+listen_port=${port}
+auth_type=any
+pool_mode=transaction
+default_pool_size=1
+`.replace('* = host', `${url.pathname.slice(1)} = user=${url.username} host`),
+    )
+    await chmod(homeport.folder, 0o755)
+    await using pooler = Bun.spawn(['pgbouncer', ini], { uid: 65_534, gid: 65_534, stderr: 'pipe' })
+    for await (const chunk of pooler.stderr)
+      if (/process up/.test(Buffer.from(chunk).toString())) break
+    url.port = String(port)
+    // The first command leaves its statements on the connection that the second one gets.
+    await homeport.run(['status'], { DATABASE_URL: url.href })
+    const { exitCode, stderr } = await homeport.run(['status'], { DATABASE_URL: url.href })
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('set max_prepared_statements = 200 in pgbouncer'),
+    ])
   },
   60_000,
 )

@@ -110,7 +110,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function databaseServer() {
-    const { applied, known, skew, isReadOnly } = await postgresStatus(config)
+    const { applied, known, skew, isReadOnly, unsafe } = await postgresStatus(config)
     const place = withoutPassword(config.databaseUrl ?? '')
     if (isReadOnly) {
       return failed(
@@ -124,6 +124,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
         'Synchronize both clocks: "timedatectl set-ntp true".',
       )
     }
+    if (unsafe !== null) return warning(`${place} has ${unsafe.replace(/:.*/, '')}`, unsafe)
     return applied === known.length
       ? ok(`${place} answers`)
       : warning(`${place} lacks ${known.length - applied} migrations`, 'Start the server.')

@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
+import { sendDatagram } from '../../lib/sockets.ts'
 
 /** systemd ends a service whose main process it does not know, and a machine may be short of processes for a moment. */
 const MAIN_PID_ATTEMPTS = 3
@@ -8,8 +9,8 @@ const RETRY_DELAY_MS = 500
 const WATCHDOG_SHARE = 0.5
 
 /**
- * Reports the state of the service to systemd with `systemd-notify`; does nothing without systemd. `ready` also starts
- * the pings to its watchdog.
+ * Reports the state of the service to systemd, or to a container engine that passes it on; does nothing without them.
+ * `ready` also starts the pings to its watchdog.
  */
 export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   let timer: Timer | undefined
@@ -35,7 +36,7 @@ export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   async function notify(words: string[], attempts = 1): Promise<void> {
     if (notifySocket === null) return
     try {
-      await send(words)
+      await send(words, notifySocket)
     } catch (err) {
       if (attempts === 1)
         return log.warn({ err }, 'systemd could not be notified of the state of the service')
@@ -45,7 +46,9 @@ export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   }
 }
 
-async function send(words: string[]) {
+/** Containers lack `systemd-notify`; systems other than Linux lack the system call. */
+async function send(words: string[], socket: string) {
+  if (sendDatagram(socket, words.join('\n'))) return
   const child = Bun.spawn(['systemd-notify', ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
   if ((await child.exited) !== 0) throw new Error((await child.stderr.text()).trim())
 }

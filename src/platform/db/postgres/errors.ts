@@ -33,6 +33,11 @@ export function isStoreFailure(error: unknown): boolean {
   return isConnectionLost(cause) || /^(53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
 }
 
+/** Whether a pooler gave a statement to a connection that did not prepare it, or has prepared another of that name. */
+export function isUnpreparedByPooler(error: unknown): boolean {
+  return /^(42P05|26000)$/.test(sqlState(error) ?? '')
+}
+
 /** Whether a change conflicted with another one. */
 export function isConflict(error: unknown): boolean {
   return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')

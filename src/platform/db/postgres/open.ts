@@ -121,6 +121,16 @@ export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): P
   return Math.abs(skew) > answered - asked ? skew : 0
 }
 
+/** Settings of the server, the database or the role with which a crash of the server loses changes that were confirmed. */
+export async function unsafeSettings(pool: Pick<Pool, 'read'>): Promise<string | null> {
+  const rows = await pool.read(
+    "SELECT name FROM pg_settings WHERE name IN ('synchronous_commit', 'fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",
+    [],
+  )
+  if (rows.length === 0) return null
+  return `${rows.join(', ')} off: a crash of the database server can lose changes that were confirmed. Turn it on for this role ("ALTER ROLE … SET"), database or server.`
+}
+
 /** The URL of a database without its password and query, for display. */
 export function withoutPassword(url: string): string {
   const shown = new URL(url)
