@@ -2,9 +2,9 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readAppLinks } from './lib/app-link-settings.ts'
 import { type DotEnv, loadDotEnv, NO_DOT_ENV } from './lib/environment-file.ts'
-import { isCurrency } from './lib/locale.ts'
 import { readLog } from './lib/log-settings.ts'
 import { readBackups, readOperations } from './lib/operation-settings.ts'
+import { readRates } from './lib/rate-settings.ts'
 import {
   anyAddress,
   anyText,
@@ -229,21 +229,6 @@ function readBilling({ read, optional, choice }: SettingsReader) {
   }
 }
 
-function readRates({ read, optional, choice }: SettingsReader) {
-  return {
-    ratesProvider: choice(
-      'RATES_PROVIDER',
-      ['ecb', 'frankfurter', 'openexchangerates', 'off'],
-      'ecb',
-    ),
-    ratesUrl: optional('RATES_URL', EXTERNAL_URL, externalUrl),
-    ratesApiKey: optional('RATES_API_KEY', 'a key', anyText),
-    ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
-      isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
-    ),
-  }
-}
-
 /** Errors for settings that are each valid but contradict one another. */
 function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
   const { consolePort, port, httpPort, ratesProvider, ratesApiKey, tlsCert, tlsKey } = settings
@@ -262,7 +247,7 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
       'HTTP_PORT must differ from PORT and CONSOLE_PORT',
     ],
     [
-      ratesProvider === 'openexchangerates' && ratesApiKey === null,
+      ratesProvider.includes('openexchangerates') && ratesApiKey === null,
       'RATES_PROVIDER openexchangerates requires RATES_API_KEY',
     ],
     ...signInContradictions(settings),

@@ -158,7 +158,11 @@ const VARIABLES: Record<string, Variable> = {
   RC_API_KEY: ['key', { rcApiKey: 'key' }, []],
   RC_API_URL: ['https://rc.test/v1/', { rcApiUrl: 'https://rc.test/v1' }, ['http://rc.test', 'x']],
   BILLING_SANDBOX: ['ignore', { billingSandbox: 'ignore' }, ['off']],
-  RATES_PROVIDER: ['frankfurter', { ratesProvider: 'frankfurter' }, ['bank', 'ECB']],
+  RATES_PROVIDER: [
+    'ecb, open-er-api',
+    { ratesProvider: 'ecb,open-er-api' },
+    ['bank', 'ECB', 'ecb,bank', 'ecb,off', 'ecb,ecb'],
+  ],
   RATES_URL: [
     'http://127.0.0.1/rates',
     { ratesUrl: 'http://127.0.0.1/rates' },

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../../config.ts'
-import { createFeed } from '../../features/rates/providers.ts'
+import { createFeeds } from '../../features/rates/providers.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { explainSmtpError, greetingOf, trySmtp } from '../../platform/outbox/mailer.ts'
 import { describeInvalidity } from '../tls/certificate.ts'
@@ -19,9 +19,9 @@ const EXPIRES_SOON_MS = 14 * DAY_MS
 
 /** The checks that contact other servers. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {
-  const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
-  const { oidcIssuer } = config
-  const feed = ratesProvider === 'off' ? null : createFeed(ratesProvider, ratesUrl, ratesApiKey)
+  const { baseUrl, smtpUrl, rcApiUrl, rcApiKey, oidcIssuer } = config
+  const feeds = createFeeds(config)
+  const [feed] = feeds
   return [
     { name: 'mail', run: mail },
     { name: 'rates', run: rates },
@@ -52,14 +52,22 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
   }
 
   async function rates() {
-    if (feed === null) return ok('off')
-    const { host } = new URL(feed.url)
-    return fetchWithTimeout(feed.url).then(
-      ({ status }) =>
-        status === 200
-          ? ok(`${host} answers`)
-          : failed(`${host} answers ${status}`, 'Check RATES_URL and RATES_API_KEY.'),
-      (error) => failed(`${host} does not answer (${reasonOf(error)})`, CHECK_NETWORK),
+    if (feed === undefined) return ok('off')
+    for (const { url } of feeds) {
+      const { host } = new URL(url)
+      const reply = await fetchWithTimeout(url).catch(reasonOf)
+      if (typeof reply === 'string')
+        return failed(`${host} does not answer (${reply})`, CHECK_NETWORK)
+      if (reply.status !== 200)
+        return failed(`${host} answers ${reply.status}`, 'Check RATES_URL and RATES_API_KEY.')
+    }
+    const hosts = feeds.map(({ url }) => new URL(url).host).join(', ')
+    const answer = feeds.length === 1 ? `${hosts} answers` : `${hosts} answer`
+    const unconverted = state?.unconverted ?? []
+    if (unconverted.length === 0) return ok(answer)
+    return warning(
+      `${answer}, without rates for payments in ${unconverted.join(', ')}`,
+      'The business figures leave these payments out: set RATES_PROVIDER=ecb,open-er-api.',
     )
   }
 

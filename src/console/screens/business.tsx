@@ -80,7 +80,7 @@ function Notes({ business }: { business: Business }) {
       `These figures are incomplete: ${number(counting.counted)} of about ${number(counting.total)} purchases are counted so far.`,
     behindSince && `Counted up to ${clock(behindSince)}.`,
     unconverted.length > 0 &&
-      `Left out, because there is no rate to ${currency}: amounts in ${unconverted.join(', ')}.`,
+      `Left out, because there is no rate to ${currency}: amounts in ${unconverted.join(', ')}. RATES_PROVIDER=ecb,open-er-api has more currencies.`,
     ratesSince &&
       `The oldest stored rates are from ${dayName(ratesSince)}. Earlier payments are converted with them.`,
     unpriced > 0 &&

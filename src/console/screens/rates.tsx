@@ -16,6 +16,7 @@ const SOURCES: Record<string, string> = {
   ecb: 'European Central Bank',
   frankfurter: 'Frankfurter',
   openexchangerates: 'Open Exchange Rates',
+  'open-er-api': 'Rates By Exchange Rate API (https://www.exchangerate-api.com)',
 }
 
 export function RatesScreen() {
@@ -141,5 +142,8 @@ function attempt(last: NonNullable<Rates['last']>): string {
 /** Who publishes the rates. */
 function sourceName(provider: string | null): string {
   if (provider === null) return 'Off: the rates are not updated'
-  return SOURCES[provider] ?? provider
+  return provider
+    .split(',')
+    .map((name) => SOURCES[name] ?? name)
+    .join(', ')
 }

@@ -2,7 +2,7 @@ import type { ConsoleContext, Feature, Platform } from '../../platform/feature.t
 import { ratesAdmin } from './admin.ts'
 import { ratesCommands } from './commands.ts'
 import { rateJobs } from './jobs.ts'
-import { createFeed } from './providers.ts'
+import { createFeeds } from './providers.ts'
 import { ratesRoutes } from './routes.ts'
 import { type RatesDb, rateTables } from './schema.ts'
 import { createRates } from './service.ts'
@@ -18,9 +18,8 @@ export const ratesFeature = {
   tables: rateTables,
   commands: ratesCommands,
   create(platform: Platform<RatesDb>, { pegs }: Needs) {
-    const { ratesProvider, ratesUrl, ratesApiKey, ratesBase } = platform.config
-    const feed = ratesProvider === 'off' ? null : createFeed(ratesProvider, ratesUrl, ratesApiKey)
-    const rates = createRates({ ...platform, feed, baseCode: ratesBase, pegs })
+    const feeds = createFeeds(platform.config)
+    const rates = createRates({ ...platform, feeds, baseCode: platform.config.ratesBase, pegs })
     return {
       services: { rates },
       routes: () => ratesRoutes({ rates }),

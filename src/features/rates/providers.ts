@@ -1,21 +1,30 @@
 import { HOUR_MS } from '../../lib/durations.ts'
+import { type RatesProvider, rateSources } from '../../lib/rate-settings.ts'
 import { type Feed, FeedError } from './feed.ts'
 import type { RateSet } from './model.ts'
 
-type ProviderName = 'ecb' | 'frankfurter' | 'openexchangerates'
+type Config = { ratesProvider: string; ratesUrl: string | null; ratesApiKey: string | null }
 
 /** The hour, in Europe/Berlin, at which the ECB publishes. */
 const ECB_HOUR = 16
 
-const DEFAULT_URL: Record<ProviderName, string> = {
+const DEFAULT_URL: Record<RatesProvider, string> = {
   ecb: 'https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml',
   frankfurter: 'https://api.frankfurter.dev/v1/latest?base=EUR',
   openexchangerates: 'https://openexchangerates.org/api/latest.json',
+  'open-er-api': 'https://open.er-api.com/v6/latest/USD',
+}
+
+/** The feeds of the configured providers, in their order. */
+export function createFeeds(config: Config): Feed[] {
+  return rateSources(config).map(({ provider, url }) =>
+    createFeed(provider, url, config.ratesApiKey),
+  )
 }
 
 /** The feed of a provider, at its default address unless `url` is given. */
 export function createFeed(
-  provider: ProviderName,
+  provider: RatesProvider,
   url: string | null,
   apiKey: string | null,
 ): Feed {
@@ -25,10 +34,11 @@ export function createFeed(
   return { provider, url: address.href, accept, parse: PARSERS[provider] }
 }
 
-const PARSERS: Record<ProviderName, (body: string) => RateSet> = {
+const PARSERS: Record<RatesProvider, (body: string) => RateSet> = {
   ecb: parseEcb,
   frankfurter: parseFrankfurter,
   openexchangerates: parseOpenExchangeRates,
+  'open-er-api': parseOpenErApi,
 }
 
 /** https://www.ecb.europa.eu/stats/eurofxref: Envelope › Cube › Cube[time] › Cube[currency, rate]. */
@@ -65,11 +75,29 @@ function parseFrankfurter(body: string): RateSet {
 /** https://docs.openexchangerates.org: `{ timestamp, base, rates }`, seconds since 1970. */
 function parseOpenExchangeRates(body: string): RateSet {
   const { timestamp, base, rates } = parseJson(body)
+  return timedSet('openexchangerates', timestamp, base, rates)
+}
+
+/** https://www.exchangerate-api.com/docs/free: `{ result, base_code, time_last_update_unix, rates }`. */
+function parseOpenErApi(body: string): RateSet {
+  const reply = parseJson(body)
+  if (reply['result'] !== 'success') throw new FeedError('the provider reports an error')
+  const { time_last_update_unix: timestamp, base_code: base, rates } = reply
+  return timedSet('open-er-api', timestamp, base, rates)
+}
+
+/** `timestamp`: seconds since 1970. */
+function timedSet(
+  provider: RatesProvider,
+  timestamp: unknown,
+  base: unknown,
+  rates: unknown,
+): RateSet {
   if (typeof timestamp !== 'number') throw new FeedError('the date is missing')
   const publishedAt = new Date(timestamp * 1000)
   if (Number.isNaN(publishedAt.getTime())) throw new FeedError('the date is invalid')
   return {
-    provider: 'openexchangerates',
+    provider,
     baseCode: parseCode(base),
     date: publishedAt.toISOString().slice(0, 10),
     publishedAt,

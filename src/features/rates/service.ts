@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
 import { batchesOf } from '../../lib/batches-of.ts'
-import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { areRatesOld, isPublicationDay } from '../../lib/ecb-days.ts'
 import { AppError } from '../../lib/errors.ts'
 import { pause } from '../../lib/jobs.ts'
@@ -10,12 +10,12 @@ import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
 import { checkRateSet } from './judge.ts'
 import type { RateSet } from './model.ts'
 import type { RatesDb } from './schema.ts'
-import { addPegs, type Peg, ratesFor } from './table.ts'
+import { addPegs, mergeSets, type Peg, ratesFor } from './table.ts'
 
 type RatesDeps = {
   db: RatesDb
-  /** Null if refreshing is off. */
-  feed: Feed | null
+  /** In order: the first that has a currency counts. Empty if refreshing is off. */
+  feeds: Feed[]
   baseCode: string
   pegs: Peg[]
   now: () => Date
@@ -41,15 +41,18 @@ export type Rates = ReturnType<typeof createRates>
 
 const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
 const SETS_PER_QUERY = 50
+/** Rates of another provider that are older by this do not fill gaps. */
+const MAX_FILLER_AGE_MS = 7 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY_UTC_HOUR = 15
 
-export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
+export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
   const served = db.cached('rates', loadServed)
   let warnedOn: string | null = null
   let lastAttempt: (RefreshOutcome & { at: string }) | null = null
-  const isRefreshed = feed !== null
+  const isRefreshed = feeds.length > 0
+  const providers = feeds.map(({ provider }) => provider)
   /** Stored rates by set and version. */
   const pastRates = new Map<string, Record<string, number>>()
   return {
@@ -97,7 +100,29 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     const after = await sets().where(gte(rateSets.date, since)).orderBy(asc(rateSets.date)).limit(1)
     const found = before.length + during.length > 0 ? [...before, ...during] : after
     await loadPastRates(found.filter((set) => !pastRates.has(versionOf(set))))
-    return found.map((set) => ({ date: set.date, rates: pastRates.get(versionOf(set)) ?? {} }))
+    return mergeDays(found.map((set) => ({ ...set, rates: pastRates.get(versionOf(set)) ?? {} })))
+  }
+
+  /** Of each day the newest sets of all providers until then, merged in the order of the providers. */
+  function mergeDays(sets: RateSet[]): DayRates[] {
+    const newest = new Map<string, RateSet>()
+    return sets.map((set) => {
+      newest.set(set.provider, set)
+      const merged = mergeSets(inOrder([...newest.values()], Date.parse(set.date)) as [RateSet])
+      return { date: set.date, rates: addPegs(merged, pegs) }
+    })
+  }
+
+  /** By the order of their providers; first those that are up to date. Without those too old to fill gaps. */
+  function inOrder<Set extends RateSet>(sets: Set[], at: number): Set[] {
+    const rank = ({ provider, publishedAt }: RateSet) => {
+      const place = providers.indexOf(provider)
+      const old = areRatesOld(publishedAt.getTime(), at) ? providers.length + 1 : 0
+      return old + (place < 0 ? providers.length : place)
+    }
+    const ordered = sets.toSorted((a, b) => rank(a) - rank(b))
+    const since = (ordered[0]?.publishedAt.getTime() ?? 0) - MAX_FILLER_AGE_MS
+    return ordered.filter(({ publishedAt }) => publishedAt.getTime() > since)
   }
 
   async function loadPastRates(sets: (typeof rateSets.$inferSelect)[]) {
@@ -112,33 +137,34 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       )
       for (const set of some) {
         const published = (bySet.get(set.id) ?? []).map(({ code, rate }) => [code, rate])
-        const all = addPegs({ ...set, rates: Object.fromEntries(published) }, pegs)
-        pastRates.set(versionOf(set), all)
+        pastRates.set(versionOf(set), Object.fromEntries(published))
       }
     }
   }
 
   /** Whether the last success is older than the last expected publication. */
   async function isDue(): Promise<boolean> {
-    if (feed === null) return false
-    const state = await feedState(db.read, feed.provider)
-    return (state?.succeededAt ?? new Date(0)) < lastPublication(now())
+    const states = await Promise.all(providers.map((provider) => feedState(db.read, provider)))
+    return states.some((state) => (state?.succeededAt ?? new Date(0)) < lastPublication(now()))
   }
 
   /** The provider, its last success, held rates, and the last attempt. */
   async function describeFeed() {
-    if (feed === null) return { provider: null, succeededAt: null, held: null, last: null }
-    const { provider } = feed
-    const state = await feedState(db.read, provider)
-    const succeededAt = state?.succeededAt?.toISOString() ?? null
-    return { provider, succeededAt, held: state?.held ?? null, last: lastAttempt }
+    if (!isRefreshed) return { provider: null, succeededAt: null, held: null, last: null }
+    const states = await Promise.all(providers.map((provider) => feedState(db.read, provider)))
+    const succeeded = states.flatMap((state) => state?.succeededAt?.toISOString() ?? []).toSorted()
+    const held = states.find((state) => state?.held)?.held ?? null
+    const succeededAt = succeeded.at(-1) ?? null
+    return { provider: providers.join(','), succeededAt, held, last: lastAttempt }
   }
 
   /** Refreshes the rates. After a failure, retries in 1, 5, 15 and 60 minutes. */
   async function refreshWithRetries(signal: AbortSignal) {
+    let pending = await withoutRecent()
     for (const wait of [...RETRY_DELAYS_MS, null]) {
-      const { outcome } = await refresh(signal)
-      if (outcome === 'stored' || outcome === 'unchanged' || wait === null) break
+      const outcomes = await Promise.all(pending.map((feed) => refreshFeed(feed, signal)))
+      pending = pending.filter((_feed, at) => 'reason' in (outcomes[at] ?? {}))
+      if (pending.length === 0 || wait === null) break
       await pause(wait, signal)
       if (signal.aborted) break
     }
@@ -154,9 +180,33 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     else log.warn('the currency rates are out of date')
   }
 
-  /** Requests the rates once and stores valid ones. On failure the last good set remains in use. */
+  /** The feeds to request now: one that publishes daily limits requests to one an hour. */
+  async function withoutRecent(): Promise<Feed[]> {
+    const states = await Promise.all(providers.map((provider) => feedState(db.read, provider)))
+    const since = now().getTime() - HOUR_MS
+    const isRecent = (at: number) => (states[at]?.succeededAt?.getTime() ?? 0) > since
+    return feeds.filter(({ provider }, at) => provider !== 'open-er-api' || !isRecent(at))
+  }
+
+  /**
+   * Requests the rates of each provider once and stores valid ones. On failure the last good set remains in use. Returns
+   * a failure if there was one, else what was stored.
+   */
   async function refresh(signal: AbortSignal): Promise<RefreshOutcome> {
-    if (feed === null) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
+    if (!isRefreshed) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
+    const outcomes = await Promise.all(feeds.map((feed) => refreshFeed(feed, signal)))
+    const failure = outcomes.findIndex((one) => 'reason' in one)
+    const stored = outcomes.find(({ outcome }) => outcome === 'stored')
+    const first = outcomes[failure] ?? stored ?? { outcome: 'unchanged' }
+    const outcome =
+      'reason' in first && feeds.length > 1
+        ? { ...first, reason: `${providers[failure]}: ${first.reason}` }
+        : first
+    lastAttempt = { at: now().toISOString(), ...outcome }
+    return outcome
+  }
+
+  async function refreshFeed(feed: Feed, signal: AbortSignal): Promise<RefreshOutcome> {
     const state = await feedState(db.read, feed.provider)
     const validators = { etag: state?.etag ?? null, lastModified: state?.lastModified ?? null }
     const fetched = await fetchRates(feed, validators, signal)
@@ -233,7 +283,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   }
 
   function canServe(set: RateSet): boolean {
-    return baseCode in addPegs(set, pegs)
+    return feeds.length > 1 || baseCode in addPegs(set, pegs)
   }
 
   async function feedState(from: Reader, provider: string) {
@@ -243,14 +293,20 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
 
   async function loadServed(from: Reader): Promise<CurrencyRates | null> {
     const pointer = await feedState(from, 'current')
-    const [row] = await from
+    const current = await from
       .select()
       .from(rateSets)
       .where(eq(rateSets.id, pointer?.setId ?? ''))
-    if (!row) return null
-    const set = { ...row, rates: await ratesOf(from, row.id) }
-    const table = ratesFor(baseCode, set, pegs)
-    return table && { baseCode, rates: table, updatedAt: row.publishedAt.toISOString() }
+    const newest = await Promise.all(providers.map((provider) => newestSet(from, provider)))
+    // The set of a provider that is no longer configured serves until the first refresh.
+    const rows = [...newest, ...current].filter((row) => row !== undefined)
+    const distinct = [...new Map(rows.map((row) => [row.provider, row])).values()]
+    const sets = distinct.map(async (row) => ({ ...row, rates: await ratesOf(from, row.id) }))
+    const ordered = inOrder(await Promise.all(sets), now().getTime())
+    const [first] = ordered
+    if (!first) return null
+    const table = ratesFor(baseCode, mergeSets(ordered as [typeof first]), pegs)
+    return table && { baseCode, rates: table, updatedAt: first.publishedAt.toISOString() }
   }
 
   async function loadSet(from: Reader, provider: string): Promise<RateSet | null> {

@@ -24,6 +24,20 @@ export function addPegs(set: RateSet, pegs: Peg[]): Record<string, number> {
   return all
 }
 
+/** One set: the rates of the first, and of each other one what the sets before it lack. */
+export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...RateSet[]]): Set {
+  const all: Record<string, number> = { [first.baseCode]: 1, ...first.rates }
+  for (const { baseCode, rates } of others) {
+    const theirs: Record<string, number> = { [baseCode]: 1, ...rates }
+    // A common currency: its base, which nearly every set has, or any other.
+    const common = [baseCode, ...Object.keys(theirs)].find((code) => code in all)
+    if (common === undefined) continue
+    const unit = (all[common] ?? 0) / (theirs[common] ?? 1)
+    for (const [code, rate] of Object.entries(theirs)) all[code] ??= rate * unit
+  }
+  return { ...first, rates: all }
+}
+
 function roundRate(rate: number): number {
   return Number(rate.toPrecision(SIGNIFICANT_DIGITS))
 }

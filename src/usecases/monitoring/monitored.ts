@@ -48,6 +48,8 @@ export type MonitoringDeps = {
   settings: { warn: () => Promise<string[]> }
   /** `warn`: a sentence for each plan whose duration cannot be read. */
   plans: { warn: () => Promise<string[]> }
+  /** `unconverted`: the currencies of payments without a rate. */
+  figures: { read: (query: object) => Promise<{ unconverted: string[] }> }
   changes: { countStreams: () => number }
   host: HostState
   now: () => Date

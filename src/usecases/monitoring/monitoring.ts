@@ -105,6 +105,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       ...(await host.backup()),
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),
+      unconverted: (await deps.figures.read({})).unconverted,
       settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],
     }
   }

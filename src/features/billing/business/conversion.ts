@@ -8,7 +8,7 @@ export type Conversion = ReturnType<typeof createConversion>
 
 /**
  * Converts amounts into `target` with the rates of each day: the newest that are not later than the day, else the
- * oldest.
+ * oldest. A currency without a rate on the day, such as before its provider was added, has its oldest one.
  */
 export function createConversion(days: DayRates[], target: string) {
   const rateOfDay = new Map<string, Record<string, number>>()
@@ -21,8 +21,10 @@ export function createConversion(days: DayRates[], target: string) {
   /** Null without a rate. */
   function rateOn(currency: string, day: string): number | null {
     if (currency === target) return 1
-    const rates = ratesOn(day)
-    const [from, to] = [rates[currency], rates[target]]
+    const has = (rates: Record<string, number>) => currency in rates && target in rates
+    const onDay = ratesOn(day)
+    const rates = has(onDay) ? onDay : days.find((each) => has(each.rates))?.rates
+    const [from, to] = [rates?.[currency], rates?.[target]]
     return from === undefined || to === undefined ? null : to / from
   }
 
