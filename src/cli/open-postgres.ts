@@ -6,16 +6,12 @@ import type { Log } from '../lib/log.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
 import {
+  DatabaseRefusal,
   isConnectionLost,
   isRefusedCertificate,
-  isUnpreparedByPooler,
   sqlState,
 } from '../platform/db/postgres/errors.ts'
-import {
-  countAppliedMigrations,
-  DatabaseRefusal,
-  migrate,
-} from '../platform/db/postgres/migrate.ts'
+import { countAppliedMigrations, migrate } from '../platform/db/postgres/migrate.ts'
 import { ALLOW_CHANGES, movedTo } from '../platform/db/postgres/moved.ts'
 import {
   clockSkew,
@@ -179,10 +175,6 @@ function asCommandError(error: unknown, url: string, setting: UrlSetting): unkno
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))
     return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
-  if (isUnpreparedByPooler(error))
-    return new CommandError(
-      `${place} is behind a pooler that mixes up prepared statements (${message}): set max_prepared_statements = 200 in pgbouncer (1.21 or later), or use pool_mode = session.`,
-    )
   if (isRefusedCertificate(error))
     return new CommandError(
       `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its CA file, or use another sslmode.`,

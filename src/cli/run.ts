@@ -13,7 +13,7 @@ import { AppError } from '../lib/errors.ts'
 import { describeFullDisk } from '../lib/free-space.ts'
 import { createLog } from '../lib/log.ts'
 import { drainLogs } from '../lib/log-output.ts'
-import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
+import { DatabaseRefusal } from '../platform/db/postgres/errors.ts'
 import { classifyOpenError } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
 import {

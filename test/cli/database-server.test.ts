@@ -76,9 +76,17 @@ default_pool_size=1
 `.replace('* = host', `${url.pathname.slice(1)} = user=${url.username} host`),
     )
     await chmod(homeport.folder, 0o755)
-    await using pooler = Bun.spawn(['pgbouncer', ini], { uid: 65_534, gid: 65_534, stderr: 'pipe' })
-    for await (const chunk of pooler.stderr)
-      if (/process up/.test(Buffer.from(chunk).toString())) break
+    await chmod(ini, 0o644)
+    const log = join(homeport.folder, 'pooler')
+    await using _pooler = Bun.spawn(['pgbouncer', ini], {
+      uid: 65_534,
+      gid: 65_534,
+      stderr: Bun.file(log),
+    })
+    await until(
+      async () => /process up/.test(await Bun.file(log).text()),
+      'the pooler does not start',
+    )
     url.port = String(port)
     // The first command leaves its statements on the connection that the second one gets.
     await homeport.run(['status'], { DATABASE_URL: url.href })

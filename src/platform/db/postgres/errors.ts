@@ -8,6 +8,11 @@ export const MOVED_STATE = 'HPMVD'
 /** The SQLSTATE of a statement that waited too long for a lock. */
 export const LOCK_NOT_AVAILABLE = '55P03'
 
+/** The database cannot be used; the message says why and what to do. */
+export class DatabaseRefusal extends Error {
+  override readonly name = 'DatabaseRefusal'
+}
+
 /** The SQLSTATE of a server error; null for other errors. */
 export function sqlState(error: unknown): string | null {
   const { code, errno } = error as DriverError
@@ -33,9 +38,13 @@ export function isStoreFailure(error: unknown): boolean {
   return isConnectionLost(cause) || /^(53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
 }
 
-/** Whether a pooler gave a statement to a connection that did not prepare it, or has prepared another of that name. */
-export function isUnpreparedByPooler(error: unknown): boolean {
-  return /^(42P05|26000)$/.test(sqlState(error) ?? '')
+/** Explains the error of a pooler that gave a statement to a connection which did not prepare it; other errors stay unchanged. */
+export function explainPooler(error: unknown): unknown {
+  if (!/^(42P05|26000)$/.test(sqlState(error) ?? '')) return error
+  return new DatabaseRefusal(
+    `A pooler mixes up prepared statements (${(error as Error).message}): set max_prepared_statements = 200 in pgbouncer (1.21 or later), or use pool_mode = session.`,
+    { cause: error },
+  )
 }
 
 /** Whether a change conflicted with another one. */

@@ -1,12 +1,7 @@
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import type { Migration } from '../migrations.ts'
-import { LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
+import { DatabaseRefusal, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import type { Connection, Pool } from './pool.ts'
-
-/** The database cannot be used; the message says why and what to do. */
-export class DatabaseRefusal extends Error {
-  override readonly name = 'DatabaseRefusal'
-}
 
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772

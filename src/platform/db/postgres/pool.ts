@@ -1,6 +1,6 @@
 import type { ReservedSQL, SQL } from 'bun'
 import { unavailable } from '../storage-error.ts'
-import { isConnectionLost, ResponseTimeout } from './errors.ts'
+import { explainPooler, isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
 export type Connection = {
@@ -87,6 +87,8 @@ export function createPool({ url, max, deadline }: PoolOptions) {
       const answer = await Promise.race([work, timedOut])
       answeredAt = performance.now()
       return answer
+    } catch (error) {
+      throw explainPooler(error)
     } finally {
       clearTimeout(timer)
     }

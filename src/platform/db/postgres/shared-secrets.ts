@@ -1,7 +1,7 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { StoredText } from '../../../lib/key-ring.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
-import { DatabaseRefusal } from './migrate.ts'
+import { DatabaseRefusal } from './errors.ts'
 import type { Pool } from './pool.ts'
 
 /** How often to check for changes by other instances. */
