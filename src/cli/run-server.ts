@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { EXIT } from '../lib/command.ts'
+import { describeExamples } from '../lib/example-content.ts'
 import { type JobRun, startJobs } from '../lib/jobs.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
@@ -110,6 +111,9 @@ export async function runServer(
   )
   // A network disk may take a long time to respond.
   void warnIfTargetUnwritable(config, log)
+  const { settings, plans } = services
+  for (const sentence of describeExamples(await settings.read(), await plans.list()))
+    log.warn(sentence)
   stack.defer(await startScheduledJobs(services, serverProcess, jobRuns, demo))
   stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
   stack.defer(() => commands.stop(true))

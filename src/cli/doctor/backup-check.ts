@@ -1,6 +1,7 @@
+import { stat } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { DAY_MS } from '../../lib/durations.ts'
-import { newestBackup } from '../backup/backups.ts'
+import { backupDirOf, newestBackup } from '../backup/backups.ts'
 import { createBackupState } from '../backup/jobs.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
@@ -31,5 +32,22 @@ export async function checkBackup(config: Config, server: ServerState | null): P
     )
   }
   const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP_MS
-  return isOld ? warning(text, 'Over two days old: run "homeport backup".') : ok(text)
+  if (isOld) return warning(text, 'Over two days old: run "homeport backup".')
+  const risks = [
+    ...((await isOnSameDisk(config)) ? ['on the disk of DATA_DIR, which they are lost with'] : []),
+    ...(newest.path.endsWith('.age') ? [] : ['not encrypted']),
+  ]
+  if (risks.length === 0) return ok(text)
+  return warning(
+    `${text}: backups are ${risks.join(' and ')}`,
+    'Mount another disk at BACKUP_DIR or let another machine fetch them, and set BACKUP_KEY (docs/backups.md).',
+  )
+}
+
+/** Whether the newest backup would be lost with the disk that holds the data. */
+async function isOnSameDisk(config: Config): Promise<boolean> {
+  const [data, backups] = await Promise.all(
+    [config.dataDir, backupDirOf(config)].map((path) => stat(path)),
+  )
+  return config.databaseUrl === null && data?.dev === backups?.dev
 }

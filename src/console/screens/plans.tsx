@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { isExample } from '../../lib/example-content.ts'
 import { read } from '../api.ts'
 import { CustomLimits } from '../editing/custom-limits.tsx'
 import { Publishing } from '../editing/publishing.tsx'
@@ -57,7 +58,9 @@ export function PlansScreen() {
           more={(plan, path, onChange) => (
             <CustomLimits plan={plan} path={path} onChange={onChange} />
           )}
-          nameOf={(plan) => inEnglish(plan['name']) || codeOf(plan)}
+          nameOf={(plan) =>
+            (inEnglish(plan['name']) || codeOf(plan)) + (isExample(plan) ? ' (example)' : '')
+          }
           codeOf={codeOf}
           summaryOf={priceOf}
         />

@@ -89,7 +89,7 @@ export function SetupChecklist({ overview, setup }: ChecklistProps) {
 }
 
 function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number): Step[] {
-  const { mails, events, backup } = overview
+  const { mails, events, backup, examples } = overview
   return [
     {
       title: 'Send e-mails',
@@ -119,6 +119,13 @@ function stepsFor(overview: Json<Overview>, hasStore: boolean, operators: number
       hint: 'Set BACKUP_SCHEDULE.',
       guide: 'docs/backups.md',
       screen: 'backups',
+    },
+    {
+      title: 'Replace the example texts and plans',
+      isDone: examples.length === 0,
+      hint: examples.join(' '),
+      guide: 'docs/console.md',
+      screen: examples[0]?.includes('settings') ? 'settings' : 'plans',
     },
     {
       title: 'Invite a second operator',

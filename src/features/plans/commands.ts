@@ -1,4 +1,5 @@
-import { dataCommand, prettyJson, readJsonFile } from '../../lib/command.ts'
+import { dataCommand, prettyJson, readJsonFile, UsageError } from '../../lib/command.ts'
+import { isExample } from '../../lib/example-content.ts'
 import { inLanguage } from '../../lib/local-text.ts'
 import {
   historyOption,
@@ -48,12 +49,18 @@ const plansImport = dataCommand({
 
 const plansArchive = dataCommand({
   name: 'plans archive',
-  summary: 'Stop selling a plan; existing subscribers keep it',
-  arguments: '<code>',
-  input: ([code = '']) => code,
-  work: async ({ plans }: Needs, code: string) => {
-    await plans.archive(code)
-    return { archived: code }
+  summary: 'Stop selling a plan, or with --examples every example; existing subscribers keep it',
+  arguments: '[code]',
+  options: [['--examples', 'every plan that a new installation has and nobody has edited']],
+  input: ([code = null], { examples }) => {
+    if ((code === null) === (examples === true)) return code
+    throw new UsageError('Name one plan, or add --examples.')
+  },
+  work: async ({ plans }: Needs, code: string | null) => {
+    const examples = (await plans.list()).filter(isExample).map((plan) => plan.code)
+    const codes = code === null ? examples : [code]
+    for (const one of codes) await plans.archive(one)
+    return { archived: codes.join(', ') || 'no plan' }
   },
   print: ({ archived }) => `Archived ${archived}.`,
   changes: ({ archived }) => ({ archived }),

@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import type { Config } from '../../config.ts'
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
+import { describeExamples } from '../../lib/example-content.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import type { JobRun } from '../../lib/jobs.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
@@ -22,7 +23,8 @@ type HealthAdminDeps = {
   /** Paid products that belong to no plan, as far as events or users have named them since the start. */
   reportedUnmatched: () => Promise<string[]>
   /** `warn`: a sentence for each plan whose duration cannot be read. */
-  plans: { warn: () => Promise<string[]> }
+  plans: { warn: () => Promise<string[]>; list: () => Promise<{ code: string }[]> }
+  settings: { read: () => Promise<object> }
   rates: { readIfServed: () => Promise<{ updatedAt: string } | null>; isRefreshed: boolean }
   outbox: { count: () => Promise<number> }
   webhooks: { health: { countFailed: () => Promise<number> } }
@@ -75,6 +77,8 @@ async function overview(deps: HealthAdminDeps) {
       unmatchedProducts: await deps.reportedUnmatched(),
     },
     plans: { warnings: await deps.plans.warn() },
+    /** The settings and plans that are still examples. */
+    examples: describeExamples(await deps.settings.read(), await deps.plans.list()),
     rates: { updatedAt: served?.updatedAt ?? null, isRefreshed: rates.isRefreshed },
     disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },

@@ -45,9 +45,9 @@ export type MonitoringDeps = {
   probeStorage: () => Promise<void>
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
   /** `warn`: a sentence for each rule of the app's settings that can never match. */
-  settings: { warn: () => Promise<string[]> }
+  settings: { warn: () => Promise<string[]>; read: () => Promise<object> }
   /** `warn`: a sentence for each plan whose duration cannot be read. */
-  plans: { warn: () => Promise<string[]> }
+  plans: { warn: () => Promise<string[]>; list: () => Promise<{ code: string }[]> }
   /** `unconverted`: the currencies of payments without a rate. */
   figures: { read: (query: object) => Promise<{ unconverted: string[] }> }
   changes: { countStreams: () => number }

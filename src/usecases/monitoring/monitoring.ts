@@ -1,6 +1,7 @@
 import { DELIVERY_CODES, WEBHOOK_PATH } from '../../features/billing/model.ts'
 import { APP_STORE_PATH, PLAY_PATH } from '../../features/billing/stores/model.ts'
 import { DENIAL_REASONS } from '../../lib/errors.ts'
+import { describeExamples } from '../../lib/example-content.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
 import { createRecorder } from '../../platform/history/recorder.ts'
 import type { HistoryDb } from '../../platform/history/schema.ts'
@@ -106,7 +107,11 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),
       unconverted: (await deps.figures.read({})).unconverted,
-      settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],
+      settingWarnings: [
+        ...(await deps.settings.warn()),
+        ...(await deps.plans.warn()),
+        ...describeExamples(await deps.settings.read(), await deps.plans.list()),
+      ],
     }
   }
 }

@@ -1,0 +1,29 @@
+/** The addresses, ids and texts of a new installation's settings and plans. */
+const EXAMPLES = [
+  /\bexample\.com\b/i,
+  /\bcom\.example\./,
+  /\bid0{9}\b/,
+  /\b(prod|price)_example_/,
+  /Everything to start with\.|For people who mean it\.|A year at the price of eight months\./,
+  /Alles für den Anfang\.|Für alle, die es ernst meinen\.|Ein Jahr zum Preis von acht Monaten\./,
+]
+
+/** Whether a setting or a plan still has an example text that every new installation has. */
+export function isExample(value: unknown): boolean {
+  const text = JSON.stringify(value) ?? ''
+  return EXAMPLES.some((example) => example.test(text))
+}
+
+/** A sentence for the settings, and one for the plans, that are still examples. */
+export function describeExamples(settings: object, plans: { code: string }[]): string[] {
+  const names = Object.entries(settings).flatMap(([name, value]) => (isExample(value) ? name : []))
+  const codes = plans.filter(isExample).map(({ code }) => code)
+  return [
+    ...(names.length > 0 ? [`Apps get example values of the settings ${names.join(', ')}.`] : []),
+    ...(codes.length > 0
+      ? [
+          `Apps offer the example plans ${codes.join(', ')}: edit them, or run "homeport plans archive --examples".`,
+        ]
+      : []),
+  ]
+}
