@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import plans from '../../data/seed/plans.json' with { type: 'json' }
 import settings from '../../data/seed/settings.json' with { type: 'json' }
+import { checkExamples } from '../../src/cli/doctor/local-checks.ts'
 import { describeExamples, isExample } from '../../src/lib/example-content.ts'
 import { createTestApp } from '../support/app.ts'
 import { signInOperator } from '../support/operator.ts'
@@ -31,8 +32,8 @@ test('the overview and doctor name the examples until they are gone', async () =
     expect.stringContaining('supportEmail'),
     expect.stringContaining('free, pro_month, pro_year'),
   ])
-  const { settingWarnings } = await app.services.serverState()
-  expect(settingWarnings).toEqual(found)
+  const finding = checkExamples(await app.services.serverState())
+  expect(finding).toMatchObject({ state: 'warning', detail: found.join(' ') })
   for (const { code } of await app.services.plans.list()) await app.services.plans.archive(code)
   expect((await ann.read('overview')).examples).toHaveLength(1)
 })

@@ -52,6 +52,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
       : [
           { name: 'webhooks', run: async () => checkWebhooks(state) },
           { name: 'settings', run: async () => checkSettings(state) },
+          { name: 'examples', run: async () => checkExamples(state) },
         ]),
   ]
 
@@ -172,6 +173,14 @@ export function checkSettings({ settingWarnings }: Pick<ServerState, 'settingWar
     `${first.replace(/\.$/, '')}${count}`,
     'Change it in the console, or see "homeport settings explain" and "homeport plans import".',
   )
+}
+
+/** Checks whether apps get the settings and plans of a new installation. */
+export function checkExamples({ examples }: Pick<ServerState, 'examples'>): Finding {
+  // A server of an older version does not report them.
+  return examples?.length
+    ? warning(examples.join(' '), 'Edit them in the console before the app is released.')
+    : ok('the settings and plans are your own')
 }
 
 export function assessDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
 import { batchesOf } from '../../lib/batches-of.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
-import { areRatesOld, isPublicationDay } from '../../lib/ecb-days.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { areRatesOld } from '../../lib/ecb-days.ts'
 import { AppError } from '../../lib/errors.ts'
 import { pause } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
@@ -10,7 +10,18 @@ import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
 import { checkRateSet } from './judge.ts'
 import type { RateSet } from './model.ts'
 import type { RatesDb } from './schema.ts'
-import { addPegs, mergeSets, type Peg, ratesFor } from './table.ts'
+import {
+  addPegs,
+  type DayRates,
+  inOrder,
+  lastPublication,
+  mergeDays,
+  mergeSets,
+  type Peg,
+  type RefreshOutcome,
+  ratesFor,
+  summarize,
+} from './table.ts'
 
 type RatesDeps = {
   db: RatesDb
@@ -29,23 +40,10 @@ export type CurrencyRates = {
   updatedAt: string
 }
 
-type RefreshOutcome =
-  | { outcome: 'stored'; date: string; held: string[]; kept?: Record<string, string> }
-  | { outcome: 'unchanged' }
-  | { outcome: 'refused' | 'failed'; reason: string }
-
-/** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
-type DayRates = { date: string; rates: Record<string, number> }
-
 export type Rates = ReturnType<typeof createRates>
 
 const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
 const SETS_PER_QUERY = 50
-/** Rates of another provider that are older by this do not fill gaps. */
-const MAX_FILLER_AGE_MS = 7 * DAY_MS
-/** The hour (UTC) by which a working day's rates are published. */
-const PUBLISHED_BY_UTC_HOUR = 15
-
 export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
   const served = db.cached('rates', loadServed)
@@ -100,29 +98,11 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     const after = await sets().where(gte(rateSets.date, since)).orderBy(asc(rateSets.date)).limit(1)
     const found = before.length + during.length > 0 ? [...before, ...during] : after
     await loadPastRates(found.filter((set) => !pastRates.has(versionOf(set))))
-    return mergeDays(found.map((set) => ({ ...set, rates: pastRates.get(versionOf(set)) ?? {} })))
-  }
-
-  /** Of each day the newest sets of all providers until then, merged in the order of the providers. */
-  function mergeDays(sets: RateSet[]): DayRates[] {
-    const newest = new Map<string, RateSet>()
-    return sets.map((set) => {
-      newest.set(set.provider, set)
-      const merged = mergeSets(inOrder([...newest.values()], Date.parse(set.date)) as [RateSet])
-      return { date: set.date, rates: addPegs(merged, pegs) }
-    })
-  }
-
-  /** By the order of their providers; first those that are up to date. Without those too old to fill gaps. */
-  function inOrder<Set extends RateSet>(sets: Set[], at: number): Set[] {
-    const rank = ({ provider, publishedAt }: RateSet) => {
-      const place = providers.indexOf(provider)
-      const old = areRatesOld(publishedAt.getTime(), at) ? providers.length + 1 : 0
-      return old + (place < 0 ? providers.length : place)
-    }
-    const ordered = sets.toSorted((a, b) => rank(a) - rank(b))
-    const since = (ordered[0]?.publishedAt.getTime() ?? 0) - MAX_FILLER_AGE_MS
-    return ordered.filter(({ publishedAt }) => publishedAt.getTime() > since)
+    return mergeDays(
+      providers,
+      pegs,
+      found.map((set) => ({ ...set, rates: pastRates.get(versionOf(set)) ?? {} })),
+    )
   }
 
   async function loadPastRates(sets: (typeof rateSets.$inferSelect)[]) {
@@ -144,14 +124,14 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 
   /** Whether the last success is older than the last expected publication. */
   async function isDue(): Promise<boolean> {
-    const states = await Promise.all(providers.map((provider) => feedState(db.read, provider)))
+    const states = await feedStates()
     return states.some((state) => (state?.succeededAt ?? new Date(0)) < lastPublication(now()))
   }
 
   /** The provider, its last success, held rates, and the last attempt. */
   async function describeFeed() {
     if (!isRefreshed) return { provider: null, succeededAt: null, held: null, last: null }
-    const states = await Promise.all(providers.map((provider) => feedState(db.read, provider)))
+    const states = await feedStates()
     const succeeded = states.flatMap((state) => state?.succeededAt?.toISOString() ?? []).toSorted()
     const held = states.find((state) => state?.held)?.held ?? null
     const succeededAt = succeeded.at(-1) ?? null
@@ -182,7 +162,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 
   /** The feeds to request now: one that publishes daily limits requests to one an hour. */
   async function withoutRecent(): Promise<Feed[]> {
-    const states = await Promise.all(providers.map((provider) => feedState(db.read, provider)))
+    const states = await feedStates()
     const since = now().getTime() - HOUR_MS
     const isRecent = (at: number) => (states[at]?.succeededAt?.getTime() ?? 0) > since
     return feeds.filter(({ provider }, at) => provider !== 'open-er-api' || !isRecent(at))
@@ -194,14 +174,8 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
    */
   async function refresh(signal: AbortSignal): Promise<RefreshOutcome> {
     if (!isRefreshed) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
-    const outcomes = await Promise.all(feeds.map((feed) => refreshFeed(feed, signal)))
-    const failure = outcomes.findIndex((one) => 'reason' in one)
-    const stored = outcomes.find(({ outcome }) => outcome === 'stored')
-    const first = outcomes[failure] ?? stored ?? { outcome: 'unchanged' }
-    const outcome =
-      'reason' in first && feeds.length > 1
-        ? { ...first, reason: `${providers[failure]}: ${first.reason}` }
-        : first
+    const all = await Promise.all(feeds.map((feed) => refreshFeed(feed, signal)))
+    const outcome = summarize(providers, all)
     lastAttempt = { at: now().toISOString(), ...outcome }
     return outcome
   }
@@ -286,6 +260,10 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return feeds.length > 1 || baseCode in addPegs(set, pegs)
   }
 
+  function feedStates() {
+    return Promise.all(providers.map((provider) => feedState(db.read, provider)))
+  }
+
   async function feedState(from: Reader, provider: string) {
     const [state] = await from.select().from(rateFeeds).where(eq(rateFeeds.provider, provider))
     return state
@@ -293,16 +271,14 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 
   async function loadServed(from: Reader): Promise<CurrencyRates | null> {
     const pointer = await feedState(from, 'current')
-    const current = await from
-      .select()
-      .from(rateSets)
-      .where(eq(rateSets.id, pointer?.setId ?? ''))
+    const isCurrent = eq(rateSets.id, pointer?.setId ?? '')
+    const current = await from.select().from(rateSets).where(isCurrent)
     const newest = await Promise.all(providers.map((provider) => newestSet(from, provider)))
     // The set of a provider that is no longer configured serves until the first refresh.
     const rows = [...newest, ...current].filter((row) => row !== undefined)
     const distinct = [...new Map(rows.map((row) => [row.provider, row])).values()]
     const sets = distinct.map(async (row) => ({ ...row, rates: await ratesOf(from, row.id) }))
-    const ordered = inOrder(await Promise.all(sets), now().getTime())
+    const ordered = inOrder(providers, await Promise.all(sets), now().getTime())
     const [first] = ordered
     if (!first) return null
     const table = ratesFor(baseCode, mergeSets(ordered as [typeof first]), pegs)
@@ -333,12 +309,4 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 /** A set that is stored again has a new time. */
 function versionOf({ id, storedAt }: { id: string; storedAt: Date }): string {
   return `${id} ${storedAt.getTime()}`
-}
-
-/** The last expected publication before `at`: at 15:00 UTC. */
-function lastPublication(at: Date): Date {
-  const day = new Date(at)
-  day.setUTCHours(PUBLISHED_BY_UTC_HOUR, 0, 0, 0)
-  while (day > at || !isPublicationDay(day)) day.setUTCDate(day.getUTCDate() - 1)
-  return day
 }

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../lib/durations.ts'
+import { areRatesOld, isPublicationDay } from '../../lib/ecb-days.ts'
 import type { RateSet } from './model.ts'
 
 /** A currency with a fixed rate: one `base` is `rate` units of `quote`. */
@@ -24,6 +26,23 @@ export function addPegs(set: RateSet, pegs: Peg[]): Record<string, number> {
   return all
 }
 
+function roundRate(rate: number): number {
+  return Number(rate.toPrecision(SIGNIFICANT_DIGITS))
+}
+
+export type RefreshOutcome =
+  | { outcome: 'stored'; date: string; held: string[]; kept?: Record<string, string> }
+  | { outcome: 'unchanged' }
+  | { outcome: 'refused' | 'failed'; reason: string }
+
+/** Units of each currency for one unit of the same base, on a day (`2026-10-31`). */
+export type DayRates = { date: string; rates: Record<string, number> }
+
+/** Rates of another provider that are older by this do not fill gaps. */
+const MAX_FILLER_AGE_MS = 7 * DAY_MS
+/** The hour (UTC) by which a working day's rates are published. */
+const PUBLISHED_BY_UTC_HOUR = 15
+
 /** One set: the rates of the first, and of each other one what the sets before it lack. */
 export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...RateSet[]]): Set {
   const all: Record<string, number> = { [first.baseCode]: 1, ...first.rates }
@@ -38,6 +57,44 @@ export function mergeSets<Set extends RateSet>([first, ...others]: [Set, ...Rate
   return { ...first, rates: all }
 }
 
-function roundRate(rate: number): number {
-  return Number(rate.toPrecision(SIGNIFICANT_DIGITS))
+/** Of each day the newest sets of all providers until then, merged in the order of the providers. */
+export function mergeDays(providers: string[], pegs: Peg[], sets: RateSet[]): DayRates[] {
+  const newest = new Map<string, RateSet>()
+  return sets.map((set) => {
+    newest.set(set.provider, set)
+    const merged = mergeSets(
+      inOrder(providers, [...newest.values()], Date.parse(set.date)) as [RateSet],
+    )
+    return { date: set.date, rates: addPegs(merged, pegs) }
+  })
+}
+
+/** By the order of their providers; first those that are up to date. Without those too old to fill gaps. */
+export function inOrder<Set extends RateSet>(providers: string[], sets: Set[], at: number): Set[] {
+  const rank = ({ provider, publishedAt }: RateSet) => {
+    const place = providers.indexOf(provider)
+    const old = areRatesOld(publishedAt.getTime(), at) ? providers.length + 1 : 0
+    return old + (place < 0 ? providers.length : place)
+  }
+  const ordered = sets.toSorted((a, b) => rank(a) - rank(b))
+  const since = (ordered[0]?.publishedAt.getTime() ?? 0) - MAX_FILLER_AGE_MS
+  return ordered.filter(({ publishedAt }) => publishedAt.getTime() > since)
+}
+
+/** A failure if there was one, else what was stored. */
+export function summarize(providers: string[], outcomes: RefreshOutcome[]): RefreshOutcome {
+  const at = outcomes.findIndex((one) => 'reason' in one)
+  const failure = outcomes[at]
+  if (failure === undefined || !('reason' in failure))
+    return outcomes.find(({ outcome }) => outcome === 'stored') ?? { outcome: 'unchanged' }
+  const reason = providers.length > 1 ? `${providers[at]}: ${failure.reason}` : failure.reason
+  return { ...failure, reason }
+}
+
+/** The last expected publication before `at`: at 15:00 UTC. */
+export function lastPublication(at: Date): Date {
+  const day = new Date(at)
+  day.setUTCHours(PUBLISHED_BY_UTC_HOUR, 0, 0, 0)
+  while (day > at || !isPublicationDay(day)) day.setUTCDate(day.getUTCDate() - 1)
+  return day
 }

@@ -107,11 +107,8 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       delivery: deliveries,
       failedWebhooks: await deps.webhooks.health.listFailed(),
       unconverted: (await deps.figures.read({})).unconverted,
-      settingWarnings: [
-        ...(await deps.settings.warn()),
-        ...(await deps.plans.warn()),
-        ...describeExamples(await deps.settings.read(), await deps.plans.list()),
-      ],
+      settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],
+      examples: describeExamples(await deps.settings.read(), await deps.plans.list()),
     }
   }
 }
