@@ -18,12 +18,10 @@ export function isExample(value: unknown): boolean {
 export function describeExamples(settings: object, plans: { code: string }[]): string[] {
   const names = Object.entries(settings).flatMap(([name, value]) => (isExample(value) ? name : []))
   const codes = plans.filter(isExample).map(({ code }) => code)
-  return [
-    ...(names.length > 0 ? [`Apps get example values of the settings ${names.join(', ')}.`] : []),
-    ...(codes.length > 0
-      ? [
-          `Apps offer the example plans ${codes.join(', ')}: edit them, or run "homeport plans archive --examples".`,
-        ]
-      : []),
+  const sentences = [
+    names.length > 0 && `Apps get example values of the settings ${names.join(', ')}.`,
+    codes.length > 0 &&
+      `Apps offer the example plans ${codes.join(', ')}: edit them, or run "homeport plans archive --examples".`,
   ]
+  return sentences.filter((sentence) => sentence !== false)
 }

@@ -74,25 +74,18 @@ function parseFrankfurter(body: string): RateSet {
 
 /** https://docs.openexchangerates.org: `{ timestamp, base, rates }`, seconds since 1970. */
 function parseOpenExchangeRates(body: string): RateSet {
-  const { timestamp, base, rates } = parseJson(body)
-  return timedSet('openexchangerates', timestamp, base, rates)
+  return timedSet('openexchangerates', parseJson(body))
 }
 
 /** https://www.exchangerate-api.com/docs/free: `{ result, base_code, time_last_update_unix, rates }`. */
 function parseOpenErApi(body: string): RateSet {
-  const reply = parseJson(body)
-  if (reply['result'] !== 'success') throw new FeedError('the provider reports an error')
-  const { time_last_update_unix: timestamp, base_code: base, rates } = reply
-  return timedSet('open-er-api', timestamp, base, rates)
+  const { result, time_last_update_unix: timestamp, base_code: base, rates } = parseJson(body)
+  if (result !== 'success') throw new FeedError('the provider reports an error')
+  return timedSet('open-er-api', { timestamp, base, rates })
 }
 
-/** `timestamp`: seconds since 1970. */
-function timedSet(
-  provider: RatesProvider,
-  timestamp: unknown,
-  base: unknown,
-  rates: unknown,
-): RateSet {
+function timedSet(provider: RatesProvider, reply: Record<string, unknown>): RateSet {
+  const { timestamp, base, rates } = reply
   if (typeof timestamp !== 'number') throw new FeedError('the date is missing')
   const publishedAt = new Date(timestamp * 1000)
   if (Number.isNaN(publishedAt.getTime())) throw new FeedError('the date is invalid')

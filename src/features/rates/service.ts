@@ -140,7 +140,11 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
 
   /** Refreshes the rates. After a failure, retries in 1, 5, 15 and 60 minutes. */
   async function refreshWithRetries(signal: AbortSignal) {
-    let pending = await withoutRecent()
+    const states = await feedStates()
+    // A provider that publishes daily limits requests to one an hour.
+    const since = now().getTime() - HOUR_MS
+    const isRecent = (at: number) => (states[at]?.succeededAt?.getTime() ?? 0) > since
+    let pending = feeds.filter(({ provider }, at) => provider !== 'open-er-api' || !isRecent(at))
     for (const wait of [...RETRY_DELAYS_MS, null]) {
       const outcomes = await Promise.all(pending.map((feed) => refreshFeed(feed, signal)))
       pending = pending.filter((_feed, at) => 'reason' in (outcomes[at] ?? {}))
@@ -160,18 +164,7 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     else log.warn('the currency rates are out of date')
   }
 
-  /** The feeds to request now: one that publishes daily limits requests to one an hour. */
-  async function withoutRecent(): Promise<Feed[]> {
-    const states = await feedStates()
-    const since = now().getTime() - HOUR_MS
-    const isRecent = (at: number) => (states[at]?.succeededAt?.getTime() ?? 0) > since
-    return feeds.filter(({ provider }, at) => provider !== 'open-er-api' || !isRecent(at))
-  }
-
-  /**
-   * Requests the rates of each provider once and stores valid ones. On failure the last good set remains in use. Returns
-   * a failure if there was one, else what was stored.
-   */
+  /** Requests the rates of each provider once and stores valid ones. On failure the last good set remains in use. */
   async function refresh(signal: AbortSignal): Promise<RefreshOutcome> {
     if (!isRefreshed) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
     const all = await Promise.all(feeds.map((feed) => refreshFeed(feed, signal)))
