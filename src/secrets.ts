@@ -24,7 +24,12 @@ export type Secrets = {
   encryptionKeys: StoredText
   /** Derives the pseudonyms that replace deleted users in the billing log. */
   pseudonymKey: Buffer
+  /** Which object store the database uses: see `attachments/storage/store-owner.ts`. */
+  storeClaim: StoredText
 }
+
+/** The name of `storeClaim`, which belongs to a database in its place: no backup contains it. */
+export const STORE_CLAIM = 'store-claim.json'
 
 type SecretFile = {
   /** A database with this many migrations always has the secret. */
@@ -120,7 +125,10 @@ export async function discardDamagedSecrets(folder: string, schemaVersion: numbe
 }
 
 /** Loads the secrets from `secretStore` and creates missing ones. Call `checkSecrets` first. */
-export async function loadSecrets(secretStore: (name: SecretName) => StoredText): Promise<Secrets> {
+export async function loadSecrets(
+  secretStore: (name: SecretName) => StoredText,
+  storeClaim: StoredText,
+): Promise<Secrets> {
   const accessTokenKeys = secretStore('access-token.jwk')
   const encryptionKeys = secretStore('encryption-keys.json')
   await accessTokenKeys.readOrCreate(makeKeyPair)
@@ -133,11 +141,12 @@ export async function loadSecrets(secretStore: (name: SecretName) => StoredText)
     sealKey: await symmetricKey(secretStore('seal.key')),
     recoveryKey: await symmetricKey(secretStore('recovery-code.key')),
     pseudonymKey: await symmetricKey(secretStore('pseudonym.key')),
+    storeClaim,
   }
 }
 
 /** A secret in a file of `folder`, for a single process. */
-export function secretFile(folder: string, name: SecretName): StoredText {
+export function secretFile(folder: string, name: SecretName | typeof STORE_CLAIM): StoredText {
   const path = join(folder, name)
   return {
     async readOrCreate(make) {

@@ -21,7 +21,7 @@ import {
   withoutPassword,
 } from '../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
-import { loadSecrets } from '../secrets.ts'
+import { loadSecrets, STORE_CLAIM } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 
@@ -79,7 +79,7 @@ export async function openPostgres(
     await refuseUnfinishedCopy(db)
     const unsafe = await unsafeSettings(pools.reads)
     if (unsafe !== null) log.warn(`${db.place} has ${unsafe}`)
-    const secrets = await loadSecrets(secretStore)
+    const secrets = await loadSecrets(secretStore, secretStore(STORE_CLAIM))
     return { db, migrated, replaced: [], secrets, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()

@@ -17,7 +17,13 @@ import {
   openDatabase,
   reasonNotToOpen,
 } from '../platform/db/sqlite/open.ts'
-import { checkSecrets, discardDamagedSecrets, loadSecrets, secretFile } from '../secrets.ts'
+import {
+  checkSecrets,
+  discardDamagedSecrets,
+  loadSecrets,
+  STORE_CLAIM,
+  secretFile,
+} from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 import { programCommand } from './processes/program-command.ts'
@@ -47,7 +53,11 @@ export async function openSqlite(
   const client = openDatabase(path)
   // Before the migration: a database with a schema but without its secrets is refused. After the
   // database was created: so are secrets without one.
-  const secrets = await loadSecrets((name) => secretFile(folder, name))
+  const secrets = await loadSecrets(
+    (name) => secretFile(folder, name),
+    // A restore replaces the folder of secrets.
+    secretFile(config.dataDir, STORE_CLAIM),
+  )
   const migrated = await migrateWithSnapshot(config, client, migrations)
   if (!config.litestream && isReplicated(client)) {
     log.warn('Litestream replicates the database: set LITESTREAM=on to avoid damaged replicas')

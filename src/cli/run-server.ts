@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { EXIT } from '../lib/command.ts'
+import { CommandError, EXIT } from '../lib/command.ts'
 import { describeExamples } from '../lib/example-content.ts'
 import { type JobRun, startJobs } from '../lib/jobs.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
@@ -86,6 +86,7 @@ export async function runServer(
   const schema = role === 'resuming' ? 'resume' : 'migrate'
   const open = () => openData(config, log, live, { schema, wasMigrated })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
+  await checkStore(services, log)
   services.db.readInBackground((reason) =>
     log.error({ reason }, 'the thread for slow reads has failed: they delay requests now'),
   )
@@ -191,6 +192,14 @@ async function replaceServer(
   if (!predecessor?.takesBack) await notifier.announceMainPid()
   await takeOver(config, () => holdsLater && listener.hold(null))
   return wasMigrated
+}
+
+/** Throws `CommandError` if the files of the database are in another store. One that does not answer is checked later. */
+async function checkStore({ storeOwner }: Services, log: Log) {
+  const problem = await storeOwner.describe().catch(() => null)
+  if (problem === null) return
+  if ((await storeOwner.state()).kind === 'elsewhere') throw new CommandError(problem)
+  log.warn(problem)
 }
 
 /** Returns a function that stops them. */

@@ -44,11 +44,26 @@ let admin: SQL | null = null
 let template: Promise<string> | null = null
 let copyOption: Promise<string> | null = null
 
-/** Creates a database for one test: empty, or with the data of a first start. */
-export async function createTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
+type DatabaseOptions = {
+  isEmpty?: boolean
+  /** The URL of a database to copy. Its connections are closed. */
+  from?: string | undefined
+}
+
+/** Creates a database for one test: empty, a copy, or with the data of a first start. */
+export async function createTestDatabase({
+  isEmpty = false,
+  from,
+}: DatabaseOptions = {}): Promise<TestDatabase> {
   if (SERVER === undefined) return { environment: {}, [Symbol.asyncDispose]: async () => {} }
   template ??= makeTemplate()
-  const name = await createDatabase(isEmpty ? 'template1' : await template)
+  const original = from && new URL(from).pathname.slice(1)
+  if (original) {
+    await run(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${original}'`,
+    )
+  }
+  const name = await createDatabase(original || (isEmpty ? 'template1' : await template))
   return {
     environment: environmentOf(name),
     [Symbol.asyncDispose]: async () => {

@@ -36,6 +36,8 @@ const NO_FAULTS = {
   forgets: false,
   /** The ETag of objects in a bucket that encrypts with KMS. */
   kms: null as null | string,
+  /** A key that may not be deleted, as with a lock. */
+  locked: null as null | string,
   /** Sends endless replies with this status and these headers. */
   endless: null as null | { status: number; headers: Record<string, string> },
 }
@@ -58,7 +60,21 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   server.listen(0, '127.0.0.1', resolve)
   await listening
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, objects, faults, endlessBytes, requests, stop, [Symbol.asyncDispose]: stop }
+  return {
+    url,
+    objects,
+    stored,
+    faults,
+    endlessBytes,
+    requests,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+
+  /** The sorted keys of all objects but those that name the store's users. */
+  function stored(): string[] {
+    return [...objects.keys()].filter((key) => !/homeport-\w+\.json$/.test(key)).toSorted()
+  }
 
   async function stop() {
     server.closeAllConnections()
@@ -80,6 +96,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
     if (method === 'LIST') return reply(response, 200, list(searchParams))
     if (method === 'PUT') return put(request, response, key)
+    if (method === 'DELETE' && key === faults.locked) return refuse(response, 403, 'AccessDenied')
     if (method === 'DELETE') return reply(response, 204, void objects.delete(key))
     const found = objects.get(key)
     if (!found) return refuse(response, 404, 'NoSuchKey')

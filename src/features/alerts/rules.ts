@@ -91,7 +91,7 @@ export const RULES: Rule[] = [
     name: 'component-failing',
     title: 'A component is failing',
     advice:
-      'imageWorker: images are refused. certificate: the renewal fails. "homeport doctor" and the log say why.',
+      'imageWorker: images are refused. store: another server uses it. certificate: the renewal fails. "homeport doctor" and the log say why.',
     severity: 'warn',
     minutes: 15,
     threshold: 1,

@@ -1,12 +1,14 @@
 import { dataCommand } from '../../lib/command.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import type { Attachments } from './service.ts'
+import type { StoreOwner } from './storage/store-owner.ts'
 import type { FileUsage } from './usage.ts'
 
 type Needs = {
   attachments: Attachments
   fileUsage: FileUsage
   userIdOf: (email: string) => Promise<string | null>
+  storeOwner: StoreOwner
 }
 
 const filesUsage = dataCommand({
@@ -42,4 +44,16 @@ const filesDelete = dataCommand({
   target: ({ userId }) => userId,
 })
 
-export const attachmentCommands = [filesUsage, filesDelete]
+const filesClaim = dataCommand({
+  name: 'files claim',
+  summary:
+    'Make the store at FILES_URL that of this database, and delete files without a row there',
+  risk: async () =>
+    'From now on this server deletes files from its store, and no other does: go on only if no other database names them. Files without a row are kept for 30 more days.',
+  work: ({ storeOwner }: Needs) => storeOwner.claim(),
+  print: () => 'This database owns its store of files.',
+  changes: ({ kind }) => ({ kind }),
+  target: () => 'files',
+})
+
+export const attachmentCommands = [filesUsage, filesDelete, filesClaim]

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { newKey } from '../../lib/ids.ts'
-import type { Tx } from '../../platform/db/db.ts'
+import type { OpenDb, Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
 import { byForeignKey, type ExistingUsers, nothing } from '../../platform/user-table.ts'
 import { attachmentsAdmin } from './admin.ts'
@@ -10,14 +10,15 @@ import { createVariants } from './images/variants.ts'
 import { attachmentJobs } from './jobs.ts'
 import { createListing } from './listing.ts'
 import { attachmentExport, attachmentTags } from './model.ts'
-import { createOrphans } from './orphans.ts'
+import { createOrphans, createRowSearch } from './orphans.ts'
 import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
 import { createAttachments } from './service.ts'
 import { createDiskSpace } from './storage/disk-space.ts'
-import { createConfiguredFiles } from './storage/file-settings.ts'
+import { clientOf, createConfiguredFiles } from './storage/file-settings.ts'
 import { createFileUrls } from './storage/file-urls.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
+import { createStoreOwner } from './storage/store-owner.ts'
 import { attachmentGerman } from './translations.ts'
 import { createAdmission } from './upload/admission.ts'
 import { createIdempotencyStore } from './upload/idempotency.ts'
@@ -41,12 +42,24 @@ export const attachmentsFeature = {
   translations: { de: attachmentGerman },
   tags: attachmentTags,
   exportMembers: attachmentExport,
-  create(platform: Platform<AttachmentsDb>, needs: Needs) {
+  create(
+    platform: Platform<AttachmentsDb & Pick<OpenDb<unknown>, 'identify' | 'isShared'>>,
+    needs: Needs,
+  ) {
     const { config, secrets } = platform
     const folder = join(config.dataDir, 'files')
     const space = createDiskSpace(folder, config.minFreeBytes)
     const { db, now, log } = platform
-    const files = createConfiguredFiles(config, folder, 'cache', space)
+    const storeOwner = createStoreOwner({
+      client: clientOf(config),
+      claim: secrets.storeClaim,
+      identify: db.identify,
+      isShared: db.isShared,
+      keysWithRow: createRowSearch(db),
+      name: config.instance,
+      now,
+    })
+    const files = createConfiguredFiles(config, folder, 'cache', space, storeOwner.mayDelete)
     const cores = navigator.hardwareConcurrency
     const imageQueue = createImageQueue({ command: needs.imageCommand, space, cores, log })
     const makeImage = imageQueue.make
@@ -81,7 +94,13 @@ export const attachmentsFeature = {
       imageQueue,
       space,
       admitUpload: createAdmission(),
-      orphans: createOrphans({ ...platform, files, isBeingStored: attachments.isBeingStored }),
+      storeOwner,
+      orphans: createOrphans({
+        ...platform,
+        files,
+        beginSweep: storeOwner.beginSweep,
+        isBeingStored: attachments.isBeingStored,
+      }),
       fileUsage: createFileUsage({ db, now, log }),
     }
     return {

@@ -11,10 +11,18 @@ export type Orphans = ReturnType<typeof createOrphans>
 const PAGE_SIZE = 1_000
 const VARIANTS_PER_QUERY = 500
 
+/** The share of all files that one run deletes at most, and a number that it may always delete. */
+const MAX_SHARE = 0.01
+const MIN_DELETIONS = 10
+/** A run ends after as many files that cannot be deleted. */
+const MAX_FAILURES = 100
+
 /** Deletes files and cached copies without a row, and logs rows without a file as errors. */
 export function createOrphans(deps: {
   db: AttachmentsDb
   files: Files
+  /** Whether files without a row may be deleted. */
+  beginSweep: () => Promise<boolean>
   isBeingStored: (key: string) => boolean
   config: { dataDir: string }
   now: () => Date
@@ -22,7 +30,15 @@ export function createOrphans(deps: {
 }) {
   const { db, files, isBeingStored, config, now, log } = deps
   const { attachments, variants } = db.tables
-  return { collect, collectCopies }
+  const keysWithRow = createRowSearch(db)
+  let deleted = 0
+  let undeletable = 0
+  return {
+    collect,
+    collectCopies,
+    countDeleted: () => deleted,
+    countUndeletable: () => undeletable,
+  }
 
   /** Walks through the files and the rows side by side; both are sorted by key. */
   async function collect(signal: AbortSignal) {
@@ -30,12 +46,16 @@ export function createOrphans(deps: {
     const restoredAt = (await files.restoredAt())?.getTime() ?? 0
     const keepsFiles =
       now().getTime() - restoredAt < KEPT_MS || (await hasDataAside(config.dataDir, now()))
+    const mayDelete = await deps.beginSweep()
+    const orphans: string[] = []
+    let total = 0
     const keys = sortedKeys()
     let row = await keys.next()
     let foundKey: string | null = null
     let foundVariants: string[] = []
     for await (const { key, storedAt } of files.list()) {
       if (signal.aborted) return
+      total++
       const original = originalOf(key)
       while (row.value !== undefined && row.value < original) {
         if (row.value !== foundKey) await reportMissing(row.value)
@@ -45,34 +65,56 @@ export function createOrphans(deps: {
       if (row.value === original) {
         if (key === original) foundKey = original
         else if (isOld) foundVariants.push(key)
-      } else if (isOld && !keepsFiles) await removeOrphan(key)
+      } else if (isOld && !keepsFiles) await addOrphan(key, orphans)
       if (foundVariants.length >= VARIANTS_PER_QUERY) {
-        await removeUnlistedVariants(foundVariants)
+        orphans.push(...(await unlistedVariants(foundVariants)))
         foundVariants = []
       }
     }
-    await removeUnlistedVariants(foundVariants)
+    orphans.push(...(await unlistedVariants(foundVariants)))
     for (; row.value !== undefined; row = await keys.next()) {
       if (signal.aborted) return
       if (row.value !== foundKey) await reportMissing(row.value)
     }
+    if (mayDelete) await removeOrphans(orphans, Math.max(MIN_DELETIONS, total * MAX_SHARE), signal)
+  }
+
+  /** One file that cannot be deleted must not keep the others. */
+  async function removeOrphans(keys: string[], limit: number, signal: AbortSignal) {
+    const before = deleted
+    let failed = 0
+    for (const key of keys) {
+      if (signal.aborted || deleted - before >= limit || failed >= MAX_FAILURES) break
+      if (isBeingStored(originalOf(key))) continue
+      try {
+        await files.remove(key)
+        deleted++
+        log.info({ key }, 'deleted a file without a row')
+      } catch (err) {
+        failed++
+        log.warn({ err, key }, 'a file without a row cannot be deleted')
+      }
+    }
+    undeletable = failed
+    const left = keys.length - (deleted - before)
+    if (left > 0) log.warn({ deleted: deleted - before, left }, 'some files without a row are kept')
   }
 
   /** Its age proves nothing if the clock has jumped ahead: the row may be new, or about to be inserted. */
-  async function removeOrphan(key: string) {
+  async function addOrphan(key: string, orphans: string[]) {
     const original = originalOf(key)
     if (isBeingStored(original) || (await keysWithRow([original])).size > 0) return
-    await files.remove(key)
+    orphans.push(key)
   }
 
   /** Of images that still exist. A variant that is needed is made again. */
-  async function removeUnlistedVariants(keys: string[]) {
+  async function unlistedVariants(keys: string[]): Promise<string[]> {
     const rows = await db.read
       .select({ key: variants.key })
       .from(variants)
       .where(inArray(variants.key, keys))
     const listed = new Set(rows.map(({ key }) => key))
-    for (const key of keys) if (!listed.has(key)) await files.remove(key)
+    return keys.filter((key) => !listed.has(key))
   }
 
   /** Deletes cached copies of files that another instance has deleted. */
@@ -81,14 +123,6 @@ export function createOrphans(deps: {
       const stored = await keysWithRow([...new Set(keys.map(originalOf))])
       return new Set(keys.filter((key) => stored.has(originalOf(key))))
     })
-  }
-
-  async function keysWithRow(keys: string[]): Promise<Set<string>> {
-    const rows = await db.read
-      .select({ key: attachments.key })
-      .from(attachments)
-      .where(inArray(attachments.key, keys))
-    return new Set(rows.map(({ key }) => key))
   }
 
   /** Checks again, because the file may have been stored after the files were listed, or its row deleted. */
@@ -110,5 +144,16 @@ export function createOrphans(deps: {
       if (last === undefined) return
       after = last.key
     }
+  }
+}
+
+/** Returns a function that finds which of some keys have a row. */
+export function createRowSearch({ read, tables: { attachments } }: AttachmentsDb) {
+  return async (keys: string[]): Promise<Set<string>> => {
+    const rows = await read
+      .select({ key: attachments.key })
+      .from(attachments)
+      .where(inArray(attachments.key, keys))
+    return new Set(rows.map(({ key }) => key))
   }
 }

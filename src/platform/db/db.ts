@@ -69,6 +69,8 @@ export type Cached<T> = {
 export type OpenDb<Tables> = Db<Tables> & {
   /** The path of the database or the URL of its server, without a password. */
   place: string
+  /** Identifies the database in its place: a copy has another one. */
+  identify(): Promise<string>
   /** In bytes. */
   size(): Promise<number>
   /** Whether several instances may use the data at once. */

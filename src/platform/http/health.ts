@@ -5,6 +5,8 @@ export type ComponentState = 'ok' | 'failing' | 'stale' | 'off'
 export type Readiness = {
   database: ComponentState
   storage: ComponentState
+  /** Whether the object store belongs to this server alone; off without `FILES_URL`. */
+  store: ComponentState
   imageWorker: ComponentState
   rates: ComponentState
   certificate: ComponentState

@@ -5,7 +5,7 @@ import type { HostState } from './host-state.ts'
 
 /** Everything that monitoring reads. */
 export type MonitoringDeps = {
-  config: Pick<Config, 'dataDir' | 'instance'>
+  config: Pick<Config, 'dataDir' | 'instance' | 'filesUrl'>
   db: Pick<OpenDb<unknown>, 'place' | 'size' | 'probe' | 'writeStats' | 'clockSkew'>
   version: string
   /** When the server started; null for a command that runs without one. */
@@ -43,6 +43,9 @@ export type MonitoringDeps = {
   }
   /** Throws an error that gives the reason when nothing can be stored. */
   probeStorage: () => Promise<void>
+  /** `describe`: why this server may not delete from the object store; null if it may. */
+  storeOwner: { describe: () => Promise<string | null> }
+  orphans: { countDeleted: () => number; countUndeletable: () => number }
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
   /** `warn`: a sentence for each rule of the app's settings that can never match. */
   settings: { warn: () => Promise<string[]>; read: () => Promise<object> }

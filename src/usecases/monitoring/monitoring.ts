@@ -105,6 +105,7 @@ export function createMonitoring(deps: MonitoringDeps & { db: HistoryDb }) {
       faults: faults(),
       ...(await host.backup()),
       delivery: deliveries,
+      storeProblem: await deps.storeOwner.describe().catch(() => null),
       failedWebhooks: await deps.webhooks.health.listFailed(),
       unconverted: (await deps.figures.read({})).unconverted,
       settingWarnings: [...(await deps.settings.warn()), ...(await deps.plans.warn())],

@@ -24,6 +24,7 @@ export function createReadiness(deps: MonitoringDeps) {
     if (last === null || at - last.at > PROBE_LIFETIME_MS) last = { at, probes: probe() }
     const parts: Readiness = {
       ...(await last.probes),
+      store: config.filesUrl ? await storeState(deps.storeOwner.describe) : 'off',
       imageWorker: imageQueue.isFailing() ? 'failing' : 'ok',
       rates: rates.isStale === null ? 'off' : await ratesState(rates.isStale),
       certificate: certificateState(host.certificate),
@@ -85,6 +86,14 @@ async function backupState(backup: HostState['backup']): Promise<ComponentState>
 function ratesState(areStale: () => Promise<boolean>): Promise<ComponentState> {
   return areStale().then(
     (isStale) => (isStale ? 'stale' : 'ok'),
+    () => 'failing',
+  )
+}
+
+function storeState(describe: () => Promise<string | null>): Promise<ComponentState> {
+  const timeoutError = () => new Error('the store does not respond')
+  return withTimeout(describe(), PROBE_TIMEOUT_MS, timeoutError).then(
+    (problem) => (problem === null ? 'ok' : 'failing'),
     () => 'failing',
   )
 }

@@ -60,6 +60,17 @@ export function createReadings(
       read: deps.imageQueue.countUnfinished,
     },
     {
+      name: 'homeport_files_without_row_deleted_total',
+      help: 'Files that the hourly search found without a row and deleted',
+      isCounter: true,
+      read: deps.orphans.countDeleted,
+    },
+    {
+      name: 'homeport_files_undeletable',
+      help: 'Files without a row that could not be deleted in the last search',
+      read: deps.orphans.countUndeletable,
+    },
+    {
       name: 'homeport_open_streams',
       help: 'Open streams of changes',
       read: deps.changes.countStreams,

@@ -17,8 +17,13 @@ export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl
 }
 
 /** Throws `unavailable` unless the store at `FILES_URL` takes a file. */
-export async function probeStore({ filesUrl, s3 }: FileSettings) {
-  if (filesUrl) await createS3Client({ ...filesUrl, ...s3 }).probe()
+export async function probeStore(config: FileSettings) {
+  await clientOf(config)?.probe()
+}
+
+/** The client of the `FILES_URL` store; null without one. */
+export function clientOf({ filesUrl, s3 }: Pick<FileSettings, 'filesUrl' | 's3'>) {
+  return filesUrl ? createS3Client({ ...filesUrl, ...s3 }) : null
 }
 
 /**
@@ -30,9 +35,11 @@ export function createConfiguredFiles(
   folder: string,
   cache = CACHE_FOLDER,
   space = createDiskSpace(folder, config.minFreeBytes),
+  mayDelete?: () => Promise<boolean>,
 ): Files {
-  const { filesUrl, s3, filesCacheBytes: cacheBytes } = config
-  if (!filesUrl) return createFiles(folder)
-  const client = createS3Client({ ...filesUrl, ...s3 })
-  return createS3Files({ client, cacheFolder: join(folder, cache), cacheBytes, space })
+  const { filesCacheBytes: cacheBytes } = config
+  const client = clientOf(config)
+  if (client === null) return createFiles(folder)
+  const cacheFolder = join(folder, cache)
+  return createS3Files({ client, cacheFolder, cacheBytes, space, ...(mayDelete && { mayDelete }) })
 }

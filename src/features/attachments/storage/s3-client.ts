@@ -53,7 +53,7 @@ const ERROR_PATTERN = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
-  return { put, get, head, remove, list, probe }
+  return { put, putText, get, readText, head, remove, list, probe }
 
   /** Stores a local file atomically. */
   async function put(key: string, file: Blob): Promise<void> {
@@ -75,6 +75,20 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
   /** Throws `unavailable` unless an object can be stored. */
   function probe(): Promise<void> {
     return put('probe', new Blob(['probe']))
+  }
+
+  /** Stores a small text. */
+  async function putText(key: string, text: string): Promise<void> {
+    const headers = { 'content-length': String(Buffer.byteLength(text)) }
+    await withRetries(deadlineMs, (watch) => send('PUT', key, watch, { headers, body: text }))
+  }
+
+  /** A small text; null if it does not exist. */
+  function readText(key: string): Promise<string | null> {
+    return withRetries(deadlineMs, async (watch) => {
+      const reply = await send('GET', key, watch)
+      return reply && (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault))
+    })
   }
 
   /** Downloads an object to a local file and syncs it. Returns its size, or null if it does not exist. */

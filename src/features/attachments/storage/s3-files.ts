@@ -17,6 +17,8 @@ type S3FilesDeps = {
   cacheFolder: string
   cacheBytes: number
   space: Pick<DiskSpace, 'reserve' | 'onShortage'>
+  /** Whether this server may delete objects. */
+  mayDelete?: () => Promise<boolean>
   now?: () => number
 }
 
@@ -34,8 +36,18 @@ const PARTIAL_SUFFIX = '.part'
 /** Originals and variants. Other objects in the bucket are not ours. */
 const KEY_PATTERN = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 
+export function isFileKey(key: string): boolean {
+  return KEY_PATTERN.test(key)
+}
+
 /** Stores files on S3, and reads them through a cache on the local disk. */
-export function createS3Files({ client, space, now = Date.now, ...cached }: S3FilesDeps): Files {
+export function createS3Files({
+  client,
+  space,
+  mayDelete = async () => true,
+  now = Date.now,
+  ...cached
+}: S3FilesDeps): Files {
   const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
   space.onShortage(cache.shrink)
   const downloads = new Map<string, Promise<void>>()
@@ -61,6 +73,8 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   }
 
   async function keep(temporaryPath: string, key: string) {
+    // Claims an empty store, and lets the owner of another one know.
+    await mayDelete()
     await lastPut.observe(client.put(key, Bun.file(temporaryPath)))
     await syncPath(temporaryPath)
     cache.add(temporaryPath, key)
@@ -96,7 +110,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   /** Waits for a running download, which would put the file back into the cache. */
   async function removeNow(key: string) {
     try {
-      await limitRemovals(() => client.remove(key))
+      await limitRemovals(async () => (await mayDelete()) && client.remove(key))
     } finally {
       await downloads.get(key)?.catch(() => {})
       cache.drop(key)
@@ -121,7 +135,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
 
   async function* list() {
     for await (const { key, lastModified } of client.list()) {
-      if (KEY_PATTERN.test(key)) yield { key, storedAt: lastModified }
+      if (isFileKey(key)) yield { key, storedAt: lastModified }
     }
   }
 

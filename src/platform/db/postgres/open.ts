@@ -29,6 +29,9 @@ const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${MAX_SLOT_AHEAD_MS}
 OR timer_runs.claim = excluded.claim RETURNING name`
+/** A copy by pg_dump has another id, on the same server too; a standby has the same. */
+const IDENTIFY = `SELECT (SELECT system_identifier FROM pg_control_system()) || ':' || oid
+FROM pg_database WHERE datname = current_database()`
 const READ_CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)'
 /** A change of one row: a server may be readable only, after a failover or by its settings, and moved data is refused. */
 const PROBE = `INSERT INTO shared_versions (name, version) VALUES ('probe', 0)
@@ -77,6 +80,7 @@ export function createPostgresDb<Tables>(
     countAppended: (table) => queries.$count(table),
     cached,
     place: withoutPassword(url),
+    identify: async () => String((await read(IDENTIFY, []))[0]?.[0]),
     size: async () =>
       Number((await read('SELECT pg_database_size(current_database())', []))[0]?.[0]),
     isShared: true,

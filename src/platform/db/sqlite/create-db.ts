@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
 import type { OpenDb } from '../db.ts'
 import { createCheckpoints } from './background/checkpoints.ts'
@@ -65,6 +66,7 @@ export function createDb<Tables>(
     },
     cached: (_name, load) => createCached(read, load),
     place: client.filename,
+    identify: async () => `${await machineId()}:${client.filename}`,
     size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
     isShared: false,
     clockSkew: async () => null,
@@ -107,6 +109,14 @@ export function createDb<Tables>(
 /** Lets SQLite empty the log during commits. */
 export function keepLogShort(client: Database) {
   client.run(`PRAGMA wal_autocheckpoint = ${COPY_CHECKPOINT_PAGES}`)
+}
+
+/** Empty in most containers: their host names change at each start. */
+function machineId(): Promise<string> {
+  return readFile('/etc/machine-id', 'utf8').then(
+    (id) => id.trim(),
+    () => '',
+  )
 }
 
 function sizeOf(path: string): number {

@@ -1,0 +1,199 @@
+import { hostname } from 'node:os'
+import { KEPT_MS } from '../../../lib/data-aside.ts'
+import { MINUTE_MS } from '../../../lib/durations.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { newId } from '../../../lib/ids.ts'
+import type { StoredText } from '../../../lib/key-ring.ts'
+import { originalOf } from '../images/variants.ts'
+import type { S3Client } from './s3-client.ts'
+import { isFileKey } from './s3-files.ts'
+
+/** In the store: who may delete objects. `token` changes at each sweep, so that a copy of the database is found out. */
+type Owner = { store: string; place: string; token: string; name: string; since: number }
+/**
+ * In the database: the store that it uses. While a new token is being stored, either of both is valid. Without `token`,
+ * the store is being claimed.
+ */
+type Claim = { store?: string; token?: string; next?: string; since?: number }
+/** In the store: the last server that is not its owner. */
+type Guest = { name: string; at: number }
+
+/**
+ * Whether this server may delete objects: `owner`, `guest` if the store belongs to another server, `shared` if a guest
+ * uses ours, `elsewhere` if the database uses another store.
+ */
+type StoreState = { kind: 'owner' | 'guest' | 'shared' | 'elsewhere'; name: string }
+
+export type StoreOwner = ReturnType<typeof createStoreOwner>
+
+type StoreOwnerDeps = {
+  /** Null for the local disk. */
+  client: Pick<S3Client, 'readText' | 'putText' | 'list' | 'remove'> | null
+  claim: StoredText
+  /** Identifies the database; a copy has another one. */
+  identify: () => Promise<string>
+  /** Whether several instances may use the database. */
+  isShared: boolean
+  /** The keys among these that have a row. */
+  keysWithRow: (keys: string[]) => Promise<Set<string>>
+  name: string | null
+  now: () => Date
+}
+
+const OWNER = 'homeport-owner.json'
+const GUEST = 'homeport-guest.json'
+const STATE_LIFETIME_MS = 5 * MINUTE_MS
+/** How many objects of a store without an owner are compared with the database. */
+const SAMPLE_SIZE = 1_000
+
+/**
+ * A store has one owner, and only that deletes from it. An empty store belongs to the first server that uses it, and a
+ * store of an earlier version to the first whose database names most of its files.
+ */
+export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
+  const name = deps.name ?? hostname()
+  let last: { at: number; state: Promise<StoreState> } | null = null
+  return { state, describe, mayDelete, beginSweep, claim: claimStore }
+
+  /** As of five minutes ago or less. Throws `unavailable` while the store does not answer. */
+  function state(): Promise<StoreState> {
+    if (last !== null && performance.now() - last.at < STATE_LIFETIME_MS) return last.state
+    return refresh()
+  }
+
+  function refresh(): Promise<StoreState> {
+    const current = { at: performance.now(), state: inspect() }
+    last = current
+    current.state.catch(() => {
+      if (last === current) last = null
+    })
+    return current.state
+  }
+
+  /** Why this server deletes nothing from the store, and what to do; null if it does. */
+  async function describe(): Promise<string | null> {
+    const { kind, name: other } = await state()
+    if (kind === 'owner') return null
+    if (kind === 'elsewhere')
+      return `The files of this database are in another store (${other}): set FILES_URL to that store on every instance, or run "homeport files claim" if they were moved.`
+    const who =
+      kind === 'guest'
+        ? `The store at FILES_URL belongs to another server or database (${other})`
+        : `Another server or database (${other}) uses the store of this one`
+    return `${who}: files without a row are not deleted from it. Give each its own FILES_URL, or run "homeport files claim" on the only server that uses the store.`
+  }
+
+  /** Whether a removed file may be deleted from the store: for a guest, the owner may still have a row for it. */
+  async function mayDelete(): Promise<boolean> {
+    const { kind } = await state()
+    return kind === 'owner' || kind === 'shared'
+  }
+
+  /** Whether files without a row may be deleted now; since a change of the owner, they are kept for 30 days. */
+  async function beginSweep(): Promise<boolean> {
+    if ((await refresh()).kind !== 'owner') return false
+    const owner = await readOwner()
+    if (client === null || owner === null) return client === null
+    const next = newId()
+    await writeClaim({ store: owner.store, token: owner.token, next })
+    await writeJson(OWNER, { ...owner, name, token: next })
+    return now().getTime() - owner.since > KEPT_MS
+  }
+
+  /** Makes the configured store that of this database, and this server its owner. */
+  async function claimStore(): Promise<StoreState> {
+    await readClaim()
+    if (client === null) await writeClaim({})
+    else {
+      const { store = newId() } = (await readOwner()) ?? {}
+      await own({ store, token: newId(), since: now().getTime() })
+    }
+    await client?.remove(GUEST)
+    return refresh()
+  }
+
+  async function inspect(): Promise<StoreState> {
+    const claim = await readClaim()
+    if (client === null) {
+      const isElsewhere = deps.isShared && claim.store !== undefined
+      return { kind: isElsewhere ? 'elsewhere' : 'owner', name: 'an S3 store' }
+    }
+    const owner = await readOwner()
+    if (owner === null) {
+      if (claim.token === undefined) return claimUnowned(claim)
+      return { kind: 'elsewhere', name: `its id is ${claim.store}` }
+    }
+    if (claim.store !== undefined && claim.store !== owner.store)
+      return { kind: 'elsewhere', name: `its id is ${claim.store}` }
+    if (owner.place === (await deps.identify()) && isCurrent(owner, await readClaim())) {
+      const guest = await readJson<Guest>(GUEST)
+      const isShared = guest !== null && now().getTime() - guest.at < KEPT_MS
+      return isShared ? { kind: 'shared', name: guest.name } : { kind: 'owner', name }
+    }
+    return visit(owner.name)
+  }
+
+  async function visit(owner: string): Promise<StoreState> {
+    await writeJson(GUEST, { name, at: now().getTime() })
+    return { kind: 'guest', name: owner }
+  }
+
+  /** Several instances may do this at once: all store the same owner. */
+  async function claimUnowned(claim: Claim): Promise<StoreState> {
+    if (claim.store === undefined) {
+      const { known, unknown } = await sampleFiles()
+      if (unknown > known) return visit('unknown')
+      const since = known + unknown === 0 ? 0 : now().getTime()
+      await writeClaim({ store: newId(), next: newId(), since }).catch(ignoreConflict)
+    }
+    const { store = '', next: token = '', since = 0 } = await readClaim()
+    await own({ store, token, since }).catch(ignoreConflict)
+    return inspect()
+  }
+
+  async function own({ store, token, since }: Pick<Owner, 'store' | 'token' | 'since'>) {
+    await writeJson(OWNER, { store, place: await deps.identify(), token, name, since })
+    await writeClaim({ store, token })
+  }
+
+  /** How many of the first files in the store have a row. */
+  async function sampleFiles() {
+    const keys: string[] = []
+    for await (const { key } of client?.list() ?? []) {
+      if (keys.length < SAMPLE_SIZE && isFileKey(key)) keys.push(originalOf(key))
+    }
+    const originals = new Set(keys)
+    const known = (await deps.keysWithRow([...originals])).size
+    return { known, unknown: originals.size - known }
+  }
+
+  async function readClaim(): Promise<Claim> {
+    return JSON.parse(await deps.claim.readOrCreate(async () => '{}'))
+  }
+
+  async function writeClaim(claim: Claim) {
+    await deps.claim.replace(JSON.stringify(claim))
+  }
+
+  function readOwner() {
+    return readJson<Owner>(OWNER)
+  }
+
+  async function readJson<T>(key: string): Promise<T | null> {
+    const text = (await client?.readText(key)) ?? null
+    return text === null ? null : JSON.parse(text)
+  }
+
+  async function writeJson(key: string, value: unknown) {
+    await client?.putText(key, JSON.stringify(value))
+  }
+}
+
+function isCurrent({ store, token }: Owner, claim: Claim): boolean {
+  return store === claim.store && (token === claim.token || token === claim.next)
+}
+
+/** Another instance was first. */
+function ignoreConflict(error: unknown) {
+  if ((error as AppError).code !== 'conflict') throw error
+}
