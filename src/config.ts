@@ -161,7 +161,7 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     /** A PostgreSQL server instead of the SQLite file, for several instances. */
     databaseUrl: optional('DATABASE_URL', `a URL such as ${POSTGRES_URL}`, postgresUrl),
     /** The maximum number of connections from this instance to that server. */
-    databasePool: integer('DATABASE_POOL', 16, 3, 500),
+    databasePool: integer('DATABASE_POOL', 24, 3, 500),
     /** Encrypts the secrets that instances share. */
     secretKey: optional(
       'SECRET_KEY',

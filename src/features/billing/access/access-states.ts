@@ -134,10 +134,12 @@ export function createAccessStates(deps: AccessStatesDeps) {
   )
   return { compareAtEnd, announceDue, followPlans, compareAgain }
 
-  /** Compares the access of a customer's users at the end of the change. */
-  function compareAtEnd(tx: Tx, customerId: string) {
+  /** Compares the access of a customer's users at the end of the change. `ids` are all of its ids, where that is known. */
+  function compareAtEnd(tx: Tx, customerId: string, ids?: string[]) {
     if (customerId === '') return
-    tx.beforeCommit(`access ${customerId}`, (tx) => updateCustomer(tx, customerId, onAccessChange))
+    tx.beforeCommit(`access ${customerId}`, (tx) =>
+      updateCustomer(tx, customerId, onAccessChange, ids),
+    )
   }
 
   /** Announces the changes that time alone has caused. */
@@ -209,9 +211,22 @@ export function createAccessStates(deps: AccessStatesDeps) {
     return rows.at(-1)?.customerId ?? undefined
   }
 
-  async function updateCustomer(tx: Tx, customerId: string, announce: typeof onAccessChange) {
-    const ids = (await idsOf(tx).execute({ customerId })).map(({ id }) => id)
-    const users = await usersAmong(tx, ids)
+  async function updateCustomer(
+    tx: Tx,
+    customerId: string,
+    announce: typeof onAccessChange,
+    known?: string[],
+  ) {
+    // Most customers have one id, their own.
+    const [ids, isOwnUser] = await Promise.all([
+      known ??
+        idsOf(tx)
+          .execute({ customerId })
+          .then((rows) => rows.map(({ id }) => id)),
+      isUserIn(tx, customerId),
+    ])
+    const isOnlyId = ids.length === 1 && ids[0] === customerId
+    const users = isOnlyId ? (isOwnUser ? ids : []) : await usersAmong(tx, ids)
     if (users.length === 0) return
     const rows = await purchasesOf(tx).execute({ customerId })
     const purchases = rows.map(({ state }) => purchaseIn(state))

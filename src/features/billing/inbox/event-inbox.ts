@@ -157,8 +157,11 @@ export function createEventInbox(deps: EventInboxDeps) {
     if (signed !== undefined) await evidence.keep(tx, id, signed)
     if (!hasEffect) return 'ignored'
     const { transactionId } = event
-    if (purchaseKey !== null) await transactions.add(tx, { transactionId, purchaseKey })
-    await foldEvent(tx, { ...event, orderedAt }, id)
+    // Sent together, because each reply of a distant server takes a while.
+    await Promise.all([
+      purchaseKey === null ? null : transactions.add(tx, { transactionId, purchaseKey }),
+      foldEvent(tx, { ...event, orderedAt }, id),
+    ])
     if (provider === 'app_store' && event.stated !== null) await storeChecks.schedule(tx, event)
     return 'ok'
   }

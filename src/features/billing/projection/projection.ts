@@ -21,8 +21,8 @@ export type Projection = ReturnType<typeof createProjection>
 type ProjectionDeps = {
   db: BillingDb
   eventLog: EventLog
-  /** Called with each customer whose ids or purchases have changed. */
-  onChange: (tx: Tx, customerId: string) => void
+  /** Called with each customer whose ids or purchases have changed; `ids` are all of its ids, where that is known. */
+  onChange: (tx: Tx, customerId: string, ids?: string[]) => void
   /** Called with each purchase that was folded again or may have a new owner. */
   onAssigned: (tx: Tx, purchaseKey: string) => Promise<void>
   sizes?: FoldingSizes
@@ -38,7 +38,7 @@ export function createProjection(deps: ProjectionDeps) {
   const { db, eventLog, onChange, onAssigned, sizes = DEFAULT_SIZES } = deps
   const { billingAliases, purchaseOwners, transferIds } = db.tables
   const queries = prepareQueries(db)
-  const { findTarget, findTransfersFrom, storeOwner, insertPurchase, updateState } = queries
+  const { findTarget, storeNewAlias, storeOwner, insertPurchase, updateState } = queries
   const checkpoints = createCheckpoints({ db, eventLog, queries, sizes })
   const customers = createCustomers({ db, queries, onChange })
   const owners = createOwners({
@@ -61,7 +61,9 @@ export function createProjection(deps: ProjectionDeps) {
   async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
     const key = purchaseKeyOf(event)
     // Most events name a single known id, so there is nothing to link.
-    const mayAppend = isNew && key !== null && idsJoinedBy(event).length === 1
+    const [id, ...otherIds] = idsJoinedBy(event)
+    const mayAppend = isNew && key !== null && id !== undefined && otherIds.length === 0
+    if (mayAppend && (await appendToNew(tx, key, event, id))) return false
     if (mayAppend && (await append(tx, key, event))) return false
     const merged = await customers.link(tx, event)
     if (event.type === 'TRANSFER') return applyTransfer(tx, event, eventRow)
@@ -106,18 +108,42 @@ export function createProjection(deps: ProjectionDeps) {
     const exists = ownerId !== null
     if (exists && (before === null || state?.stale || ownerId !== customerId)) return false
     // A transfer may have moved the purchase: finding its owner requires replaying all transfers.
-    if ((await findTransfersFrom(tx).execute({ customerId })).length > 0) return false
+    if (target.hasTransfers) return false
     const folded = await checkpoints.append(tx, key, before, event)
     if (folded === null) return false
     const after = toStored(folded)
     onChange(tx, customerId)
-    if (exists) {
-      await updateState(tx).execute({ purchaseKey: key, state: after })
-    } else {
-      await storeOwner(tx).execute({ purchaseKey: key, customerId })
-      const { environment } = event
-      await insertPurchase(tx).execute({ purchaseKey: key, customerId, environment, state: after })
-    }
+    if (!exists) return insertNew(tx, key, customerId, event, after)
+    await updateState(tx).execute({ purchaseKey: key, state: after })
+    return true
+  }
+
+  /**
+   * Like `append`, for an id that no event has named. It stores before it reads: PostgreSQL takes a change that looks for a
+   * missing row for one that conflicts with each insertion near it.
+   */
+  async function appendToNew(tx: Tx, key: string, event: OrderedEvent, id: string) {
+    if ((await storeNewAlias(tx).execute({ id })).length === 0) return false
+    const folded = await checkpoints.append(tx, key, null, event)
+    const isDone =
+      folded !== null &&
+      ownerIdIn(event) === id &&
+      (await insertNew(tx, key, id, event, toStored(folded)))
+    onChange(tx, id, isDone ? [id] : undefined)
+    return isDone
+  }
+
+  /** Stores a purchase and its owner; false if there is one already. */
+  async function insertNew(
+    tx: Tx,
+    purchaseKey: string,
+    customerId: string,
+    { environment }: OrderedEvent,
+    state: ReturnType<typeof toStored>,
+  ): Promise<boolean> {
+    const values = { purchaseKey, customerId, environment, state }
+    if ((await insertPurchase(tx).execute(values)).length === 0) return false
+    await storeOwner(tx).execute({ purchaseKey, customerId })
     return true
   }
 

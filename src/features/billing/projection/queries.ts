@@ -20,6 +20,14 @@ export function prepareQueries(db: BillingDb) {
       customerId: sql.placeholder('customerId'),
     }),
   )
+  /** Returns no row if the id is known. */
+  const storeNewAlias = db.prepareWrite((tx) =>
+    tx
+      .insert(billingAliases)
+      .values({ appUserId: sql.placeholder('id'), customerId: sql.placeholder('id') })
+      .onConflictDoNothing()
+      .returning({ id: billingAliases.appUserId }),
+  )
   const storeOwner = db.prepareWrite((tx) =>
     tx.insert(purchaseOwners).values({
       purchaseKey: sql.placeholder('purchaseKey'),
@@ -32,19 +40,28 @@ export function prepareQueries(db: BillingDb) {
       .from(subscriptions)
       .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
   )
+  /** Returns no row if there is one already. */
   const insertPurchase = db.prepareWrite((tx) =>
-    tx.insert(subscriptions).values({
-      purchaseKey: sql.placeholder('purchaseKey'),
-      customerId: sql.placeholder('customerId'),
-      environment: sql.placeholder('environment'),
-      state: sql.placeholder('state'),
-    }),
+    tx
+      .insert(subscriptions)
+      .values({
+        purchaseKey: sql.placeholder('purchaseKey'),
+        customerId: sql.placeholder('customerId'),
+        environment: sql.placeholder('environment'),
+        state: sql.placeholder('state'),
+      })
+      .onConflictDoNothing()
+      .returning({ purchaseKey: subscriptions.purchaseKey }),
   )
-  /** The customer of an app user id, with a purchase and its owner if it exists. */
+  /**
+   * The customer of an app user id and whether a transfer has ever moved a purchase from it, with a purchase and its owner
+   * if it exists.
+   */
   const findTarget = db.prepareWrite((tx) =>
     tx
       .select({
         customerId: billingAliases.customerId,
+        hasTransfers: sql<unknown>`exists(select 1 from ${transferIds} where ${transferIds.customerId} = ${billingAliases.customerId} and ${transferIds.isSource})`,
         ownerId: subscriptions.customerId,
         state: subscriptions.state,
       })
@@ -91,6 +108,7 @@ export function prepareQueries(db: BillingDb) {
   return {
     findAlias,
     storeAlias,
+    storeNewAlias,
     storeOwner,
     findPurchase,
     insertPurchase,

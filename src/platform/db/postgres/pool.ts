@@ -4,6 +4,8 @@ import { explainPooler, isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** A reserved connection. `release` closes a broken one. `timeoutMs` replaces the deadline. */
 export type Connection = {
+  /** Begins a serializable transaction; statements may be sent before it has, so that it takes no round trip. */
+  begin(settings: Record<string, string>): Promise<unknown>
   run(query: string, params: unknown[], timeoutMs?: number): Promise<unknown[][]>
   release(isBroken: boolean): void
 }
@@ -61,6 +63,14 @@ export function createPool({ url, max, deadline }: PoolOptions) {
       throw error
     })
     return {
+      // A statement without parameters would be sent alone, so that the next would have to wait.
+      begin: (settings) =>
+        Promise.all([
+          withDeadline(from, reserved`BEGIN ISOLATION LEVEL SERIALIZABLE`),
+          ...Object.entries(settings).map((setting) =>
+            withDeadline(from, reserved.unsafe('SELECT set_config($1, $2, true)', setting)),
+          ),
+        ]),
       run: (query, params, timeoutMs) =>
         withDeadline(from, reserved.unsafe(query, params).values(), { timeoutMs }),
       release(isBroken) {

@@ -31,6 +31,8 @@ type WriterDeps = {
 
 /** How many times a change is tried concurrently before it runs exclusively. */
 const CONCURRENT_TRIES = 2
+/** The share of tries that conflict, above which changes join those that run exclusively. */
+const HIGH_CONTENTION = 0.2
 /** How many times a change is retried for a duplicate key or a missing parent caused by a concurrent change. */
 const CONSTRAINT_RETRIES = 4
 /** How long a change may wait and be retried in total; after that it is not committed. */
@@ -49,8 +51,11 @@ const LOCKED_PAUSE_MS = 50
  * time, because its locks would stop the changes of the others. In ms.
  */
 const IDLE_TIMEOUT_MS = RETRY_TIMEOUT_MS + 1_000
-const BEGIN = beginWith('BEGIN ISOLATION LEVEL SERIALIZABLE', LOCK_TIMEOUT_MS)
-const BEGIN_LOCK = beginWith('BEGIN', RETRY_TIMEOUT_MS)
+const SETTINGS = {
+  lock_timeout: String(LOCK_TIMEOUT_MS),
+  idle_in_transaction_session_timeout: String(IDLE_TIMEOUT_MS),
+}
+const BEGIN_LOCK = `BEGIN; SET LOCAL lock_timeout = ${RETRY_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
 
 /**
  * Runs every change as a SERIALIZABLE transaction, so that changes need no locks. A conflicting
@@ -64,6 +69,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     maxWait: RETRY_TIMEOUT_MS,
     onFull: () => unavailable(new Error('too many changes are waiting')),
   }
+  const contention = createContention()
   const concurrent = createSemaphore({ limit, ...queue })
   const oneLocked = createSemaphore({ limit: 1, ...queue })
   const exclusive = createExclusiveQueue(withLock)
@@ -109,7 +115,10 @@ export function createWriter({ pool, limit }: WriterDeps) {
   async function run(query: string, params: unknown[]) {
     const change = current()
     if (change.failure) throw change.failure.error
-    const answer = change.connection.run(query, params)
+    return track(change, change.connection.run(query, params))
+  }
+
+  async function track<T>(change: Change, answer: Promise<T>): Promise<T> {
     change.pending.add(answer)
     try {
       return await answer
@@ -136,13 +145,15 @@ export function createWriter({ pool, limit }: WriterDeps) {
     try {
       for (let conflicts = 0, isLocked = false; ; ) {
         const tryConcurrently = () => concurrent(() => tryOnce(work, retry))
-        // While changes wait to run exclusively, concurrent ones would only make them conflict again.
-        const isConcurrent = conflicts < CONCURRENT_TRIES && !exclusive.isBusy()
+        // While most changes conflict, concurrent ones would only make those that run exclusively conflict again.
+        const joinsQueue = exclusive.isBusy() && contention.isHigh()
+        const isConcurrent = conflicts < CONCURRENT_TRIES && !joinsQueue
         let outcome: Outcome<T>
         // Changes that need locked rows must not occupy all connections, nor stop the others.
         if (isLocked) outcome = await oneLocked(tryConcurrently)
         else if (isConcurrent) outcome = await tryConcurrently()
         else outcome = await exclusive.run(() => retryExclusively(work, retry))
+        contention.count(outcome === 'conflict', isConcurrent ? 0.05 : 0.01)
         if (typeof outcome === 'object') return outcome.value
         isLocked = outcome === 'locked'
         if (isLocked) await Bun.sleep(LOCKED_PAUSE_MS)
@@ -204,7 +215,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     const change: Change = { connection, retry, failure: null, ...state }
     let isBroken = false
     try {
-      await connection.run(BEGIN, [])
+      track(change, connection.begin(SETTINGS)).catch(() => {})
       const value = await inside.run(change, () => runToEnd(tx, work, finalWork))
       await Promise.allSettled(change.pending)
       change.isOver = true
@@ -250,8 +261,15 @@ export function createWriter({ pool, limit }: WriterDeps) {
   }
 }
 
-function beginWith(begin: string, lockTimeoutMs: number): string {
-  return `${begin}; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`
+/** The share of recent tries that conflicted; each counts by its weight. */
+function createContention() {
+  let share = 0
+  return {
+    isHigh: () => share > HIGH_CONTENTION,
+    count(isConflict: boolean, weight: number) {
+      share += weight * (Number(isConflict) - share)
+    },
+  }
 }
 
 /** A later commit could overwrite what the caller has changed since. */
