@@ -154,7 +154,11 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
 }
 
 function readStorage({ env, read, optional, path, isOn, integer, count }: SettingsReader) {
-  const sessionToken = env('AWS_SESSION_TOKEN')
+  // A token belongs to the pair of keys beside it.
+  const ownKeys = env('S3_ACCESS_KEY_ID') || env('S3_SECRET_ACCESS_KEY')
+  const ownToken = optional('S3_SESSION_TOKEN', 'a token', anyText)
+  const sessionToken = ownToken ?? (ownKeys ? null : env('AWS_SESSION_TOKEN'))
+  const awsKey = (name: string) => (ownKeys ? '' : (env(name) ?? ''))
   const defaultName = env('DATABASE_URL') ? hostname() : null
   return {
     dataDir: path('DATA_DIR') ?? resolve(DEFAULT_DATA_DIR),
@@ -171,10 +175,10 @@ function readStorage({ env, read, optional, path, isOn, integer, count }: Settin
     /** An object store for files instead of the disk, for several instances. */
     filesUrl: optional('FILES_URL', 's3://bucket/prefix?endpoint=https://…&region=…', s3Url),
     s3: {
-      accessKeyId: read('S3_ACCESS_KEY_ID', env('AWS_ACCESS_KEY_ID') ?? '', 'a key id', anyText),
+      accessKeyId: read('S3_ACCESS_KEY_ID', awsKey('AWS_ACCESS_KEY_ID'), 'a key id', anyText),
       secretAccessKey: read(
         'S3_SECRET_ACCESS_KEY',
-        env('AWS_SECRET_ACCESS_KEY') ?? '',
+        awsKey('AWS_SECRET_ACCESS_KEY'),
         'a key',
         anyText,
       ),

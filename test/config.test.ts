@@ -88,6 +88,7 @@ const VARIABLES: Record<string, Variable> = {
   ],
   DATABASE_POOL: ['3', { databasePool: 3 }, ['2', '501']],
   SECRET_KEY: ['k'.repeat(32), { secretKey: 'k'.repeat(32) }, ['k'.repeat(31)]],
+  S3_SESSION_TOKEN: ['t', { s3: { sessionToken: 't' } }, [' ']],
   FILES_URL: [
     's3://bucket/a/b/?region=eu-1',
     {
@@ -298,3 +299,17 @@ function errorFor(environment: Record<string, string>): string {
   }
   throw new Error(`${Object.keys(environment)} was accepted`)
 }
+
+test('a session token only counts beside its own pair of keys', () => {
+  const s3Of = (environment: Record<string, string>) => readConfig({}, environment).s3
+  const aws = {
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+    AWS_SESSION_TOKEN: 'c',
+  }
+  const own = { S3_ACCESS_KEY_ID: 'd', S3_SECRET_ACCESS_KEY: 'e' }
+  const ownKeys = { accessKeyId: 'd', secretAccessKey: 'e' }
+  expect(s3Of(aws)).toEqual({ accessKeyId: 'a', secretAccessKey: 'b', sessionToken: 'c' })
+  expect(s3Of({ ...aws, ...own })).toEqual(ownKeys)
+  expect(s3Of({ ...aws, ...own, S3_SESSION_TOKEN: 'f' })).toEqual({ ...ownKeys, sessionToken: 'f' })
+})

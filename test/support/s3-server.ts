@@ -36,6 +36,8 @@ const NO_FAULTS = {
   forgets: false,
   /** The ETag of objects in a bucket that encrypts with KMS. */
   kms: null as null | string,
+  /** Sends downloads without their length, and as if uploaded in chunks. */
+  isChunked: false,
   /** A key that may not be deleted, as with a lock. */
   locked: null as null | string,
   /** Sends endless replies with this status and these headers. */
@@ -138,7 +140,9 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const isCut = consumeFault('cut')
     const sent = isCut ? body.subarray(0, Math.floor(body.length / 2)) : body
     response.writeHead(range ? 206 : 200, {
-      'content-length': body.length,
+      ...(faults.isChunked
+        ? { 'content-encoding': 'aws-chunked' }
+        : { 'content-length': body.length }),
       'last-modified': lastModified.toUTCString(),
       ...(range && { 'content-range': `bytes ${range.first}-${range.last}/${bytes.length}` }),
     })

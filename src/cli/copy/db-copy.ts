@@ -150,7 +150,10 @@ export async function copyInto(
       join(folder, 'secrets'),
       'migrate',
     )
-    const rows = await copyAll(from, to, 'copy again from the beginning')
+    const rows = await copyAll(from, to, 'copy again from the beginning').catch(async (error) => {
+      await from.giveBack?.().catch(() => {})
+      throw error
+    })
     return { rows, from: from.db.place }
   } catch (error) {
     if (error instanceof CopyMismatch) await rm(folder, { recursive: true })

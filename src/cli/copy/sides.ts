@@ -5,7 +5,11 @@ import type { Config } from '../../config.ts'
 import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
-import { countOtherConnections, refuseChanges } from '../../platform/db/postgres/moved.ts'
+import {
+  ALLOW_CHANGES,
+  countOtherConnections,
+  refuseChanges,
+} from '../../platform/db/postgres/moved.ts'
 import { openPools, openSnapshot, withoutPassword } from '../../platform/db/postgres/open.ts'
 import { sqliteColumns } from '../../platform/db/sqlite/columns.ts'
 import { createDb, keepLogShort } from '../../platform/db/sqlite/create-db.ts'
@@ -25,6 +29,8 @@ import { CopyMismatch, countAll } from './copy-tables.ts'
 export type Side = {
   db: Pick<OpenDb<Tables>, 'tables' | 'read' | 'write' | 'place'>
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
+  /** Lets a source that the copy has stopped accept changes again. */
+  giveBack?: () => Promise<unknown>
 } & AsyncDisposable
 
 /** The statements of a copy are slow; the deadline is in ms. */
@@ -80,6 +86,7 @@ export async function openPostgresSource(
     return {
       db: { tables, write, place, read },
       secrets: secretStore,
+      ...(newPlace !== null && { giveBack: () => pools.changes.read(ALLOW_CHANGES, []) }),
       async [Symbol.asyncDispose]() {
         end()
         await close()

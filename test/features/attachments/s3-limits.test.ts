@@ -49,3 +49,10 @@ test('creates the cache folder again if an operator has removed it', async () =>
   rmSync(store.path('cache'), { recursive: true })
   expect(await (await files.open(key))?.file.text()).toBe('some text')
 })
+
+test('fetches a file whose length the store does not name', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('some text')
+  store.s3.faults.isChunked = true
+  expect(await (await store.otherFiles().open(key))?.file.text()).toBe('some text')
+})

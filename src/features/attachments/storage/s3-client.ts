@@ -97,9 +97,10 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
       const reply = await send('GET', key, watch)
       if (reply === null) return null
       const announced = lengthOf(reply, key)
-      using _room = await reserve(announced)
-      const size = await write(path, limitChunks(reply, announced, watch))
-      if (size === announced) return size
+      const limit = announced ?? MAX_FILE_BYTES
+      using _room = await reserve(limit)
+      const size = await write(path, limitChunks(reply, limit, watch))
+      if (announced === null || size === announced) return size
       throw new StoreFault(`${size} of ${announced} bytes of ${key} arrived`, true)
     })
   }
@@ -225,25 +226,30 @@ async function* readChunks(file: Blob, { onProgress }: Watch): AsyncGenerator<Ui
   }
 }
 
-/** The announced size of an object. Throws if it exceeds our limit or the body was encoded. */
-function lengthOf({ headers }: Response, key: string): number {
+/**
+ * The announced size of an object; null if the store does not name it. Throws if it exceeds our limit or the body was
+ * encoded. Some stores keep the encoding of an upload in chunks, which the body no longer has.
+ */
+function lengthOf({ headers }: Response, key: string): number | null {
   const announced = headers.get('content-length')
-  const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity'
-  if (announced !== null && Number(announced) <= MAX_FILE_BYTES && isPlain) return Number(announced)
+  const isPlain = /^(identity|aws-chunked|)$/.test(headers.get('content-encoding') ?? '')
+  if (Number(announced) <= MAX_FILE_BYTES && isPlain)
+    return announced === null ? null : Number(announced)
   throw new StoreFault(`S3 returned an unexpected object for ${key}`, false)
 }
 
-/** Stops when more arrives than was announced. */
-async function* limitChunks({ body }: Response, announced: number, { onProgress }: Watch) {
+/** Stops when more than `limit` bytes arrive. */
+async function* limitChunks({ body }: Response, limit: number, { onProgress }: Watch) {
   let size = 0
   try {
     for await (const chunk of body ?? []) {
       onProgress()
       size += chunk.byteLength
-      if (size > announced) break
+      if (size > limit) throw new StoreFault(`more than ${limit} bytes arrived`, false)
       yield chunk
     }
   } catch (error) {
+    if (error instanceof StoreFault) throw error
     throwFault(error)
   }
 }

@@ -1,7 +1,8 @@
 import { MINUTE_MS } from '../../../lib/durations.ts'
 import type { Migration } from '../migrations.ts'
 import { DatabaseRefusal, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
-import type { Connection, Pool } from './pool.ts'
+import { type Connection, END_TIME_LIMITS, type Pool } from './pool.ts'
+
 
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772
@@ -46,6 +47,7 @@ async function migrateNow(
   let isBroken = true
   try {
     await connection.run('BEGIN', [])
+    await connection.run(END_TIME_LIMITS, [])
     await connection.run(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`, [], MIGRATION_TIMEOUT_MS)
     await connection.run(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`, [])
     const applied = await countAppliedMigrations(connection)

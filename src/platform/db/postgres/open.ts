@@ -4,7 +4,7 @@ import type { Run } from '../compiled-query.ts'
 import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError, isStoreFailure } from './errors.ts'
-import { createPool, type Pool } from './pool.ts'
+import { createPool, END_TIME_LIMITS, type Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
 
@@ -109,6 +109,7 @@ export function createPostgresDb<Tables>(
 export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () => void }> {
   const connection = await pool.reserve()
   await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', [])
+  await connection.run(END_TIME_LIMITS, [])
   return { read: queriesOver(connection.run), end: () => connection.release(true) }
 }
 

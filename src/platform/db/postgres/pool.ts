@@ -115,12 +115,31 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     // Importing the class would load the driver at each start, also of servers on SQLite.
     return new Bun.SQL({
       url,
+      ...partsOf(url),
       max,
       maxLifetime: MAX_LIFETIME_SECONDS,
       connectionTimeout: Math.ceil(deadline / 1000),
     })
   }
 }
+
+/** Each part of the URL: the driver would let variables such as `PGDATABASE` replace those that are not named. */
+function partsOf(url: string) {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const user = decodeURIComponent(username) || 'postgres'
+  return {
+    hostname: hostname.replace(/^\[|\]$/g, '') || 'localhost',
+    port: Number(port || 5432),
+    username: user,
+    // An empty text would count as not named.
+    password: decodeURIComponent(password) || (() => ''),
+    database: decodeURIComponent(pathname.slice(1)) || user,
+  }
+}
+
+/** Ends the time limits of the role for a long transaction; some exist only in newer versions. */
+export const END_TIME_LIMITS = `SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
+('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`
 
 /** Throws 503 when the outcome is unknown: a retry is deduplicated by its id. */
 export async function commit(connection: Connection) {
