@@ -88,7 +88,11 @@ const VARIABLES: Record<string, Variable> = {
   ],
   DATABASE_POOL: ['3', { databasePool: 3 }, ['2', '501']],
   SECRET_KEY: ['k'.repeat(32), { secretKey: 'k'.repeat(32) }, ['k'.repeat(31)]],
-  S3_SESSION_TOKEN: ['t', { s3: { sessionToken: 't' } }, [' ']],
+  S3_SESSION_TOKEN: [
+    't',
+    { s3: { accessKeyId: '', secretAccessKey: '', sessionToken: 't' } },
+    [' '],
+  ],
   FILES_URL: [
     's3://bucket/a/b/?region=eu-1',
     {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { mkdir, readdir, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { SQL } from 'bun'
 import { ALLOW_CHANGES } from '../../src/platform/db/postgres/moved.ts'
 import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
@@ -252,6 +252,24 @@ test('files are copied to an S3 store and back, and each copy is read back', asy
     1,
     expect.stringContaining('differs: remove it and copy again'),
   ])
+}, 30_000)
+
+test('a copy and a backup name the files that are missing, and fail', async () => {
+  await using homeport = await installExecutable()
+  await using store = await startStore()
+  const server = await homeport.start({ RATE_LIMITS: 'off' })
+  const { accessToken } = await register(server, 'ann@example.com')
+  for (let at = 0; at < 2; at++) await uploadText(server, accessToken, `file ${at}`)
+  await server.stop()
+  const folder = join(homeport.folder, 'data', 'files')
+  const names = await readdir(folder, { recursive: true })
+  const lost = names.find((name) => name.endsWith('.txt')) ?? ''
+  await rm(join(folder, lost))
+  const copy = await homeport.run(['files', 'copy', '--to', store.environment.FILES_URL], KEYS)
+  const backup = await homeport.run(['backup', '--out', 'backup.tar'])
+  for (const { exitCode, stderr } of [copy, backup]) {
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(basename(lost))])
+  }
 }, 30_000)
 
 async function allowChanges(url: string) {

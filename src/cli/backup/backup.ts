@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand, EXIT, parseLimitOption, UsageError } from '../../lib/command.ts'
 import { makeFolder } from '../../lib/durable-file.ts'
@@ -9,6 +9,7 @@ import { megabytes } from '../../lib/megabytes.ts'
 import type { Services } from '../../server/services.ts'
 import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
+import { describeMissing, readRowKeys } from '../copy/row-keys.ts'
 import { asCommandError, lockData, requireData, takeBackupLock } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { ensureInstallationKey, installationKeys } from '../installation-keys.ts'
@@ -29,6 +30,8 @@ type Outcome = WriteResult & {
   fingerprint: string | null
   seconds: number
   removed: string[]
+  /** Names files that the database names but that are missing. */
+  problem: string | null
 }
 
 /** How long one hold keeps the files of deleted attachments, and how often we renew it. */
@@ -81,7 +84,9 @@ export const backup: LocalCommand = {
     const fingerprint = fingerprintOf(key)
     const outcome = { path, ...written, encryption, fingerprint, seconds, removed }
     writeOutcome(json, outcome, describe(outcome))
-    return EXIT.done
+    if (outcome.problem === null) return EXIT.done
+    console.error(outcome.problem)
+    return EXIT.failed
   },
 }
 
@@ -107,7 +112,7 @@ async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
   return key && encryptingKey(key)
 }
 
-async function write(config: Config, path: string, key: string | null): Promise<WriteResult> {
+async function write(config: Config, path: string, key: string | null) {
   const { show: onProgress, end } = createProgress()
   await ensureInstallationKey(config)
   const keys = await installationKeys(config)
@@ -116,7 +121,11 @@ async function write(config: Config, path: string, key: string | null): Promise<
   await makeFolder(dirname(path))
   try {
     await using gathered = await gatherData(config, onProgress)
-    return await writeBackup({ ...options, folder: gathered.folder })
+    const written = await writeBackup({ ...options, folder: gathered.folder })
+    const rows = await readRowKeys(config, join(gathered.folder, 'homeport.db'))
+    const isMissing = (key: string) =>
+      !existsSync(join(gathered.folder, 'files', key.slice(0, 1), key))
+    return { ...written, problem: await describeMissing(config, rows.filter(isMissing)) }
   } finally {
     end()
   }

@@ -11,6 +11,7 @@ import { s3Url } from '../../lib/setting-values.ts'
 import type { LocalCommand } from '../command.ts'
 import { requireData } from '../data-directory.ts'
 import { createProgress, writeOutcome } from '../terminal.ts'
+import { describeMissing, readRowKeys } from './row-keys.ts'
 
 export const filesCopy: LocalCommand = {
   name: 'files copy',
@@ -36,17 +37,23 @@ export const filesCopy: LocalCommand = {
     const progress = createProgress()
     const [source, target] = to === undefined ? [store, local] : [local, store]
     const files = createConfiguredFiles(source, folder, SOURCE)
-    const count = await copyFiles(files, target, folder, progress.show).finally(async () => {
-      progress.end()
-      await rm(join(folder, SOURCE), { recursive: true, force: true })
-    })
-    const seconds = Math.round(performance.now() - started) / 1000
-    writeOutcome(
-      json,
-      { ...count, seconds },
-      `Copied ${count.copied} files in ${seconds} s, ${count.there} already existed; all were compared.`,
+    const rows = await readRowKeys(config)
+    const { keys, ...count } = await copyFiles(files, target, folder, progress.show).finally(
+      async () => {
+        progress.end()
+        await rm(join(folder, SOURCE), { recursive: true, force: true })
+      },
     )
-    return EXIT.done
+    const seconds = Math.round(performance.now() - started) / 1000
+    const problem = await describeMissing(
+      config,
+      rows.filter((key) => !keys.has(key)),
+    )
+    const text = `Copied ${count.copied} files in ${seconds} s, ${count.there} already existed; all were compared.`
+    writeOutcome(json, { ...count, seconds, problem }, text)
+    if (problem === null) return EXIT.done
+    console.error(problem)
+    return EXIT.failed
   },
 }
 
@@ -65,7 +72,7 @@ export async function copyFiles(
   to: Config,
   folder: string,
   onProgress: OnProgress,
-): Promise<{ copied: number; there: number }> {
+): Promise<{ copied: number; there: number; keys: Set<string> }> {
   const work = join(folder, 'tmp')
   const removeCopies = () => rm(join(folder, COMPARED), { recursive: true, force: true })
   await using cleanup = new AsyncDisposableStack()
@@ -88,7 +95,7 @@ export async function copyFiles(
     if (wanted !== null && (await hashOfKey(kept, key)) !== wanted)
       throw new CommandError(`The copy of ${key} differs: remove it and copy again.`)
   })
-  return { copied: missing.length, there: keys.length - missing.length }
+  return { copied: missing.length, there: keys.length - missing.length, keys: new Set(keys) }
 }
 
 async function keysOf(files: Files): Promise<string[]> {

@@ -1,0 +1,33 @@
+import { Database } from 'bun:sqlite'
+import type { Config } from '../../config.ts'
+import { openPools } from '../../platform/db/postgres/open.ts'
+import { databasePath } from '../open-sqlite.ts'
+
+const FIND = 'SELECT key FROM attachments ORDER BY key'
+
+/** The keys of all files that the database names. */
+export async function readRowKeys(config: Config, path = databasePath(config)): Promise<string[]> {
+  if (config.databaseUrl === null || path !== databasePath(config)) {
+    using client = new Database(path, { readonly: true })
+    return client
+      .query<{ key: string }, []>(FIND)
+      .all()
+      .map(({ key }) => key)
+  }
+  const { reads, changes } = openPools(config.databaseUrl, 1)
+  try {
+    return (await reads.read(FIND, [])).map(([key]) => String(key))
+  } finally {
+    await Promise.allSettled([reads.close(), changes.close()])
+  }
+}
+
+/** What to say of files that the database named before and still names, but that are missing; null without any. */
+export async function describeMissing(config: Config, missing: string[]): Promise<string | null> {
+  const named = new Set(missing.length === 0 ? [] : await readRowKeys(config))
+  const left = missing.filter((key) => named.has(key))
+  if (left.length === 0) return null
+  const shown = left.slice(0, 20).join(', ')
+  const more = left.length > 20 ? ` and ${left.length - 20} more` : ''
+  return `${left.length} files that the database names are missing: ${shown}${more}.`
+}
