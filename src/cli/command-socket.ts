@@ -14,6 +14,7 @@ import { decodedHeader } from '../platform/http/request-headers.ts'
 import { pathOf, targetOf } from '../platform/http/request-url.ts'
 import type { Services } from '../server/services.ts'
 import { currentUser, executeCommand, type ServiceCommand } from './command.ts'
+import { describeForOperator } from './unavailable.ts'
 
 /** The server's reply to a command that was sent over its socket. */
 type Answer =
@@ -142,8 +143,8 @@ function isOurSocket(path: string): boolean {
 
 function errorAnswer(error: unknown, log: Log) {
   if (error instanceof AppError) {
-    const { code, message, details } = error
-    return { code, message, details }
+    const { code, details } = error
+    return { code, message: describeForOperator(error), details }
   }
   log.error({ err: error }, 'a command failed')
   return { code: 'internal_error', message: "The command failed: the server's log says why." }

@@ -30,6 +30,7 @@ import { openData } from './open-data.ts'
 import { createProgram, expandHelp, requireKnownCommand } from './program.ts'
 import { readServiceRecord, serviceVariables } from './service/service-record.ts'
 import { confirmRisk, createProgress, writeOutcome } from './terminal.ts'
+import { describeForOperator } from './unavailable.ts'
 
 /** Runs a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -189,7 +190,7 @@ async function reportError(thrown: unknown): Promise<number> {
   }
   if (error instanceof AppError) {
     const details = error.details?.map(({ path, message }) => `  ${path}: ${message}`) ?? []
-    return fail([error.message, ...details].join('\n'), EXIT.failed)
+    return fail([describeForOperator(error), ...details].join('\n'), EXIT.failed)
   }
   return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), EXIT.failed)
 }

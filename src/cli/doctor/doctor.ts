@@ -3,6 +3,7 @@ import type { LocalCommand } from '../command.ts'
 import { requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { writeOutput } from '../terminal.ts'
+import { describeForOperator } from '../unavailable.ts'
 import { type Check, type Finding, failed, reasonOf } from './check.ts'
 import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
@@ -35,7 +36,7 @@ async function examine({ run }: Check): Promise<Finding> {
   try {
     return await run()
   } catch (error) {
-    return failed(`could not be checked (${reasonOf(error)})`, (error as Error).message)
+    return failed(`could not be checked (${reasonOf(error)})`, describeForOperator(error as Error))
   }
 }
 
