@@ -83,10 +83,15 @@ export async function openPostgresSource(
     if (newPlace !== null) await refuseChanges(pools.changes, newPlace)
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
+    const giveBack = () => {
+      // The snapshot would hold up the removal of triggers from its tables.
+      end()
+      return pools.changes.read(ALLOW_CHANGES, [])
+    }
     return {
       db: { tables, write, place, read },
       secrets: secretStore,
-      ...(newPlace !== null && { giveBack: () => pools.changes.read(ALLOW_CHANGES, []) }),
+      ...(newPlace !== null && { giveBack }),
       async [Symbol.asyncDispose]() {
         end()
         await close()
