@@ -3,7 +3,6 @@ import type { Migration } from '../migrations.ts'
 import { DatabaseRefusal, LOCK_NOT_AVAILABLE, sqlState } from './errors.ts'
 import { type Connection, END_TIME_LIMITS, type Pool } from './pool.ts'
 
-
 /** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK_KEY = 0x6d696772
 /** For the migration of a large database, in ms. */
