@@ -22,6 +22,8 @@ const NUMBER = /\d[\d,.]*\d|\d/g
 const FOR_DEVELOPERS = [
   // Only the command reports it.
   'No invitation was sent: …. Set SIGN_UP=invite first.',
+  'Apps get example values of the settings ….',
+  'Apps offer the example plans …: edit them, or run "homeport plans archive --examples".',
   'Another process of the app has just refreshed this session: use the tokens that it stored.',
   'This Idempotency-Key was used for another upload. Use a new key for each upload.',
   'Send the body as Content-Type: application/json.',
@@ -35,6 +37,7 @@ const FOR_DEVELOPERS = [
   'The event names no user.',
   'The field … has more than … ids.',
   'The field … is missing or cannot be read.',
+  'The files of this database are in another store (…): set FILES_URL to that store on every instance, or run "homeport files claim" if they were moved.',
   'The form has no file.',
   'The transfer does not name both users.',
   'There are no rates for ….',

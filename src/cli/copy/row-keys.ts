@@ -1,6 +1,6 @@
-import { Database } from 'bun:sqlite'
 import type { Config } from '../../config.ts'
 import { openPools } from '../../platform/db/postgres/open.ts'
+import { openReader, selectRows } from '../../platform/db/sqlite/open.ts'
 import { databasePath } from '../open-sqlite.ts'
 
 const FIND = 'SELECT key FROM attachments ORDER BY key'
@@ -8,11 +8,8 @@ const FIND = 'SELECT key FROM attachments ORDER BY key'
 /** The keys of all files that the database names. */
 export async function readRowKeys(config: Config, path = databasePath(config)): Promise<string[]> {
   if (config.databaseUrl === null || path !== databasePath(config)) {
-    using client = new Database(path, { readonly: true })
-    return client
-      .query<{ key: string }, []>(FIND)
-      .all()
-      .map(({ key }) => key)
+    using reader = openReader(path)
+    return selectRows(reader, FIND, []).map(([key]) => String(key))
   }
   const { reads, changes } = openPools(config.databaseUrl, 1)
   try {

@@ -21,6 +21,7 @@ import {
   type RefreshOutcome,
   ratesFor,
   summarize,
+  versionOf,
 } from './table.ts'
 
 type RatesDeps = {
@@ -34,11 +35,7 @@ type RatesDeps = {
   log: Log
 }
 
-export type CurrencyRates = {
-  baseCode: string
-  rates: Record<string, number>
-  updatedAt: string
-}
+export type CurrencyRates = { baseCode: string; rates: Record<string, number>; updatedAt: string }
 
 export type Rates = ReturnType<typeof createRates>
 
@@ -297,9 +294,4 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     const rows = await from.select().from(rates).where(eq(rates.setId, setId))
     return Object.fromEntries(rows.map(({ code, rate }) => [code, rate]))
   }
-}
-
-/** A set that is stored again has a new time. */
-function versionOf({ id, storedAt }: { id: string; storedAt: Date }): string {
-  return `${id} ${storedAt.getTime()}`
 }

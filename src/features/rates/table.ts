@@ -98,3 +98,8 @@ export function lastPublication(at: Date): Date {
   while (day > at || !isPublicationDay(day)) day.setUTCDate(day.getUTCDate() - 1)
   return day
 }
+
+/** A set that is stored again has a new time. */
+export function versionOf({ id, storedAt }: { id: string; storedAt: Date }): string {
+  return `${id} ${storedAt.getTime()}`
+}

@@ -2,6 +2,7 @@ import { and, asc, eq, lte, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
 import { backfill, END, repeatInBatches } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
+import { prepareUpsert } from '../../../platform/db/prepared.ts'
 import type { ExistingUsers } from '../../../platform/user-table.ts'
 import { createCursor } from '../cursor.ts'
 import type { Environment } from '../environment.ts'
@@ -96,27 +97,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
         ),
       ),
   )
-  const storeState = db.prepareWrite((tx) =>
-    tx
-      .insert(accessStates)
-      .values({
-        userId: sql.placeholder('userId'),
-        environment: sql.placeholder('environment'),
-        state: sql.placeholder('state'),
-        changesAt: sql.placeholder('changesAt'),
-        status: sql.placeholder('status'),
-        plan: sql.placeholder('plan'),
-      })
-      .onConflictDoUpdate({
-        target: [accessStates.userId, accessStates.environment],
-        set: {
-          state: sql.placeholder('state') as never,
-          changesAt: sql.placeholder('changesAt') as never,
-          status: sql.placeholder('status') as never,
-          plan: sql.placeholder('plan') as never,
-        },
-      }),
-  )
+  const storeState = prepareUpsert(db, accessStates)
   /** Most events change neither the status nor the plan, so the indexes on them stay as they are. */
   const updateState = db.prepareWrite((tx) =>
     tx
@@ -281,7 +262,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const isDueAsBefore = row?.changesAt?.getTime() === changesAt?.getTime()
     if (isSame && isDueAsBefore && isFoundAsBefore) return null
     const values = { userId, environment, state: current, changesAt, status, plan }
-    await (isFoundAsBefore ? updateState : storeState)(tx).execute(values)
+    await (isFoundAsBefore ? updateState(tx).execute(values) : storeState(tx, values))
     if (isSame) return null
     const explain = () =>
       explainAccess({
@@ -298,6 +279,8 @@ export function createAccessStates(deps: AccessStatesDeps) {
 
 /** The status and plan by which the user list finds a user. */
 function factsOf(purchases: PurchaseAccess[], catalogue: Catalogue) {
-  const plan = paidPlanOf(purchases, catalogue)?.plan.code ?? null
-  return { status: accessStatusOf(purchases), plan }
+  return {
+    status: accessStatusOf(purchases),
+    plan: paidPlanOf(purchases, catalogue)?.plan.code ?? null,
+  }
 }

@@ -61,7 +61,7 @@ export function prepareQueries(db: BillingDb) {
     tx
       .select({
         customerId: billingAliases.customerId,
-        hasTransfers: sql<unknown>`exists(select 1 from ${transferIds} where ${transferIds.customerId} = ${billingAliases.customerId} and ${transferIds.isSource})`,
+        hasTransfers: sql`exists(select 1 from ${transferIds} where ${transferIds.customerId} = ${billingAliases.customerId} and ${transferIds.isSource})`,
         ownerId: subscriptions.customerId,
         state: subscriptions.state,
       })

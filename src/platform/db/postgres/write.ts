@@ -37,6 +37,8 @@ const HIGH_CONTENTION = 0.2
 const CONSTRAINT_RETRIES = 4
 /** How long a change may wait and be retried in total; after that it is not committed. */
 const RETRY_TIMEOUT_MS = 7_000
+/** A later commit could overwrite what the caller has changed since. */
+const TOO_LATE = `a change took more than ${RETRY_TIMEOUT_MS} ms`
 /** The caller gets a result by then, even while a last COMMIT waits for the server. */
 const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
@@ -91,7 +93,9 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
     if (refusal) return Promise.reject(unavailable(refusal))
     waiting++
-    const outcome = withTimeout(commitWithRetries(work), ANSWER_TIMEOUT_MS, tooLate)
+    const outcome = withTimeout(commitWithRetries(work), ANSWER_TIMEOUT_MS, () =>
+      unavailable(new Error(TOO_LATE)),
+    )
       .catch((error) => Promise.reject(asAppError(error)))
       .finally(() => {
         waiting--
@@ -208,7 +212,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
   }
 
   async function runAndCommit<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
-    if (retry.isOver()) throw tooLate()
+    if (retry.isOver()) throw unavailable(new Error(TOO_LATE))
     const connection = await pool.reserve()
     const finalWork: FinalWork = new Map()
     const state = { effects: [], finalWork, pending: new Set<Promise<unknown>>(), isOver: false }
@@ -220,7 +224,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
       await Promise.allSettled(change.pending)
       change.isOver = true
       if (change.failure) throw change.failure.error
-      if (retry.isOver()) throw tooLate()
+      if (retry.isOver()) throw unavailable(new Error(TOO_LATE))
       await commit(connection)
       commits++
       for (const effect of change.effects) effect()
@@ -264,17 +268,10 @@ export function createWriter({ pool, limit }: WriterDeps) {
 /** The share of recent tries that conflicted; each counts by its weight. */
 function createContention() {
   let share = 0
-  return {
-    isHigh: () => share > HIGH_CONTENTION,
-    count(isConflict: boolean, weight: number) {
-      share += weight * (Number(isConflict) - share)
-    },
+  const count = (isConflict: boolean, weight: number) => {
+    share += weight * (Number(isConflict) - share)
   }
-}
-
-/** A later commit could overwrite what the caller has changed since. */
-function tooLate() {
-  return unavailable(new Error(`a change took more than ${RETRY_TIMEOUT_MS} ms`))
+  return { count, isHigh: () => share > HIGH_CONTENTION }
 }
 
 type Retry = ReturnType<typeof createRetry>
@@ -283,6 +280,7 @@ type Retry = ReturnType<typeof createRetry>
 function createRetry() {
   const deadline = performance.now() + RETRY_TIMEOUT_MS
   let constraints = 0
+  const isOver = () => performance.now() > deadline
   return { isOver, isWorthwhile, isRetryableConstraint }
 
   function isWorthwhile(error: unknown): boolean {
@@ -291,10 +289,6 @@ function createRetry() {
     if (!isRetryableConstraint(error)) return false
     constraints++
     return true
-  }
-
-  function isOver(): boolean {
-    return performance.now() > deadline
   }
 
   /** Whether a concurrent change may have caused a duplicate key or a missing parent. */
