@@ -53,7 +53,7 @@ onSqlite('a snapshot is a copy of the database file')(
     const migrations = readMigrations('sqlite')
     migrate(old, migrations.slice(0, -1))
     // The last migration adds this column.
-    old.run('ALTER TABLE alerts ADD breached_at integer')
+    old.run('ALTER TABLE identities ADD mail_event_at integer')
     const { process } = await homeport.launch({ PORT: '0' })
     expect(await process.exited).not.toBe(0)
     expect(await snapshots(dataDir)).toEqual([])

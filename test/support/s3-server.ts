@@ -75,7 +75,9 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
 
   /** The sorted keys of all objects but those that name the store's users. */
   function stored(): string[] {
-    return [...objects.keys()].filter((key) => !/homeport-\w+\.json$/.test(key)).toSorted()
+    return [...objects.keys()]
+      .filter((key) => !/(homeport-\w+\.json|\/probe)$/.test(key))
+      .toSorted()
   }
 
   async function stop() {
