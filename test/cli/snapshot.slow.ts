@@ -58,7 +58,7 @@ onSqlite('a snapshot is a copy of the database file')(
     expect(await process.exited).not.toBe(0)
     expect(await snapshots(dataDir)).toEqual([])
 
-    old.run('ALTER TABLE alerts DROP breached_at')
+    old.run('ALTER TABLE identities DROP mail_event_at')
     old.close()
     const killed = `before-migration-${migrations.length}-1.db`
     await Bun.write(join(dataDir, 'snapshots', killed), 'x')
