@@ -18,7 +18,11 @@ export function startRecordingProxy(target: string) {
       recorded.push(`${method} ${pathname}${search}`, JSON.stringify([...headers]), latin1(body))
       recorded.push(JSON.stringify([...reply.headers]), latin1(text.buffer))
       const { status } = reply
-      return new Response(text, { status, headers: reply.headers as unknown as Headers })
+      // `fetch` has decompressed the body.
+      const decoded = new Headers(reply.headers as unknown as Headers)
+      decoded.delete('content-encoding')
+      decoded.delete('content-length')
+      return new Response(text, { status, headers: decoded })
     },
   })
   return {
