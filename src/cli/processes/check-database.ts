@@ -21,9 +21,11 @@ export function runCheckDatabase([path = '']: string[]): never {
  * ends the check.
  */
 export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
-  const stdio = ['ignore', 'ignore', 'ignore'] as const
-  const check = Bun.spawn(programCommand('check-database', path), { stdio: [...stdio], signal })
-  const exitCode = await check.exited
+  const command = programCommand('check-database', path)
+  const exitCode = await Promise.try(() => {
+    return Bun.spawn(command, { stdio: ['ignore', 'ignore', 'ignore'], signal }).exited
+    // An executable that was replaced right after the start may not be a program.
+  }).catch(() => null)
   if (exitCode === DAMAGED) return 'damage'
   return new Promise(() => {})
 }
