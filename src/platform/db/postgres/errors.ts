@@ -34,7 +34,7 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether the server cannot store changes: it is lost, read-only or full, or its data was moved. */
 export function isStoreFailure(error: unknown): boolean {
-  const cause = error instanceof AppError ? error.cause : error
+  const cause = error instanceof AppError ? (error.cause ?? {}) : error
   return isConnectionLost(cause) || /^(53100|58\w{3}|HPMVD)$/.test(sqlState(cause) ?? '')
 }
 
