@@ -58,11 +58,9 @@ export function PlansScreen() {
           more={(plan, path, onChange) => (
             <CustomLimits plan={plan} path={path} onChange={onChange} />
           )}
-          nameOf={(plan) =>
-            (inEnglish(plan['name']) || codeOf(plan)) + (isExample(plan) ? ' (example)' : '')
-          }
+          nameOf={(plan) => inEnglish(plan['name']) || codeOf(plan)}
           codeOf={codeOf}
-          summaryOf={priceOf}
+          summaryOf={(plan) => priceOf(plan) + (isExample(plan) ? ', example' : '')}
         />
       )}
     </Publishing>
