@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError, readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
+import { configErrorFor } from './support/config-error.ts'
 
 test.each([
   [{ WEBHOOK_TOKEN: '"random words"' }, /^WEBHOOK_TOKEN has quotes/],
@@ -25,7 +26,7 @@ test.each([
     /^DATABASE_URL must be .*sslmode/,
   ],
 ])('refuses %j with the reason', (environment, message) => {
-  const [first, ...others] = errorFor(environment).split('\n')
+  const [first, ...others] = configErrorFor(environment).split('\n')
   expect(first).toMatch(message)
   expect(others.filter((line) => !line.includes('must be'))).toEqual([])
 })
@@ -51,13 +52,3 @@ test('takes what Kubernetes sets for a Service for no misspelled variable', () =
   const links = { HOMEPORT_PORT: 'tcp://10.0.0.1:80', HOMEPORT_PORT_80_TCP: 'tcp://10.0.0.1:80' }
   expect(readConfig({}, { ...links, HOMEPORT_SERVICE_PORT: '80' }).misspelled).toEqual([])
 })
-
-function errorFor(environment: Record<string, string>): string {
-  try {
-    readConfig({}, environment)
-  } catch (error) {
-    expect(error).toBeInstanceOf(ConfigError)
-    return (error as Error).message
-  }
-  throw new Error(`${Object.keys(environment)} was accepted`)
-}

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { type Config, ConfigError, readConfig } from '../src/config.ts'
+import { type Config, readConfig } from '../src/config.ts'
 import { anyAddress } from '../src/lib/setting-values.ts'
 import { APP_LINK_VARIABLES } from './support/app-link-variables.ts'
+import { configErrorFor } from './support/config-error.ts'
 import { fault } from './support/fault.ts'
 import {
   IDENTITY_VARIABLES,
@@ -235,7 +236,7 @@ test.each(validated)(
   `validates %s without repeating its value ${fault(142)}`,
   (name, [, , invalid]) => {
     for (const value of ['', ...(invalid ?? [])]) {
-      const message = errorFor({ ...REQUIRED_WITH[name], [name]: value })
+      const message = configErrorFor({ ...REQUIRED_WITH[name], [name]: value })
       expect(message).toStartWith(name)
       if (value.trim().length > 3) expect(message).not.toContain(value)
     }
@@ -243,7 +244,11 @@ test.each(validated)(
 )
 
 test(`reports all errors at once ${fault(142)}`, () => {
-  const message = errorFor({ PORT: 'x', RATES_BASE: 'x', RATES_PROVIDER: 'openexchangerates' })
+  const message = configErrorFor({
+    PORT: 'x',
+    RATES_BASE: 'x',
+    RATES_PROVIDER: 'openexchangerates',
+  })
   expect(message.split('\n').map((line) => line.split(' ')[0])).toEqual([
     'PORT',
     'RATES_BASE',
@@ -277,15 +282,5 @@ test('reports near misses as misspelled variables and ignores unrelated ones', (
 
 test('rejects the example token from the manual', () => {
   const WEBHOOK_TOKEN = 'replace-me-by-32-random-characters'
-  expect(errorFor({ WEBHOOK_TOKEN })).toContain('openssl rand')
+  expect(configErrorFor({ WEBHOOK_TOKEN })).toContain('openssl rand')
 })
-
-function errorFor(environment: Record<string, string>): string {
-  try {
-    readConfig({}, environment)
-  } catch (error) {
-    expect(error).toBeInstanceOf(ConfigError)
-    return (error as Error).message
-  }
-  throw new Error(`${Object.keys(environment)} was accepted`)
-}

@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test'
-import { connect } from 'node:net'
-import { createServingSocket } from '../../src/cli/serving-socket.ts'
-import { createTestApp } from '../support/app.ts'
+import { openConnection } from '../support/raw-request.ts'
+import { serveBehindSocket } from '../support/served.ts'
 import { until } from '../support/until.ts'
 
 test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   'a client that expects %s is told to send its body',
   async (expected) => {
-    await using served = await serve()
-    const client = await openClient(served.port)
+    await using served = await serveBehindSocket({ idleTimeout: 1 })
+    const client = await openConnection(served.port)
     const body = '{"profile":{"name":"Ann"}}'
     client.write(
       `PATCH /api/user/profile/v1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${served.token}\r\nExpect: ${expected}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
@@ -23,7 +22,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
 )
 
 test('a connection stays open beyond the idle timeout, or its end is announced', async () => {
-  await using served = await serve()
+  await using served = await serveBehindSocket({ idleTimeout: 1 })
   const authorization = `Authorization: Bearer ${served.token}\r\n`
   const json = '{"profile":{"name":"Ann"}}'
   const chunked = `${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`
@@ -37,13 +36,13 @@ test('a connection stays open beyond the idle timeout, or its end is announced',
   ]
   const clients = await Promise.all(
     requests.map(async (request) => {
-      const client = await openClient(served.port)
+      const client = await openConnection(served.port)
       client.write(request)
       await until(() => client.received().includes('\r\n\r\n'), `no reply to ${request}`)
       return { ...client, request }
     }),
   )
-  const idle = await openClient(served.port)
+  const idle = await openConnection(served.port)
   await until(() => idle.socket.destroyed, 'an idle connection stays open', { deadlineMs: 20_000 })
   for (const { socket, received, request } of clients) {
     const isAnnounced = /connection: close/i.test(received())
@@ -51,32 +50,3 @@ test('a connection stays open beyond the idle timeout, or its end is announced',
     socket.destroy()
   }
 }, 30_000)
-
-/** The application behind a serving socket, with a short idle timeout. */
-async function serve() {
-  const app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const socket = createServingSocket('app', 60)
-  app.app.wrap((next) => (request: Request) => socket.answer(next as never, request))
-  const listen = () => app.app.listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 }).server
-  const { port } = socket.open(() => listen() as Bun.Server<unknown>)
-  return {
-    port: port ?? 0,
-    token,
-    async [Symbol.asyncDispose]() {
-      await socket.stop()
-      await app[Symbol.asyncDispose]()
-    },
-  }
-}
-
-async function openClient(port: number) {
-  const socket = connect(port, '127.0.0.1').setNoDelay()
-  let text = ''
-  socket.on('error', () => {})
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1')
-  })
-  await new Promise((resolve) => socket.once('connect', resolve))
-  return { socket, received: () => text, write: (part: string) => socket.write(part) }
-}

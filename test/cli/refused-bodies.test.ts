@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createServingSocket } from '../../src/cli/serving-socket.ts'
-import { createTestApp } from '../support/app.ts'
 import { PATH } from '../support/attachments.ts'
+import { openConnection } from '../support/raw-request.ts'
+import { serveBehindSocket } from '../support/served.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
@@ -28,7 +28,7 @@ for (const [how, version, header] of [
   ['HTTP/1.0', '1.0', ''],
 ] as const) {
   test(`a client that sends its whole body before it reads gets the refusal, with ${how}`, async () => {
-    await using served = await serve()
+    await using served = await serveBehindSocket()
     for (const [status, path, type, size, isSignedIn] of REFUSALS) {
       const client = await openClient(served.port)
       const head = `POST ${path} HTTP/${version}\r\nHost: x\r\n${header}Content-Type: ${type}\r\n`
@@ -42,7 +42,7 @@ for (const [how, version, header] of [
 }
 
 test('a refusal arrives while the body is still being sent, and announces the end of the connection', async () => {
-  await using served = await serve()
+  await using served = await serveBehindSocket()
   const client = await openClient(served.port)
   client.write(`POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: ${6 * MIB}\r\n\r\nx`)
   const reply = await client.reply()
@@ -53,7 +53,7 @@ test('a refusal arrives while the body is still being sent, and announces the en
 })
 
 test('a refused request whose body has arrived leaves its connection open as long as any other', async () => {
-  await using served = await serve(1)
+  await using served = await serveBehindSocket({}, 1)
   const client = await openClient(served.port)
   const body = JSON.stringify({ displayName: 'x'.repeat(1_000) })
   const request = `POST ${PATH}?type=supportTicket HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`
@@ -72,7 +72,7 @@ test('a refused request whose body has arrived leaves its connection open as lon
 test.skipIf(Bun.which('nginx') === null)(
   'nginx passes on a refusal with its defaults and as documented',
   async () => {
-    await using served = await serve()
+    await using served = await serveBehindSocket()
     const documented = 'proxy_request_buffering off; proxy_http_version 1.1; '
     for (const settings of [
       '',
@@ -97,50 +97,21 @@ test.skipIf(Bun.which('nginx') === null)(
   30_000,
 )
 
-/** The application behind a serving socket, as the command `serve` runs it. */
-async function serve(keepAlive = 60) {
-  const app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const socket = createServingSocket('app', keepAlive)
-  app.app.wrap((next) => (request: Request) => socket.answer(next as never, request))
-  const listen = () => app.app.listen({ port: 0, hostname: '127.0.0.1' }).server
-  const { port } = socket.open(() => listen() as Bun.Server<unknown>)
-  return {
-    port: port ?? 0,
-    token,
-    async [Symbol.asyncDispose]() {
-      await socket.stop()
-      await app[Symbol.asyncDispose]()
-    },
-  }
-}
-
 /** A client whose `reply` resolves with what came since the last one, once that has a head and a body. */
 async function openClient(port: number) {
-  const socket = connect(port, '127.0.0.1').setNoDelay()
-  let text = ''
-  let notify = () => {}
-  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()))
-  socket.on('error', () => {})
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1')
-    notify()
-  })
+  const { socket, closed, received, write } = await openConnection(port)
+  let before = 0
   socket.pause()
-  await new Promise((resolve) => socket.once('connect', resolve))
+  return { socket, closed, write, reply }
+
   async function reply() {
+    const arrived = () => received().slice(before)
     socket.resume()
-    while (!/\r\n\r\n[\s\S]*\}/.test(text)) {
-      const more = new Promise<void>((resolve) => {
-        notify = resolve
-      })
-      if ((await Promise.race([more, closed.then(() => 'closed')])) === 'closed') break
-    }
-    const whole = text
-    text = ''
-    return whole
+    await until(() => socket.closed || /\r\n\r\n[\s\S]*\}/.test(arrived()), 'no reply')
+    const text = arrived()
+    before = received().length
+    return text
   }
-  return { socket, reply, closed, write: (part: string) => socket.write(part) }
 }
 
 /** Sends zeros at the pace of a network, without reading. */

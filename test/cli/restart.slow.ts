@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { openConnection } from '../support/raw-request.ts'
 import { deliver, register } from '../support/requests.ts'
 import { restartUnderLoad } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
@@ -110,9 +111,9 @@ test('a connection opened before a restart gets one more reply, from the new pro
     // Large enough to be forwarded in pieces.
     upload: uploadRequest(2 * 2 ** 20, accessToken),
   }
-  const idle = await openConnection(server.port)
+  const idle = await openClient(server.port)
   await idle.ask('GET /ready HTTP/1.1\r\nHost: x\r\n\r\n')
-  const before = await Promise.all(Object.values(requests).map(() => openConnection(server.port)))
+  const before = await Promise.all(Object.values(requests).map(() => openClient(server.port)))
   for (const connection of before) {
     const reply = await connection.ask('GET /ready HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(reply).toStartWith('HTTP/1.1 200')
@@ -196,33 +197,16 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
 )
 
 /** A keep-alive connection that sends raw requests one after another. */
-async function openConnection(port: number) {
-  const closed = Promise.withResolvers<void>()
-  let reply = ''
-  let answered = () => {}
-  const socket = await Bun.connect({
-    hostname: '127.0.0.1',
-    port,
-    socket: {
-      data(_socket, chunk) {
-        reply += chunk.toString()
-        if (reply.includes('\r\n\r\n')) answered()
-      },
-      close: () => closed.resolve(),
-    },
-  })
-  return { ask, closed: closed.promise }
+async function openClient(port: number) {
+  const { socket, closed, received, write } = await openConnection(port)
+  return { ask, closed }
 
   async function ask(text: string): Promise<string> {
-    reply = ''
-    const { promise, resolve } = Promise.withResolvers<void>()
-    answered = resolve
-    // Bytes that do not fit into the socket's buffer are sent later.
-    for (let rest = Buffer.from(text); rest.length > 0; await simulateDelay(1)) {
-      rest = rest.subarray(socket.write(rest))
-    }
-    await Promise.race([promise, closed.promise])
-    return reply
+    const before = received().length
+    const reply = () => received().slice(before)
+    write(text)
+    await until(() => socket.closed || reply().includes('\r\n\r\n'), 'no reply')
+    return reply()
   }
 }
 

@@ -5,6 +5,7 @@ import { PASSWORD } from '../support/app.ts'
 import { onSqlite } from '../support/databases.ts'
 import { openStream } from '../support/event-stream.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { openConnection } from '../support/raw-request.ts'
 import { register } from '../support/requests.ts'
 import { simulateDelay, until } from '../support/until.ts'
 
@@ -87,25 +88,17 @@ test('a stream that is asked for over an old connection after a restart is refus
   await using homeport = await installExecutable()
   const server = await homeport.start({ KEEP_ALIVE_SECONDS: '60' })
   const { accessToken } = await register(server, 'ann@example.com')
-  let received = ''
-  const socket = await Bun.connect({
-    hostname: '127.0.0.1',
-    port: server.port,
-    socket: {
-      data(_socket, bytes) {
-        received += bytes.toString()
-      },
-    },
-  })
+  const { received, write } = await openConnection(server.port)
   const head = `HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${accessToken}\r\n\r\n`
-  socket.write(`GET /api/user/profile/v1 ${head}`)
-  await until(() => received.includes('"code":"ok"'), 'no reply arrives')
+  write(`GET /api/user/profile/v1 ${head}`)
+  await until(() => received().includes('"code":"ok"'), 'no reply arrives')
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
-  received = ''
-  socket.write(`GET ${PATH} ${head}`)
-  await until(() => received.includes('"code":'), 'no reply arrives')
-  expect(received).toStartWith('HTTP/1.1 503')
-  expect(received).toMatch(/^connection: close/im)
+  const first = received().length
+  write(`GET ${PATH} ${head}`)
+  const second = () => received().slice(first)
+  await until(() => second().includes('"code":'), 'no reply arrives')
+  expect(second()).toStartWith('HTTP/1.1 503')
+  expect(second()).toMatch(/^connection: close/im)
   process.kill(pid, 'SIGTERM')
 }, 40_000)
 

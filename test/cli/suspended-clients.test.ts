@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
-import { connect as connectPlain, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { connect as connectTls } from 'node:tls'
-import { createServingSocket } from '../../src/cli/serving-socket.ts'
-import { createTestApp } from '../support/app.ts'
 import { PATH } from '../support/attachments.ts'
 import { selfSigned } from '../support/certificates.ts'
+import { openConnection } from '../support/raw-request.ts'
+import { serveBehindSocket } from '../support/served.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
@@ -27,7 +25,7 @@ test('a body may arrive with pauses that are longer than the idle timeout', asyn
   ] as const
   const clients = await Promise.all(
     requests.map(async ([target, body, header, cut]) => {
-      const client = await openClient(served)
+      const client = await openConnection(served.port)
       const common = `Host: x\r\nAuthorization: Bearer ${served.token}\r\nContent-Type: application/json\r\n`
       client.socket.write(`${target} HTTP/1.1\r\n${common}${header}\r\n${body.slice(0, cut)}`)
       return { ...client, rest: body.slice(cut) }
@@ -77,19 +75,13 @@ for (const scheme of ['http', 'https'] as const) {
 
 /** The application behind a serving socket, with a short idle timeout. */
 async function serve(isTls = false) {
-  const app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const socket = createServingSocket('app', 60)
-  app.app.wrap((next) => (request: Request) => socket.answer(next as never, request))
   const { cert, key } = await selfSigned('localhost')
   const tls = isTls ? { tls: { cert, key } } : {}
-  const options = { port: 0, hostname: '127.0.0.1', idleTimeout: 8, ...tls }
-  const { port } = socket.open(() => app.app.listen(options).server as Bun.Server<unknown>)
+  const served = await serveBehindSocket({ idleTimeout: 8, ...tls })
+  const { port, token } = served
   const base = `${isTls ? 'https' : 'http'}://127.0.0.1:${port}`
-  const served = { port: port ?? 0, isTls, token }
   return {
     ...served,
-    dataDir: app.dataDir,
     async upload(size: number) {
       const reply = await fetch(`${base}${PATH}?type=supportTicket`, {
         method: 'POST',
@@ -103,27 +95,9 @@ async function serve(isTls = false) {
     /** Resolves when the runtime has closed two connections in succession that sent nothing. */
     async idleTimeout() {
       for (let times = 0; times < 2; times++) {
-        const { socket } = await openClient(served)
+        const { socket } = await openConnection(port, isTls)
         await until(() => socket.destroyed, 'an idle connection stays open', { deadlineMs: 30_000 })
       }
     },
-    async [Symbol.asyncDispose]() {
-      await socket.stop()
-      await app[Symbol.asyncDispose]()
-    },
   }
-}
-
-type Served = { port: number; isTls: boolean }
-
-async function openClient({ port, isTls }: Served) {
-  const options = { port, host: '127.0.0.1', rejectUnauthorized: false }
-  const socket: Socket = isTls ? connectTls(options) : connectPlain(options)
-  let text = ''
-  socket.on('error', () => {})
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1')
-  })
-  await new Promise((resolve) => socket.once(isTls ? 'secureConnect' : 'connect', resolve))
-  return { socket, received: () => text }
 }

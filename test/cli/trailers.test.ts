@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createServingSocket } from '../../src/cli/serving-socket.ts'
 import { readBody } from '../../src/platform/http/body.ts'
+import { openConnection } from '../support/raw-request.ts'
 
 const HEAD = 'POST /x HTTP/1.1\r\nHost: a.b\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n'
 const UNANNOUNCED = HEAD.replace('Trailer: X-T\r\n', '')
@@ -74,25 +75,13 @@ function serve(handle?: () => Response) {
   /** Sends packets one by one, and returns everything that arrives until the server closes the connection. */
   async function send(packets: string[]): Promise<string> {
     arrived = Promise.withResolvers()
-    const { promise: closed, resolve } = Promise.withResolvers<string>()
-    let reply = ''
-    const client = await Bun.connect({
-      hostname: '127.0.0.1',
-      port: server.port ?? 0,
-      socket: {
-        data(_socket, chunk) {
-          reply += chunk.toString()
-        },
-        close: () => resolve(reply),
-      },
-    })
-    client.setNoDelay(true)
+    const client = await openConnection(server.port ?? 0)
     for (const packet of packets) {
       client.write(packet)
       await arrived.promise
       // The server reads what has arrived before it gets the next packet.
       await fetch(server.url).then((response) => response.text())
     }
-    return closed
+    return client.closed
   }
 }

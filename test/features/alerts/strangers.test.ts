@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { nextTurn } from '../../../src/lib/next-turn.ts'
 import { createTestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
-import { rawRequest } from '../../support/raw-request.ts'
+import { openConnection, rawRequest } from '../../support/raw-request.ts'
 import { serveApp } from '../../support/served.ts'
 import { until } from '../../support/until.ts'
 
@@ -88,21 +88,12 @@ test('bodies that arrive slowly alert nobody', async () => {
   const head = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
   const [first, rest] = ['{"email":', '"ann"}']
   const length = first.length + rest.length
-  let reply = ''
-  const socket = await Bun.connect({
-    hostname: '127.0.0.1',
-    port,
-    socket: {
-      data(_socket, chunk) {
-        reply += chunk.toString()
-      },
-    },
-  })
-  socket.write(`${head}Content-Length: ${length}\r\n\r\n${first}`)
+  const { socket, received, write } = await openConnection(port)
+  write(`${head}Content-Length: ${length}\r\n\r\n${first}`)
   const at = performance.now()
   await until(() => performance.now() - at > 600, 'more than half a second has passed')
-  socket.write(rest)
-  await until(() => reply.includes(' 422 '), 'the request is answered')
+  write(rest)
+  await until(() => received().includes(' 422 '), 'the request is answered')
   await until(async () => (await it.count('homeport_http_replies_total')) === 1, 'it is measured')
   expect(await it.count('homeport_http_request_duration_seconds', { le: '0.5' })).toBe(1)
   socket.end()

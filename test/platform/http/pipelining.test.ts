@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { openConnection } from '../../support/raw-request.ts'
 import { until } from '../../support/until.ts'
 
 /**
@@ -20,23 +21,12 @@ test('the runtime still drops a connection that pipelines requests', async () =>
       return new Response('done')
     },
   })
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let reply = ''
-  const socket = await Bun.connect({
-    hostname: '127.0.0.1',
-    port: server.port ?? 0,
-    socket: {
-      data(_socket, chunk) {
-        reply += chunk.toString()
-      },
-      close: () => resolve(reply),
-    },
-  })
+  const client = await openConnection(server.port ?? 0)
   const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
-  socket.write(request)
+  client.write(request)
   await until(() => received > 0, 'the first request does not arrive')
-  socket.write(request)
-  expect(await promise).toBe('')
+  client.write(request)
+  expect(await client.closed).toBe('')
   release()
   await (await fetch(server.url)).text()
   expect(carriedOut).toBe(2)

@@ -1,0 +1,13 @@
+import { expect } from 'bun:test'
+import { ConfigError, readConfig } from '../../src/config.ts'
+
+/** The message with which variables are refused. */
+export function configErrorFor(environment: Record<string, string>): string {
+  try {
+    readConfig({}, environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message
+  }
+  throw new Error(`${Object.keys(environment)} was accepted`)
+}
