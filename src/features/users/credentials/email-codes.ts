@@ -58,9 +58,8 @@ export function createEmailCodes(deps: EmailCodesDeps) {
   async function request(
     email: string,
     locale: string,
-    ip: string,
+    origin: AttemptOrigin,
     purpose: CodePurpose = 'email-code',
-    origin: AttemptOrigin = { ip, device: { name: '' } },
   ) {
     requireMailbox(email)
     await limits.reserve(await mailLimits(email, origin))
@@ -69,7 +68,7 @@ export function createEmailCodes(deps: EmailCodesDeps) {
       const until = now().getTime() + LIFETIME_MS[purpose]
       const content = { email, locale, code: codeOf(token), until, purpose }
       const message = { kind: 'email-code', ...content } as const
-      await outbox.add(tx, message, { priority: PRIORITY.reset, userId: null, source: ip })
+      await outbox.add(tx, message, { priority: PRIORITY.reset, userId: null, source: origin.ip })
       return token
     })
     return { requestToken, expiresIn: LIFETIME_MS[purpose] / 1000 }

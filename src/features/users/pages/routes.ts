@@ -109,13 +109,8 @@ export function pageRoutes(deps: UserRoutesDeps) {
     let deleted: ReturnType<typeof deletedPage> | null = null
     const error = await failureOf(async () => {
       if (form('send') === 'code') {
-        const sent = await emailCodes.request(
-          email,
-          languageOf(context.request),
-          origin.ip,
-          'deletion-code',
-          origin,
-        )
+        const language = languageOf(context.request)
+        const sent = await emailCodes.request(email, language, origin, 'deletion-code')
         requestToken = sent.requestToken
         return
       }

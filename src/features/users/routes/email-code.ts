@@ -18,9 +18,8 @@ export function emailCodeRoutes({ users, signedIn, ...origins }: UserRoutesDeps)
     .post(
       PATH,
       async ({ body: { email }, request, server }) => {
-        const origin = originOf(request, server)
         const { locale } = localeOf(request)
-        return data(await emailCodes.request(email, locale, origin.ip, 'email-code', origin))
+        return data(await emailCodes.request(email, locale, originOf(request, server)))
       },
       {
         ...json(EmailCodeBody),
